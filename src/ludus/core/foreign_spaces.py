@@ -1,0 +1,144 @@
+"""Spaces of one library built again from the classes of another.
+
+Gym, Gymnasium and Ludus agree on the names and attributes of the standard spaces, so one table of
+builders serves every direction, and none of the libraries has to be imported to read its spaces.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ludus import spaces
+from ludus.errors import CustomSpaceError
+from ludus.spaces import Space
+
+__all__ = ["SpaceLibrary", "from_foreign", "rebuild", "space_kind"]
+
+SpaceLibrary = Any
+"""A module, or any object, with the classes ``Box``, ``Discrete``, … as attributes."""
+
+_LIBRARIES = {"gym", "gymnasium", "ludus"}
+
+Convert = Callable[[Any], Any]
+
+
+def from_foreign(space: Any) -> Space[Any]:
+    """Return the space as a Ludus space; one that is already is returned as it is.
+
+    Raises:
+        CustomSpaceError: The space, or a part of it, is none of the standard ones.
+    """
+    if isinstance(space, Space):
+        return space
+    built: Space[Any] = rebuild(space, spaces)
+    return built
+
+
+def rebuild(space: Any, library: SpaceLibrary) -> Any:
+    """Build the same space from the classes of ``library``.
+
+    Bounds, dtypes, the order of keys and the random generators are carried over, so both spaces
+    contain the same values and draw the same samples from here on. Parts that are one object, or
+    share one generator, do so in the new space too.
+
+    Raises:
+        CustomSpaceError: The space, or a part of it, is none of the standard ones.
+    """
+    memo: dict[int, Any] = {}
+
+    def convert(part: Any) -> Any:
+        if id(part) not in memo:
+            kind = space_kind(part)
+            if kind is None or not hasattr(library, kind):
+                raise CustomSpaceError(
+                    f"Cannot convert the space {part!r} of type {type(part)}: only the standard "
+                    f"spaces ({', '.join(sorted(_BUILDERS))}) and their subclasses have a "
+                    "counterpart. Express it through these, or wrap the environment so that its "
+                    "spaces are standard ones."
+                )
+            built = _BUILDERS[kind](part, convert, getattr(library, kind))
+            generator = getattr(part, "_np_random", None)
+            # Classic Gym drew its samples from a RandomState, which no later space can continue.
+            if isinstance(generator, np.random.Generator):
+                built._np_random = copy.deepcopy(generator, memo)
+            memo[id(part)] = built
+        return memo[id(part)]
+
+    return convert(space)
+
+
+def space_kind(space: object) -> str | None:
+    """Return the name of the standard space that ``space`` is or derives from, else ``None``."""
+    for cls in type(space).__mro__:
+        if cls.__name__ in _BUILDERS and cls.__module__.partition(".")[0] in _LIBRARIES:
+            return cls.__name__
+    return None
+
+
+def _box(space: Any, _: Convert, cls: Any) -> Any:
+    built = cls(space.low.copy(), space.high.copy(), shape=space.shape, dtype=space.dtype)
+    # The bounds of an unbounded integer box look like finite ones.
+    for side in ("bounded_below", "bounded_above"):
+        if hasattr(space, side):
+            setattr(built, side, getattr(space, side).copy())
+    return built
+
+
+def _discrete(space: Any, _: Convert, cls: Any) -> Any:
+    # `start` and `dtype` joined the signature late; plain spaces do without them.
+    extra: dict[str, Any] = {}
+    if getattr(space, "start", 0) != 0:
+        extra["start"] = space.start
+    if space.dtype is not None and space.dtype != np.int64:
+        extra["dtype"] = space.dtype.type
+    return cls(space.n, **extra)
+
+
+def _multi_discrete(space: Any, _: Convert, cls: Any) -> Any:
+    start = getattr(space, "start", None)
+    extra = {} if start is None or not np.any(start) else {"start": start.copy()}
+    return cls(space.nvec.copy(), dtype=space.dtype.type, **extra)
+
+
+def _text(space: Any, _: Convert, cls: Any) -> Any:
+    # A string keeps the order of its characters, on which the samples depend.
+    charset = "".join(space.character_list)
+    return cls(space.max_length, min_length=space.min_length, charset=charset)
+
+
+def _dict(space: Any, convert: Convert, cls: Any) -> Any:
+    built = cls([(key, convert(part)) for key, part in space.spaces.items()])
+    if hasattr(space, "sort_keys"):
+        built.sort_keys = space.sort_keys
+    return built
+
+
+def _parts(space: Any, convert: Convert, cls: Any) -> Any:
+    return cls([convert(part) for part in space.spaces])
+
+
+def _sequence(space: Any, convert: Convert, cls: Any) -> Any:
+    return cls(convert(space.feature_space), stack=getattr(space, "stack", False))
+
+
+def _graph(space: Any, convert: Convert, cls: Any) -> Any:
+    edges = space.edge_space
+    return cls(convert(space.node_space), None if edges is None else convert(edges))
+
+
+_BUILDERS: dict[str, Callable[[Any, Convert, Any], Any]] = {
+    "Box": _box,
+    "Dict": _dict,
+    "Discrete": _discrete,
+    "Graph": _graph,
+    "MultiBinary": lambda space, _, cls: cls(space.n),
+    "MultiDiscrete": _multi_discrete,
+    "OneOf": _parts,
+    "Sequence": _sequence,
+    "Text": _text,
+    "Tuple": _parts,
+}

@@ -1,0 +1,217 @@
+"""Every exception Ludus raises, as one tree.
+
+::
+
+Error:
+    ├── UnregisteredEnv
+    │   ├── NamespaceNotFound
+    │   ├── NameNotFound
+    │   └── VersionNotFound
+    ├── DeprecatedEnv              an older version than the ones registered
+    ├── RegistrationError          a spec that contradicts the registry or itself
+    ├── DependencyNotInstalled     (also an ImportError)
+    ├── UnsupportedMode            render mode the environment does not offer
+    ├── InvalidMetadata
+    ├── ResetNeeded                step or render before reset
+    │   └── EpisodeOver            (also an AssertionError) step after the end, autoreset disabled
+    ├── InvalidAction              (also a ValueError and an AssertionError)
+    ├── MissingArgument
+    ├── InvalidArgument            (also a TypeError) keyword an entry point does not take
+    ├── InvalidProbability
+    ├── InvalidBound
+    ├── StateError                 get_state/set_state impossible or inconsistent
+    ├── UnseedableEnv              ┐
+    ├── ResetNotAllowed            │ classic Gym's names, raised by ludus.classic
+    ├── DoubleWrapperError         ┘
+    └── WorkerError                a vector environment's worker process failed
+        ├── WorkerCrashed          it died without a Python exception
+        └── WorkerRaised           the environment raised; carries the remote traceback
+
+    AlreadyPendingCallError, NoAsyncCallError, ClosedEnvironmentError,
+    CustomSpaceError               outside the tree, as in Gymnasium
+    DeprecatedWrapper              an ImportError
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AlreadyPendingCallError",
+    "ClosedEnvironmentError",
+    "CustomSpaceError",
+    "DependencyNotInstalled",
+    "DeprecatedEnv",
+    "DeprecatedWrapper",
+    "DoubleWrapperError",
+    "EpisodeOver",
+    "Error",
+    "InvalidAction",
+    "InvalidArgument",
+    "InvalidBound",
+    "InvalidMetadata",
+    "InvalidProbability",
+    "MissingArgument",
+    "NameNotFound",
+    "NamespaceNotFound",
+    "NoAsyncCallError",
+    "RegistrationError",
+    "ResetNeeded",
+    "ResetNotAllowed",
+    "StateError",
+    "UnregisteredEnv",
+    "UnseedableEnv",
+    "UnsupportedMode",
+    "VersionNotFound",
+    "WorkerCrashed",
+    "WorkerError",
+    "WorkerRaised",
+]
+
+
+class Error(Exception):
+    """Root of the tree: catch it to catch whatever Ludus itself reports."""
+
+
+class UnregisteredEnv(Error):
+    """The id names no registered environment."""
+
+
+class NamespaceNotFound(UnregisteredEnv):
+    """No environment is registered under the id's namespace."""
+
+
+class NameNotFound(UnregisteredEnv):
+    """The namespace is known, the environment's name is not."""
+
+
+class VersionNotFound(UnregisteredEnv):
+    """The name is known, but not in a version this new."""
+
+
+class DeprecatedEnv(Error):
+    """The requested version is older than every registered one."""
+
+
+class RegistrationError(Error):
+    """The spec cannot join the registry: it contradicts another spec or itself."""
+
+
+class DependencyNotInstalled(Error, ImportError):
+    """A package needed by this feature is missing; the message says what to install."""
+
+
+class UnsupportedMode(Error):
+    """The environment does not offer the requested render mode."""
+
+
+class InvalidMetadata(Error):
+    """The environment's ``metadata`` does not have the required form."""
+
+
+class ResetNeeded(Error):
+    """``step`` or ``render`` was called before the first ``reset``."""
+
+
+class InvalidAction(Error, ValueError, AssertionError):
+    """The action is not a member of the action space."""
+
+
+class MissingArgument(Error):
+    """An argument that the call needs was not given."""
+
+
+class InvalidArgument(Error, TypeError):
+    """A keyword argument does not fit the entry point's signature."""
+
+
+class InvalidProbability(Error):
+    """A probability outside its allowed interval."""
+
+
+class InvalidBound(Error):
+    """A lower bound that is not below its upper bound."""
+
+
+class StateError(Error):
+    """The state cannot be saved, or does not belong to this environment."""
+
+
+class UnseedableEnv(Error):
+    """Classic Gym: the environment cannot be seeded."""
+
+
+class EpisodeOver(ResetNeeded, AssertionError):
+    """A finished environment was stepped although nothing resets it by itself."""
+
+
+class ResetNotAllowed(Error):
+    """Classic Gym: ``reset`` in the middle of a monitored episode."""
+
+
+class DoubleWrapperError(Error):
+    """Classic Gym: the same wrapper was applied twice."""
+
+
+class WorkerError(Error):
+    """A worker process of a vector environment failed.
+
+    The attributes say as much as is known of the moment of failure; ``None`` means unknown.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        worker: int | None = None,
+        env_index: int | None = None,
+        seed: int | None = None,
+        last_action: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.worker = worker
+        self.env_index = env_index
+        self.seed = seed
+        self.last_action = last_action
+
+
+class WorkerCrashed(WorkerError):
+    """A worker died without raising: killed by a signal, or it called exit."""
+
+    def __init__(self, message: str, *, exit_code: int | None = None, **where: object) -> None:
+        super().__init__(message, **where)  # type: ignore[arg-type]
+        self.exit_code = exit_code
+
+
+class WorkerRaised(WorkerError):
+    """An environment raised in a worker and the original exception could not be carried over."""
+
+    def __init__(self, message: str, *, remote_traceback: str = "", **where: object) -> None:
+        super().__init__(message, **where)  # type: ignore[arg-type]
+        self.remote_traceback = remote_traceback
+
+
+class DeprecatedWrapper(ImportError):
+    """A wrapper's old name was imported; the message gives the new one."""
+
+
+class _PendingCallError(Exception):
+    """Base of the two errors about asynchronous calls; ``name`` is the call's name."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class AlreadyPendingCallError(_PendingCallError):
+    """An asynchronous call was started while another one is still pending."""
+
+
+class NoAsyncCallError(_PendingCallError):
+    """A ``*_wait`` call without the matching ``*_async`` call before it."""
+
+
+class ClosedEnvironmentError(Exception):
+    """The environment was used after ``close``."""
+
+
+class CustomSpaceError(Exception):
+    """A custom space has no implementation of the requested operation."""

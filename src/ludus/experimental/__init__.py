@@ -1,0 +1,7 @@
+"""Interfaces that may still change."""
+
+from __future__ import annotations
+
+from ludus.experimental import functional
+
+__all__ = ["functional"]
