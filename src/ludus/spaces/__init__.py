@@ -1,0 +1,107 @@
+"""Spaces: what the observations and actions of an environment look like.
+
+A space can be sampled, seeded and tested for membership (``x in space``). The functions beside the
+classes flatten values into vectors, batch them for several environments, share them between
+processes, and write a space as JSON.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ludus.spaces.batching import (
+    batch_differing_spaces,
+    batch_space,
+    concatenate,
+    create_empty_array,
+    iterate,
+)
+from ludus.spaces.box import Box
+from ludus.spaces.dict import Dict
+from ludus.spaces.discrete import Discrete
+from ludus.spaces.errors import SpaceRangeError, SpaceTypeError, SpaceValueError
+from ludus.spaces.graph import Graph, GraphInstance
+from ludus.spaces.multi_binary import MultiBinary
+from ludus.spaces.multi_discrete import MultiDiscrete
+from ludus.spaces.oneof import OneOf
+from ludus.spaces.sequence import Sequence
+from ludus.spaces.space import Space
+from ludus.spaces.text import Text
+from ludus.spaces.tuple import Tuple
+
+if TYPE_CHECKING:
+    from ludus.spaces import utils
+    from ludus.spaces.equivalence import is_space_dtype_shape_equiv
+    from ludus.spaces.flattening import flatdim, flatten, flatten_space, unflatten
+    from ludus.spaces.layout import Layout
+    from ludus.spaces.serialization import from_dict, from_json, to_dict, to_json
+    from ludus.spaces.shared_memory import (
+        create_shared_memory,
+        read_from_shared_memory,
+        write_to_shared_memory,
+    )
+
+__all__ = [
+    "Box",
+    "Dict",
+    "Discrete",
+    "Graph",
+    "GraphInstance",
+    "Layout",
+    "MultiBinary",
+    "MultiDiscrete",
+    "OneOf",
+    "Sequence",
+    "Space",
+    "SpaceRangeError",
+    "SpaceTypeError",
+    "SpaceValueError",
+    "Text",
+    "Tuple",
+    "batch_differing_spaces",
+    "batch_space",
+    "concatenate",
+    "create_empty_array",
+    "create_shared_memory",
+    "flatdim",
+    "flatten",
+    "flatten_space",
+    "from_dict",
+    "from_json",
+    "is_space_dtype_shape_equiv",
+    "iterate",
+    "read_from_shared_memory",
+    "to_dict",
+    "to_json",
+    "unflatten",
+    "utils",
+    "write_to_shared_memory",
+]
+
+_MODULES = {
+    "Layout": "layout",
+    "create_shared_memory": "shared_memory",
+    "flatdim": "flattening",
+    "flatten": "flattening",
+    "flatten_space": "flattening",
+    "from_dict": "serialization",
+    "from_json": "serialization",
+    "is_space_dtype_shape_equiv": "equivalence",
+    "read_from_shared_memory": "shared_memory",
+    "to_dict": "serialization",
+    "to_json": "serialization",
+    "unflatten": "flattening",
+    "write_to_shared_memory": "shared_memory",
+}
+"""Where to find what is loaded only when it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "utils":
+        return import_module(f"{__name__}.utils")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

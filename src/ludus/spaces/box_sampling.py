@@ -1,0 +1,127 @@
+"""Drawing samples of a ``Box``: what can be worked out once is kept in a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ludus.spaces.box import Box
+
+__all__ = ["Plan"]
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+class Group(NamedTuple):
+    """Entries whose intervals have the same form.
+
+    ``low`` and ``high`` are where the intervals begin and end: one number if all are the same.
+    """
+
+    form: str
+    where: NDArray[np.intp] | None
+    low: float | NDArray[np.float64]
+    high: float | NDArray[np.float64]
+    size: int | tuple[int, ...]
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the entries as float64."""
+        if self.form == "bounded":
+            return rng.uniform(self.low, self.high, self.size)
+        if self.form == "wide":
+            halves = rng.uniform(self.low, self.high, self.size)
+            return np.multiply(halves, 2, out=halves)
+        if self.form == "free":
+            return rng.normal(size=self.size)
+        # In place, because a result of no dimensions would become a scalar.
+        distance = rng.exponential(size=self.size)
+        if self.form == "rising":
+            distance += self.low
+            return distance
+        return np.subtract(self.high, distance, out=distance)
+
+
+class Plan(NamedTuple):
+    """How to draw a sample of a box whose bounds are, to the byte, those given."""
+
+    low_bytes: bytes
+    high_bytes: bytes
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def of(cls, box: Box[Any]) -> Plan:
+        """Work out the plan for the box as it is now."""
+        below, above = box.bounded_below, box.bounded_above
+        # Seeds fix the samples, so the order in which the forms draw is part of the contract.
+        forms = {
+            "free": ~(below | above),
+            "rising": below & ~above,
+            "falling": above & ~below,
+            "bounded": below & above,
+        }
+        low, high = box.low.astype(np.float64), _upper_ends(box.high)
+        groups = tuple(
+            _group(form, chosen, low, high) for form, chosen in forms.items() if chosen.any()
+        )
+        return cls(box.low.tobytes(), box.high.tobytes(), groups)
+
+    def draw(self, rng: np.random.Generator, box: Box[Any]) -> NDArray[Any]:
+        """Draw a sample of the box that the plan was made for."""
+        if len(self.groups) == 1:
+            sample = self.groups[0].draw(rng)
+        else:
+            flat = np.empty(box.low.size)
+            for group in self.groups:
+                flat[group.where] = group.draw(rng)
+            sample = flat.reshape(box.shape)
+        dtype = box.dtype
+        if dtype.kind == "f":
+            return sample.astype(dtype, copy=False)
+        np.floor(sample, out=sample)
+        if dtype.kind == "b":
+            return sample.astype(dtype)
+        return _clipped(sample, box)
+
+
+def _group(
+    form: str, chosen: NDArray[np.bool_], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> Group:
+    if chosen.all():
+        # Then the draw has the shape of the box right away.
+        where, size, lows, highs = None, chosen.shape, low, high
+    else:
+        where = np.flatnonzero(chosen)
+        lows, highs, size = low.ravel()[where], high.ravel()[where], where.shape
+    if form == "bounded" and (highs / 2 - lows / 2).max() > _LARGEST / 2:
+        # The length of the interval is no float64; that of its half is.
+        form, lows, highs = "wide", lows / 2, highs / 2
+    return Group(form, where, _common(lows), _common(highs), size)
+
+
+def _common(values: NDArray[np.float64]) -> float | NDArray[np.float64]:
+    """Return the value that all entries share, for NumPy draws faster with numbers, or all."""
+    first = values.flat[0]
+    return float(first) if (values == first).all() else values
+
+
+def _upper_ends(high: NDArray[Any]) -> NDArray[np.float64]:
+    """Return where the intervals to draw from end: for integers, one above the bound."""
+    if high.dtype.kind == "f":
+        return high.astype(np.float64)
+    ends = (high.astype(np.int64) + 1).astype(np.float64)
+    if high.dtype.itemsize == 8:
+        # The successor of the largest int64, and the upper half of uint64, are no int64.
+        ends = np.where(high >= np.iinfo(np.int64).max, high.astype(np.float64), ends)
+    return ends
+
+
+def _clipped(sample: NDArray[np.float64], box: Box[Any]) -> NDArray[Any]:
+    """Cast to the integer dtype, keeping what lies beyond its range, or rounds beyond, inside."""
+    limits = np.iinfo(box.dtype)
+    # The limits of 64-bit integers are no float64; stay on the near side of them.
+    largest = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0)
+    cast = sample.clip(float(limits.min), largest, out=sample).astype(box.dtype)
+    return cast.clip(box.low, box.high, out=cast) if limits.bits == 64 else cast

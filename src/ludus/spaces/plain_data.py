@@ -1,0 +1,183 @@
+"""Reading plain data that need not be trusted, with messages that tell the place of a mistake."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Iterable
+from typing import Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.spaces.bounds import dtype_limits, is_number
+from ludus.spaces.errors import SpaceValueError
+from ludus.spaces.space import is_integer
+
+__all__ = ["DTYPES", "MAX_DEPTH", "MAX_ELEMENTS", "Node"]
+
+_WIDTHS = {"float": (16, 32, 64), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
+DTYPES = ("bool", *(f"{kind}{width}" for kind, widths in _WIDTHS.items() for width in widths))
+"""The dtypes that every machine has."""
+
+MAX_DEPTH = 32
+"""How deep spaces may be nested in each other."""
+
+MAX_ELEMENTS = 2**26
+"""How many entries the arrays of all spaces together may have."""
+
+
+class Node:
+    """The description of one space within a larger one.
+
+    Every method raises :class:`SpaceValueError` if the data is not what it asks for.
+    """
+
+    def __init__(self, data: object, path: str, depth: int, budget: list[int]) -> None:
+        self.path = path
+        self._depth = depth
+        self._budget = budget  # a single number, shared by all nodes
+        if depth > MAX_DEPTH:
+            self.fail(f"spaces are nested more than {MAX_DEPTH} deep")
+        if not isinstance(data, dict):
+            self.fail(f"expected an object that describes a space, got {reprlib.repr(data)}")
+        self._data: dict[str, Any] = data
+        self._read: set[str] = set()
+
+    @classmethod
+    def root(cls, data: object) -> Node:
+        """Return the node of the outermost space."""
+        return cls(data, "space", 1, [MAX_ELEMENTS])
+
+    def fail(self, problem: str, cause: Exception | None = None) -> NoReturn:
+        """Raise, naming the place; the message of a deeper place is passed on as it is."""
+        if isinstance(cause, _Misread):
+            raise cause
+        raise _Misread(f"Cannot read {self.path}: {problem}") from cause
+
+    def get(self, name: str) -> Any:
+        """Return a field as it is."""
+        if name not in self._data:
+            self.fail(f"the field {name!r} is missing")
+        self._read.add(name)
+        return self._data[name]
+
+    def kind(self, known: Iterable[str]) -> str:
+        """Return the name of the space's class, one of the known ones."""
+        kind = self.get("type")
+        if not isinstance(kind, str) or kind not in known:
+            self._wrong("type", f"one of {', '.join(sorted(known))}")
+        return kind
+
+    def check_all_read(self) -> None:
+        """Raise if there are fields that nobody has asked for."""
+        unknown = self._data.keys() - self._read
+        if unknown:
+            self.fail(f"there are unknown fields: {reprlib.repr(sorted(map(str, unknown)))}")
+
+    def integer(self, name: str) -> int:
+        """Return an integer field."""
+        value = self.get(name)
+        if not is_integer(value):
+            self._wrong(name, "an integer")
+        return int(value)
+
+    def text(self, name: str) -> str:
+        """Return a field that is a string."""
+        value = self.get(name)
+        if not isinstance(value, str):
+            self._wrong(name, "a string")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Return a field that is true or false."""
+        value = self.get(name)
+        if not isinstance(value, bool):
+            self._wrong(name, "true or false")
+        return value
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Return a field that names a dtype."""
+        value = self.get(name)
+        if not isinstance(value, str) or value not in DTYPES:
+            self._wrong(name, f"one of {', '.join(DTYPES)}")
+        return np.dtype(value)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return a field that is a shape, and count its elements against the limit."""
+        value = self.get(name)
+        if not isinstance(value, list) or not all(is_integer(i) and i >= 0 for i in value):
+            self._wrong(name, "a list of integers that are not negative")
+        if len(value) > MAX_DEPTH:
+            self._wrong(name, f"at most {MAX_DEPTH} axes")
+        self._budget[0] -= math.prod(value)
+        if self._budget[0] < 0:
+            self.fail(f"the arrays have more than {MAX_ELEMENTS} entries together")
+        return tuple(value)
+
+    def keys(self, name: str) -> list[Any]:
+        """Return a field that is a list of different strings and integers."""
+        value = self.get(name)
+        if not isinstance(value, list) or not all(
+            isinstance(k, str) or is_integer(k) for k in value
+        ):
+            self._wrong(name, "a list of strings and integers")
+        if len(set(value)) != len(value):
+            self._wrong(name, "no key twice")
+        return value
+
+    def child(self, name: str) -> Node:
+        """Return a field that describes a space."""
+        return Node(self.get(name), f"{self.path}.{name}", self._depth + 1, self._budget)
+
+    def children(self, name: str) -> list[Node]:
+        """Return a field that is a list of descriptions of spaces."""
+        value = self.get(name)
+        if not isinstance(value, list):
+            self._wrong(name, "a list of spaces")
+        return [
+            Node(part, f"{self.path}.{name}[{i}]", self._depth + 1, self._budget)
+            for i, part in enumerate(value)
+        ]
+
+    def numbers(
+        self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], infinity: str | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return a field of numbers as an array, and which entries are the given infinity.
+
+        The field holds one number for all entries, or a list of them row by row.
+        """
+        value = self.get(name)
+        entries = value if isinstance(value, list) else [value]
+        numbers = [self._number(name, entry, dtype, infinity) for entry in entries]
+        array = np.array(numbers, dtype=dtype)
+        infinite = np.array([entry == infinity for entry in entries], dtype=bool)
+        if not isinstance(value, list):
+            return np.full(shape, array[0]), np.full(shape, infinite[0])
+        if len(entries) != math.prod(shape):
+            self._wrong(name, f"one number, or a list of {math.prod(shape)} of them")
+        return array.reshape(shape), infinite.reshape(shape)
+
+    def _number(
+        self, name: str, entry: object, dtype: np.dtype[Any], infinity: str | None
+    ) -> float:
+        smallest, largest = dtype_limits(dtype)
+        if dtype.kind == "f":
+            if infinity is not None and entry in ("-inf", "inf"):
+                return float(str(entry))
+            valid = is_number(entry) and smallest <= entry <= largest
+        else:
+            # Integers have no infinity; their extremes stand for it.
+            if dtype.kind == "i" and entry == infinity:
+                return smallest if infinity == "-inf" else largest
+            valid = is_integer(entry) and smallest <= entry <= largest
+        if not valid:
+            self.fail(f"{name!r} has {reprlib.repr(entry)}, which is no value of dtype {dtype}")
+        return cast("float", entry)
+
+    def _wrong(self, name: str, wanted: str) -> NoReturn:
+        self.fail(f"{name!r} should be {wanted}, got {reprlib.repr(self._data[name])}")
+
+
+class _Misread(SpaceValueError):
+    """An error whose message already names the place."""
