@@ -1,0 +1,63 @@
+"""Checking environments against the contract.
+
+:func:`check_env` raises and warns, :func:`inspect_env` reports; both go by :data:`RULES`. The
+passive checkers look at single calls and are what the ``PassiveEnvChecker`` wrapper runs.
+"""
+
+from __future__ import annotations
+
+from ludus.checking.checker import check_env, inspect_env
+from ludus.checking.data import data_equivalence, data_shares_objects, first_difference
+from ludus.checking.findings import Finding, Report
+from ludus.checking.match import check_environments_match
+from ludus.checking.passive import (
+    check_action_space,
+    check_obs,
+    check_observation_space,
+    check_space,
+    env_data_reuse_passive_checker,
+    env_render_passive_checker,
+    env_reset_passive_checker,
+    env_step_passive_checker,
+)
+from ludus.checking.reset import (
+    check_reset_options,
+    check_reset_return_info_deprecation,
+    check_reset_return_type,
+    check_reset_seed_determinism,
+    check_seed_deprecation,
+)
+from ludus.checking.rule import CheckFailed, Rule
+from ludus.checking.rules import RULES
+from ludus.checking.spaces import check_space_limit
+from ludus.checking.step import check_returned_data_not_reused, check_step_determinism
+
+__all__ = [
+    "RULES",
+    "CheckFailed",
+    "Finding",
+    "Report",
+    "Rule",
+    "check_action_space",
+    "check_env",
+    "check_environments_match",
+    "check_obs",
+    "check_observation_space",
+    "check_reset_options",
+    "check_reset_return_info_deprecation",
+    "check_reset_return_type",
+    "check_reset_seed_determinism",
+    "check_returned_data_not_reused",
+    "check_seed_deprecation",
+    "check_space",
+    "check_space_limit",
+    "check_step_determinism",
+    "data_equivalence",
+    "data_shares_objects",
+    "env_data_reuse_passive_checker",
+    "env_render_passive_checker",
+    "env_reset_passive_checker",
+    "env_step_passive_checker",
+    "first_difference",
+    "inspect_env",
+]

@@ -1,0 +1,33 @@
+"""Conformance suites, small environments and measurements, for tests of Ludus and of yours.
+
+The suites are plain classes in pytest's style: derive ``class TestMine(EnvConformance)``,
+implement its ``make``, and pytest runs the rest.
+"""
+
+from __future__ import annotations
+
+from ludus.testing.env_suite import EnvConformance
+from ludus.testing.envs import CounterEnv, DictEnv, FaultyEnv, ImageEnv, SlowEnv
+from ludus.testing.performance import (
+    benchmark_init,
+    benchmark_render,
+    benchmark_step,
+    benchmark_vector_step,
+)
+from ludus.testing.space_suite import SpaceConformance
+from ludus.testing.vector_suite import VectorEnvConformance
+
+__all__ = [
+    "CounterEnv",
+    "DictEnv",
+    "EnvConformance",
+    "FaultyEnv",
+    "ImageEnv",
+    "SlowEnv",
+    "SpaceConformance",
+    "VectorEnvConformance",
+    "benchmark_init",
+    "benchmark_render",
+    "benchmark_step",
+    "benchmark_vector_step",
+]
