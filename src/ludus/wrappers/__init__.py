@@ -1,0 +1,162 @@
+"""Wrappers: environments that change another environment, one file each.
+
+Nothing is imported until it is asked for: the first ``ludus.wrappers.TimeLimit`` loads
+``ludus/wrappers/time_limit.py``, and so on. Old names (``FrameStack``, ``SkipWrapper``, …) lead
+to :mod:`ludus.wrappers.legacy`.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ludus.wrappers import vector
+    from ludus.wrappers.add_render_observation import AddRenderObservation
+    from ludus.wrappers.add_white_noise import AddWhiteNoise
+    from ludus.wrappers.array_conversion import ArrayConversion
+    from ludus.wrappers.atari_preprocessing import AtariPreprocessing
+    from ludus.wrappers.autoreset import Autoreset
+    from ludus.wrappers.clip_action import ClipAction
+    from ludus.wrappers.clip_reward import ClipReward
+    from ludus.wrappers.delay_observation import DelayObservation
+    from ludus.wrappers.discretize_action import DiscretizeAction
+    from ludus.wrappers.discretize_observation import DiscretizeObservation
+    from ludus.wrappers.dtype_observation import DtypeObservation
+    from ludus.wrappers.filter_observation import FilterObservation
+    from ludus.wrappers.flatten_observation import FlattenObservation
+    from ludus.wrappers.frame_stack_observation import FrameStackObservation
+    from ludus.wrappers.grayscale_observation import GrayscaleObservation
+    from ludus.wrappers.human_rendering import HumanRendering
+    from ludus.wrappers.jax_to_numpy import JaxToNumpy
+    from ludus.wrappers.jax_to_torch import JaxToTorch
+    from ludus.wrappers.legacy import (
+        AutoResetWrapper,
+        EnvCompatibility,
+        FilterObservationWrapper,
+        FlattenDictWrapper,
+        FrameStack,
+        GrayScaleObservation,
+        LazyFrames,
+        PixelObservationWrapper,
+        SignReward,
+        SkipWrapper,
+        StepAPICompatibility,
+        capped_cubic_video_schedule,
+    )
+    from ludus.wrappers.max_and_skip_observation import MaxAndSkipObservation
+    from ludus.wrappers.normalize_observation import NormalizeObservation
+    from ludus.wrappers.normalize_reward import NormalizeReward
+    from ludus.wrappers.numpy_to_torch import NumpyToTorch
+    from ludus.wrappers.obstruct_view import ObstructView
+    from ludus.wrappers.order_enforcing import OrderEnforcing
+    from ludus.wrappers.passive_env_checker import PassiveEnvChecker
+    from ludus.wrappers.record_episode_statistics import RecordEpisodeStatistics
+    from ludus.wrappers.record_video import RecordVideo
+    from ludus.wrappers.render_collection import RenderCollection
+    from ludus.wrappers.repeat_action import RepeatAction
+    from ludus.wrappers.rescale_action import RescaleAction
+    from ludus.wrappers.rescale_observation import RescaleObservation
+    from ludus.wrappers.reshape_observation import ReshapeObservation
+    from ludus.wrappers.resize_observation import ResizeObservation
+    from ludus.wrappers.sticky_action import StickyAction
+    from ludus.wrappers.time_aware_observation import TimeAwareObservation
+    from ludus.wrappers.time_limit import TimeLimit
+    from ludus.wrappers.transform_action import TransformAction
+    from ludus.wrappers.transform_observation import TransformObservation
+    from ludus.wrappers.transform_reward import TransformReward
+    from ludus.wrappers.vector import DictInfoToList as VectorListInfo
+
+__all__ = [
+    "AddRenderObservation",
+    "AddWhiteNoise",
+    "ArrayConversion",
+    "AtariPreprocessing",
+    "AutoResetWrapper",
+    "Autoreset",
+    "ClipAction",
+    "ClipReward",
+    "DelayObservation",
+    "DiscretizeAction",
+    "DiscretizeObservation",
+    "DtypeObservation",
+    "EnvCompatibility",
+    "FilterObservation",
+    "FilterObservationWrapper",
+    "FlattenDictWrapper",
+    "FlattenObservation",
+    "FrameStack",
+    "FrameStackObservation",
+    "GrayScaleObservation",
+    "GrayscaleObservation",
+    "HumanRendering",
+    "JaxToNumpy",
+    "JaxToTorch",
+    "LazyFrames",
+    "MaxAndSkipObservation",
+    "NormalizeObservation",
+    "NormalizeReward",
+    "NumpyToTorch",
+    "ObstructView",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "PixelObservationWrapper",
+    "RecordEpisodeStatistics",
+    "RecordVideo",
+    "RenderCollection",
+    "RepeatAction",
+    "RescaleAction",
+    "RescaleObservation",
+    "ReshapeObservation",
+    "ResizeObservation",
+    "SignReward",
+    "SkipWrapper",
+    "StepAPICompatibility",
+    "StickyAction",
+    "TimeAwareObservation",
+    "TimeLimit",
+    "TransformAction",
+    "TransformObservation",
+    "TransformReward",
+    "VectorListInfo",
+    "capped_cubic_video_schedule",
+    "vector",
+]
+
+_LEGACY = (
+    "AutoResetWrapper",
+    "EnvCompatibility",
+    "FilterObservationWrapper",
+    "FlattenDictWrapper",
+    "FrameStack",
+    "GrayScaleObservation",
+    "LazyFrames",
+    "PixelObservationWrapper",
+    "SignReward",
+    "SkipWrapper",
+    "StepAPICompatibility",
+    "capped_cubic_video_schedule",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "vector":
+        return import_module(f"{__name__}.vector")
+    if name == "VectorListInfo":
+        value = import_module(f"{__name__}.vector").DictInfoToList
+    else:
+        module = "legacy" if name in _LEGACY else _snake_case(name)
+        value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

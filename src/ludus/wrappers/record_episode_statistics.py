@@ -1,0 +1,97 @@
+"""Return, length and duration of every episode."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any, SupportsFloat
+
+from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, State, Wrapper
+from ludus.wrappers.saved_fields import take_fields
+
+__all__ = ["RecordEpisodeStatistics"]
+
+_QUEUES = ("return_queue", "length_queue", "time_queue")
+
+
+class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Add ``{"r": return, "l": length, "t": seconds}`` to the info of an episode's last step.
+
+    The last ``buffer_length`` of each are kept in ``return_queue``, ``length_queue`` and
+    ``time_queue``; ``episode_count`` counts the finished episodes.
+    """
+
+    state_fields = ("episode_count", "episode_returns", "episode_lengths")
+
+    def __init__(
+        self, env: Env[ObsType, ActType], buffer_length: int = 100, stats_key: str = "episode"
+    ) -> None:
+        RecordConstructorArgs.__init__(self, buffer_length=buffer_length, stats_key=stats_key)
+        super().__init__(env)
+        self._stats_key = stats_key
+        self.episode_count = 0
+        self.episode_start_time: float = -1
+        self.episode_returns: Any = 0.0
+        self.episode_lengths = 0
+        self.time_queue: deque[float] = deque(maxlen=buffer_length)
+        self.return_queue: deque[Any] = deque(maxlen=buffer_length)
+        self.length_queue: deque[int] = deque(maxlen=buffer_length)
+
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Step; the last step of an episode reports on it.
+
+        Raises:
+            ValueError: The info already has the key for the statistics.
+        """
+        result = self.env.step(action)
+        _, reward, terminated, truncated, info = result
+        self.episode_returns += reward
+        self.episode_lengths += 1
+        if terminated or truncated:
+            self._finish_episode(info)
+        return result
+
+    def _finish_episode(self, info: dict[str, Any]) -> None:
+        if self._stats_key in info:
+            raise ValueError(
+                f"The info already has the key {self._stats_key!r}: {info[self._stats_key]}. Is "
+                "the environment wrapped twice? Choose another `stats_key`."
+            )
+        now = time.perf_counter()
+        seconds = round(now - self.episode_start_time, 6)
+        info[self._stats_key] = {
+            "r": self.episode_returns,
+            "l": self.episode_lengths,
+            "t": seconds,
+        }
+        self.time_queue.append(seconds)
+        self.return_queue.append(self.episode_returns)
+        self.length_queue.append(self.episode_lengths)
+        self.episode_count += 1
+        self.episode_start_time = now
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset and count from zero."""
+        result = self.env.reset(seed=seed, options=options)
+        self.episode_start_time = time.perf_counter()
+        self.episode_returns = 0.0
+        self.episode_lengths = 0
+        return result
+
+    def _save_state(self) -> State:
+        fields = super()._save_state()
+        fields.update((name, list(getattr(self, name))) for name in _QUEUES)
+        # The clock's zero differs between processes; a duration means the same in all of them.
+        fields["elapsed"] = time.perf_counter() - self.episode_start_time
+        return fields
+
+    def _load_state(self, fields: State) -> None:
+        (elapsed, *queues), rest = take_fields(self, fields, "elapsed", *_QUEUES)
+        super()._load_state(rest)
+        self.episode_start_time = time.perf_counter() - elapsed
+        for name, values in zip(_QUEUES, queues, strict=True):
+            queue = getattr(self, name)
+            queue.clear()
+            queue.extend(values)

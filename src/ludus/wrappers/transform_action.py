@@ -1,0 +1,47 @@
+"""Actions through a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ludus.core import (
+    ActionWrapper,
+    ActType,
+    Env,
+    ObsType,
+    RecordConstructorArgs,
+    WrapperActType,
+)
+from ludus.spaces import Space
+
+__all__ = ["TransformAction"]
+
+
+class TransformAction(ActionWrapper[ObsType, WrapperActType, ActType], RecordConstructorArgs):
+    """Pass every action through ``func``.
+
+    Args:
+        env: The environment.
+        func: From an outer action to an inner one. It must keep nothing between calls: what it
+            keeps is not part of the wrapper's state.
+        action_space: The space of the actions to take; ``None`` if it is the inner one.
+    """
+
+    state_fields = ()
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        func: Callable[[WrapperActType], ActType],
+        action_space: Space[WrapperActType] | None,
+    ) -> None:
+        RecordConstructorArgs.__init__(self, func=func, action_space=action_space)
+        super().__init__(env)
+        if action_space is not None:
+            self.action_space = action_space
+        self.func = func
+
+    def action(self, action: WrapperActType) -> Any:
+        """Return ``func(action)``."""
+        return self.func(action)

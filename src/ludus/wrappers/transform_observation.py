@@ -1,0 +1,49 @@
+"""Observations through a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ludus.core import (
+    ActType,
+    Env,
+    ObservationWrapper,
+    ObsType,
+    RecordConstructorArgs,
+    WrapperObsType,
+)
+from ludus.spaces import Space
+
+__all__ = ["TransformObservation"]
+
+
+class TransformObservation(
+    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
+):
+    """Pass every observation through ``func``.
+
+    Args:
+        env: The environment.
+        func: From an inner observation to an outer one. It must keep nothing between calls:
+            what it keeps is not part of the wrapper's state.
+        observation_space: The space of the results; ``None`` if it is the inner one.
+    """
+
+    state_fields = ()
+
+    def __init__(
+        self,
+        env: Env[ObsType, ActType],
+        func: Callable[[ObsType], Any],
+        observation_space: Space[WrapperObsType] | None = None,
+    ) -> None:
+        RecordConstructorArgs.__init__(self, func=func, observation_space=observation_space)
+        super().__init__(env)
+        if observation_space is not None:
+            self.observation_space = observation_space
+        self.func = func
+
+    def observation(self, observation: ObsType) -> Any:
+        """Return ``func(observation)``."""
+        return self.func(observation)

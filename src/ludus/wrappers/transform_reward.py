@@ -1,0 +1,31 @@
+"""Rewards through a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, SupportsFloat
+
+from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, RewardWrapper
+
+__all__ = ["TransformReward"]
+
+
+class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
+    """Pass every reward through ``func``.
+
+    Args:
+        env: The environment.
+        func: From an inner reward to an outer one. It must keep nothing between calls: what it
+            keeps is not part of the wrapper's state.
+    """
+
+    state_fields = ()
+
+    def __init__(self, env: Env[ObsType, ActType], func: Callable[[Any], SupportsFloat]) -> None:
+        RecordConstructorArgs.__init__(self, func=func)
+        super().__init__(env)
+        self.func = func
+
+    def reward(self, reward: SupportsFloat) -> SupportsFloat:
+        """Return ``func(reward)``."""
+        return self.func(reward)

@@ -1,0 +1,111 @@
+"""Wrappers of vector environments; each is imported when it is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ludus.wrappers.vector.array_conversion import ArrayConversion
+    from ludus.wrappers.vector.dict_info_to_list import DictInfoToList
+    from ludus.wrappers.vector.dict_info_to_list import DictInfoToList as VectorListInfo
+    from ludus.wrappers.vector.human_rendering import HumanRendering
+    from ludus.wrappers.vector.jax_to_numpy import JaxToNumpy
+    from ludus.wrappers.vector.jax_to_torch import JaxToTorch
+    from ludus.wrappers.vector.normalize_observation import NormalizeObservation
+    from ludus.wrappers.vector.normalize_reward import NormalizeReward
+    from ludus.wrappers.vector.numpy_to_torch import NumpyToTorch
+    from ludus.wrappers.vector.record_episode_statistics import RecordEpisodeStatistics
+    from ludus.wrappers.vector.record_video import RecordVideo
+    from ludus.wrappers.vector.transform_action import TransformAction
+    from ludus.wrappers.vector.transform_observation import TransformObservation
+    from ludus.wrappers.vector.transform_reward import TransformReward
+    from ludus.wrappers.vector.vectorize_action import (
+        ClipAction,
+        RescaleAction,
+        VectorizeTransformAction,
+    )
+    from ludus.wrappers.vector.vectorize_observation import (
+        DtypeObservation,
+        FilterObservation,
+        FlattenObservation,
+        GrayscaleObservation,
+        RescaleObservation,
+        ReshapeObservation,
+        ResizeObservation,
+        VectorizeTransformObservation,
+    )
+    from ludus.wrappers.vector.vectorize_reward import ClipReward, VectorizeTransformReward
+
+__all__ = [
+    "ArrayConversion",
+    "ClipAction",
+    "ClipReward",
+    "DictInfoToList",
+    "DtypeObservation",
+    "FilterObservation",
+    "FlattenObservation",
+    "GrayscaleObservation",
+    "HumanRendering",
+    "JaxToNumpy",
+    "JaxToTorch",
+    "NormalizeObservation",
+    "NormalizeReward",
+    "NumpyToTorch",
+    "RecordEpisodeStatistics",
+    "RecordVideo",
+    "RescaleAction",
+    "RescaleObservation",
+    "ReshapeObservation",
+    "ResizeObservation",
+    "TransformAction",
+    "TransformObservation",
+    "TransformReward",
+    "VectorListInfo",
+    "VectorizeTransformAction",
+    "VectorizeTransformObservation",
+    "VectorizeTransformReward",
+]
+
+_HOMES = {
+    "array_conversion": ("ArrayConversion",),
+    "dict_info_to_list": ("DictInfoToList",),
+    "human_rendering": ("HumanRendering",),
+    "jax_to_numpy": ("JaxToNumpy",),
+    "jax_to_torch": ("JaxToTorch",),
+    "normalize_observation": ("NormalizeObservation",),
+    "normalize_reward": ("NormalizeReward",),
+    "numpy_to_torch": ("NumpyToTorch",),
+    "record_episode_statistics": ("RecordEpisodeStatistics",),
+    "record_video": ("RecordVideo",),
+    "transform_action": ("TransformAction",),
+    "transform_observation": ("TransformObservation",),
+    "transform_reward": ("TransformReward",),
+    "vectorize_action": ("ClipAction", "RescaleAction", "VectorizeTransformAction"),
+    "vectorize_observation": (
+        "DtypeObservation",
+        "FilterObservation",
+        "FlattenObservation",
+        "GrayscaleObservation",
+        "RescaleObservation",
+        "ReshapeObservation",
+        "ResizeObservation",
+        "VectorizeTransformObservation",
+    ),
+    "vectorize_reward": ("ClipReward", "VectorizeTransformReward"),
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+_OLD_NAMES = {"VectorListInfo": "DictInfoToList"}
+
+
+def __getattr__(name: str) -> Any:
+    current = _OLD_NAMES.get(name, name)
+    if current not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[current]}"), current)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

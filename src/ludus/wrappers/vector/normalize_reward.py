@@ -1,0 +1,105 @@
+"""Rewards scaled to returns of variance one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.core.constructor_args import RecordConstructorArgs
+from ludus.core.types import ActType, ObsType, State
+from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_wrapper import VectorWrapper
+from ludus.errors import InvalidBound
+from ludus.wrappers.running_statistics import RunningMeanStd
+from ludus.wrappers.saved_fields import take_fields
+
+__all__ = ["NormalizeReward"]
+
+
+class NormalizeReward(
+    VectorWrapper[ObsType, ActType, ObsType, ActType, Any], RecordConstructorArgs
+):
+    """Divide rewards by the standard deviation of the discounted returns seen so far.
+
+    The statistics are in :attr:`return_rms`; set :attr:`update_running_mean` to ``False`` to
+    freeze them, for instance for evaluation.
+
+    Args:
+        env: The vector environment to wrap.
+        gamma: The discount of the returns.
+        epsilon: Added to the variance before its root is taken.
+
+    Raises:
+        InvalidBound: ``gamma`` is outside [0, 1], or ``epsilon`` not positive.
+    """
+
+    state_fields: ClassVar[tuple[str, ...]] = (
+        "_prev_dones",
+        "accumulated_reward",
+        "update_running_mean",
+    )
+
+    update_running_mean: bool = True
+    """Whether the statistics are still updated."""
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, Any],
+        gamma: float = 0.99,
+        epsilon: float = 1e-8,
+    ) -> None:
+        if not 0 <= gamma <= 1:
+            raise InvalidBound(f"`gamma` should be in the interval [0, 1]. Received {gamma}")
+        if epsilon <= 0:
+            raise InvalidBound(f"`epsilon` should be strictly positive. Received {epsilon}")
+        RecordConstructorArgs.__init__(self, gamma=gamma, epsilon=epsilon)
+        super().__init__(env)
+        self.return_rms = RunningMeanStd(shape=())
+        self.accumulated_reward: npt.NDArray[np.float32] = np.zeros(self.num_envs, np.float32)
+        self.gamma = gamma
+        self.epsilon = epsilon
+        self._prev_dones: npt.NDArray[np.bool_] = np.zeros(self.num_envs, np.bool_)
+        self._same_step = env.metadata.get("autoreset_mode") is AutoresetMode.SAME_STEP
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset, and begin all returns anew, also under a ``reset_mask``."""
+        self.accumulated_reward[:] = 0
+        self._prev_dones[:] = False
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, actions: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
+        """Step, update the statistics unless frozen, and scale the rewards."""
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        returns = self.accumulated_reward
+        # The step after an end only resets, unless the reset came within the last step.
+        active = np.ones(self.num_envs, np.bool_) if self._same_step else ~self._prev_dones
+        returns[active] = (
+            returns[active] * self.gamma * (1 - terminations[active]) + rewards[active]
+        )
+        if self.update_running_mean and active.any():
+            self.return_rms.update(returns[active])
+        self._prev_dones = np.logical_or(terminations, truncations)
+        if self._same_step:
+            returns[self._prev_dones] = 0
+        return observations, self._scaled(rewards), terminations, truncations, infos
+
+    def normalize(self, reward: Any) -> Any:
+        """Update the statistics with the current returns, unless frozen, and scale ``reward``."""
+        if self.update_running_mean:
+            self.return_rms.update(self.accumulated_reward)
+        return self._scaled(reward)
+
+    def _scaled(self, reward: Any) -> Any:
+        return reward / np.sqrt(self.return_rms.var + self.epsilon)
+
+    def _save_state(self) -> State:
+        return {**super()._save_state(), "return_rms": self.return_rms.get_state()}
+
+    def _load_state(self, fields: State) -> None:
+        (statistics,), rest = take_fields(self, fields, "return_rms")
+        super()._load_state(rest)
+        self.return_rms.set_state(statistics)

@@ -1,0 +1,155 @@
+"""Return, length and duration of each episode."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus import logger
+from ludus.core.types import ActType, ObsType, State
+from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_wrapper import VectorWrapper
+from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.vector.dict_info_to_list import check_info_dict
+from ludus.wrappers.vector.reset_mask import split_reset_mask
+
+__all__ = ["RecordEpisodeStatistics"]
+
+
+class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, Any]):
+    """Report return, length and duration of every episode that ends.
+
+    A step that ends episodes has ``infos["episode"] = {"r": returns, "l": lengths, "t": seconds}``
+    with zeros for the environments still running, and the mask ``infos["_episode"]``. The last
+    episodes' values are kept in :attr:`return_queue`, :attr:`length_queue`, :attr:`time_queue`.
+
+    Args:
+        env: The vector environment to wrap.
+        buffer_length: How many episodes the queues keep.
+        stats_key: The key used instead of ``"episode"``.
+
+    Raises:
+        TypeError: ``metadata["autoreset_mode"]`` is not an :class:`AutoresetMode`.
+    """
+
+    state_fields: ClassVar[tuple[str, ...]] = (
+        "episode_count",
+        "episode_lengths",
+        "episode_returns",
+        "prev_dones",
+    )
+    _queues: ClassVar[tuple[str, ...]] = ("length_queue", "return_queue", "time_queue")
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, Any],
+        buffer_length: int = 100,
+        stats_key: str = "episode",
+    ) -> None:
+        super().__init__(env)
+        self._stats_key = stats_key
+        mode = env.metadata.get("autoreset_mode")
+        if mode is None:
+            logger.warn(
+                f"{self} is missing `autoreset_mode` in its metadata; RecordEpisodeStatistics "
+                "assumes `AutoresetMode.NEXT_STEP`.",
+                stacklevel=2,
+            )
+            mode = AutoresetMode.NEXT_STEP
+        elif not isinstance(mode, AutoresetMode):
+            raise TypeError(
+                "Expected env.metadata['autoreset_mode'] to be an AutoresetMode, got "
+                f"{mode!r} of {type(mode)}"
+            )
+        self._autoreset_mode = mode
+
+        self.episode_count = 0
+        self.episode_start_times: npt.NDArray[np.float64] = np.zeros(self.num_envs)
+        self.episode_returns: npt.NDArray[np.float64] = np.zeros(self.num_envs)
+        self.episode_lengths: npt.NDArray[np.int_] = np.zeros(self.num_envs, dtype=int)
+        self.prev_dones: npt.NDArray[np.bool_] = np.zeros(self.num_envs, dtype=bool)
+        self.time_queue: deque[np.float64] = deque(maxlen=buffer_length)
+        self.return_queue: deque[np.float64] = deque(maxlen=buffer_length)
+        self.length_queue: deque[np.int_] = deque(maxlen=buffer_length)
+
+    def reset(  # Gymnasium takes both by position here.
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset, and start the statistics of the environments that were reset."""
+        mask, _ = split_reset_mask(options, self.num_envs)
+        observations, infos = self.env.reset(seed=seed, options=options)
+        chosen = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask
+        self._restart(chosen)
+        self.prev_dones = self.prev_dones & ~chosen
+        return observations, infos
+
+    def step(self, actions: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
+        """Step, and report the episodes that end.
+
+        Raises:
+            InfoLayoutError: The infos are not a dict.
+            ValueError: The infos hold the statistics' key already.
+        """
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        check_info_dict(infos, self)
+        if self._autoreset_mode is AutoresetMode.SAME_STEP or not self.prev_dones.any():
+            self.episode_returns += rewards
+            self.episode_lengths += 1
+        else:
+            # The step after an end only resets: it belongs to neither episode.
+            running = ~self.prev_dones
+            self._restart(self.prev_dones)
+            self.episode_returns[running] += rewards[running]
+            self.episode_lengths[running] += 1
+
+        self.prev_dones = dones = np.logical_or(terminations, truncations)
+        if dones.any():
+            self._report(dones, infos)
+            if self._autoreset_mode is AutoresetMode.SAME_STEP:
+                self._restart(dones)
+        return observations, rewards, terminations, truncations, infos
+
+    def _restart(self, chosen: npt.NDArray[np.bool_]) -> None:
+        self.episode_start_times[chosen] = time.perf_counter()
+        self.episode_returns[chosen] = 0
+        self.episode_lengths[chosen] = 0
+
+    def _report(self, dones: npt.NDArray[np.bool_], infos: dict[str, Any]) -> None:
+        key = self._stats_key
+        if key in infos or f"_{key}" in infos:
+            raise ValueError(
+                f"Attempted to add episode stats with key '{key}' but this key already exists in "
+                f"info: {list(infos)}. Pass another stats_key."
+            )
+        seconds = np.round(time.perf_counter() - self.episode_start_times, 6)
+        infos[key] = {
+            "r": np.where(dones, self.episode_returns, 0.0),
+            "l": np.where(dones, self.episode_lengths, 0),
+            "t": np.where(dones, seconds, 0.0),
+        }
+        infos[f"_{key}"] = dones.copy()
+        self.episode_count += int(np.count_nonzero(dones))
+        self.time_queue.extend(seconds[dones])
+        self.return_queue.extend(self.episode_returns[dones])
+        self.length_queue.extend(self.episode_lengths[dones])
+
+    def _save_state(self) -> State:
+        # The clock starts anew in every process, so that only differences can be carried over.
+        return {
+            **super()._save_state(),
+            "elapsed": time.perf_counter() - self.episode_start_times,
+            **{name: list(getattr(self, name)) for name in self._queues},
+        }
+
+    def _load_state(self, fields: State) -> None:
+        taken, rest = take_fields(self, fields, "elapsed", *self._queues)
+        super()._load_state(rest)
+        self.episode_start_times = time.perf_counter() - taken[0]
+        for name, values in zip(self._queues, taken[1:], strict=True):
+            queue = getattr(self, name)
+            queue.clear()
+            queue.extend(values)

@@ -1,0 +1,87 @@
+"""Action wrappers of single environments, applied to batches."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+
+from ludus.core.env import Env
+from ludus.core.types import ActType, ArrayType, ObsType, WrapperActType
+from ludus.core.vector_env import VectorEnv
+from ludus.core.vector_wrapper import VectorActionWrapper
+from ludus.core.wrapper import ActionWrapper
+from ludus.spaces import Space, batch_space
+from ludus.wrappers import clip_action, rescale_action
+from ludus.wrappers.vector.batch_transform import transform_batch
+
+__all__ = ["ClipAction", "RescaleAction", "VectorizeTransformAction"]
+
+
+class VectorizeTransformAction(VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType]):
+    """Apply an action wrapper of :mod:`ludus.wrappers` to each action of a batch.
+
+    Args:
+        env: The vector environment to wrap.
+        wrapper: The wrapper class, one without memory: a single instance serves all environments.
+        **kwargs: The wrapper's further arguments.
+    """
+
+    elementwise: ClassVar[bool] = False
+    """Whether the wrapper treats each number alone; then whole batches go through at once."""
+
+    class _SingleEnv(Env[Any, Any]):
+        """An environment that is only looked at for its action space."""
+
+        def __init__(self, action_space: Space[Any]) -> None:
+            self.action_space = action_space
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        wrapper: type[ActionWrapper[Any, Any, Any]],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(env)
+        self.wrapper = wrapper(self._SingleEnv(env.single_action_space), **kwargs)
+        self.single_action_space = self.wrapper.action_space
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.same_out = self.action_space == env.action_space
+
+    def actions(self, actions: WrapperActType) -> ActType:
+        """Return the batch of actions for the inner environments."""
+        changed: ActType = transform_batch(
+            getattr(self.wrapper, "func", self.wrapper.action),
+            actions,
+            self.action_space,
+            self.env.single_action_space,
+            num_envs=self.num_envs,
+            keep_dtype=self.same_out,
+            elementwise=self.elementwise,
+        )
+        return changed
+
+
+class ClipAction(VectorizeTransformAction[ObsType, WrapperActType, ActType, ArrayType]):
+    """Take any action and clip it to the bounds of the inner action space."""
+
+    elementwise = True
+
+    def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
+        super().__init__(env, clip_action.ClipAction)
+
+
+class RescaleAction(VectorizeTransformAction[ObsType, WrapperActType, ActType, ArrayType]):
+    """Take actions between the given bounds and map them linearly to the inner action space."""
+
+    elementwise = True
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        min_action: float | int | npt.NDArray[Any],
+        max_action: float | int | npt.NDArray[Any],
+    ) -> None:
+        super().__init__(
+            env, rescale_action.RescaleAction, min_action=min_action, max_action=max_action
+        )

@@ -1,0 +1,44 @@
+"""Writing frames to video files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from ludus.wrappers.dependencies import require
+
+__all__ = ["capped_cubic_video_schedule", "write_video"]
+
+
+def capped_cubic_video_schedule(episode_id: int) -> bool:
+    """Choose the episodes 0, 1, 8, 27, …, 729, and then every thousandth."""
+    if episode_id >= 1000:
+        return episode_id % 1000 == 0
+    return bool(round(episode_id ** (1 / 3)) ** 3 == episode_id)
+
+
+def write_video(
+    frames: Sequence[npt.NDArray[Any]], path: Path, *, fps: float, logger: str | None = None
+) -> None:
+    """Write the frames to ``path``; the file appears when it is complete, or not at all.
+
+    Args:
+        frames: RGB arrays of one shape.
+        path: Where to; an existing file is replaced.
+        fps: Frames per second.
+        logger: MoviePy's progress report: ``"bar"``, or ``None`` for silence.
+
+    Raises:
+        DependencyNotInstalled: MoviePy is not installed.
+    """
+    clips = require("moviepy.video.io.ImageSequenceClip", extra="video")
+    unfinished = path.with_name(f".{path.stem}.unfinished{path.suffix}")
+    try:
+        clip = clips.ImageSequenceClip(list(frames), fps=fps)
+        clip.write_videofile(str(unfinished), logger=logger)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
