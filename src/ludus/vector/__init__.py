@@ -1,0 +1,26 @@
+"""Vector environments: the contract's names, and the backends that run many environments."""
+
+from __future__ import annotations
+
+from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_wrapper import (
+    VectorActionWrapper,
+    VectorObservationWrapper,
+    VectorRewardWrapper,
+    VectorWrapper,
+)
+from ludus.vector import utils
+from ludus.vector.async_vector_env import AsyncVectorEnv
+from ludus.vector.sync_vector_env import SyncVectorEnv
+
+__all__ = [
+    "AsyncVectorEnv",
+    "AutoresetMode",
+    "SyncVectorEnv",
+    "VectorActionWrapper",
+    "VectorEnv",
+    "VectorObservationWrapper",
+    "VectorRewardWrapper",
+    "VectorWrapper",
+    "utils",
+]

@@ -1,0 +1,388 @@
+"""Many environments in a few worker processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from enum import Enum
+from multiprocessing import util as mp_util
+from typing import Any, Generic, Literal
+
+import numpy as np
+
+from ludus import logger
+from ludus.core.env import Env, check_state_owner
+from ludus.core.types import ActType, ObsType, State
+from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.errors import (
+    AlreadyPendingCallError,
+    ClosedEnvironmentError,
+    NoAsyncCallError,
+    StateError,
+)
+from ludus.spaces import Space
+from ludus.vector.batch_arguments import (
+    batched_spaces,
+    copied_batch,
+    one_per_env,
+    seeds_per_env,
+)
+from ludus.vector.process.pool import WorkerPool
+from ludus.wrappers.vector.reset_mask import split_reset_mask
+
+__all__ = ["AsyncState", "AsyncVectorEnv"]
+
+
+class AsyncState(Enum):
+    """What the vector environment is waiting for."""
+
+    DEFAULT = "default"
+    WAITING_RESET = "reset"
+    WAITING_STEP = "step"
+    WAITING_CALL = "call"
+
+
+class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
+    """A vector environment whose environments run in parallel, in processes of their own.
+
+    A worker owns a block of environments, not a single one; while stepping, everything but odd
+    infos travels through shared memory. The environments are built in the workers only.
+
+    Args:
+        env_fns: One function per environment, which builds it.
+        shared_memory: ``False`` sends observations through pipes; spaces without a fixed size do
+            so anyway.
+        copy: Return copies of the observations; otherwise the next step overwrites them.
+        context: How processes start: ``"fork"``, ``"spawn"``, ``"forkserver"``, or the default.
+        daemon: Daemonic workers cannot have children of their own.
+        worker: Not supported; see Raises.
+        observation_mode: As for :class:`SyncVectorEnv`.
+        autoreset_mode: When a finished environment starts its next episode.
+        max_concurrency: At most so many environments run at the same time.
+        num_workers: Processes; by default one per processor, at most one per environment.
+        on_crash: ``"raise"`` reports a worker's death as :class:`WorkerCrashed` and closes;
+            ``"restart"`` starts the worker anew, counts its episodes as truncated and says so in
+            ``infos["crashed"]``.
+        step_timeout: Seconds that ``reset`` and ``step`` wait at most; under
+            ``on_crash="restart"`` a worker that exceeds them is killed and restarted.
+
+    Raises:
+        RuntimeError: The environments' spaces do not fit together.
+        NotImplementedError: ``worker`` was given: a worker here serves many environments, so a
+            function written for one cannot take its place.
+        WorkerCrashed: A worker died while building its environments.
+    """
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Env]],
+        shared_memory: bool = True,
+        copy: bool = True,
+        context: str | None = None,
+        daemon: bool = True,
+        worker: Callable[..., None] | None = None,
+        observation_mode: str | tuple[Space[Any], Space[Any]] = "same",
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        max_concurrency: int | None = None,
+        *,
+        num_workers: int | None = None,
+        on_crash: Literal["raise", "restart"] = "raise",
+        step_timeout: float | None = None,
+    ) -> None:
+        if worker is not None:
+            raise NotImplementedError(
+                "AsyncVectorEnv takes no `worker` function: each worker process steps a block of "
+                "environments. Put custom behaviour into a wrapper around the environment, or use "
+                "on_crash, step_timeout and autoreset_mode."
+            )
+        if on_crash not in ("raise", "restart"):
+            raise ValueError(f"on_crash must be 'raise' or 'restart', got {on_crash!r}.")
+        if not env_fns:
+            raise ValueError("AsyncVectorEnv needs at least one environment, got no env_fns.")
+        self.env_fns = env_fns
+        self.shared_memory = shared_memory
+        self.copy = copy
+        self.context = context
+        self.daemon = daemon
+        self.worker = worker
+        self.observation_mode = observation_mode
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.max_concurrency = max_concurrency
+        self.on_crash = on_crash
+        self.step_timeout = step_timeout
+        self.num_envs = len(env_fns)
+        self._state = AsyncState.DEFAULT
+        self._pool = WorkerPool(
+            multiprocessing.get_context(context),
+            env_fns,
+            num_workers=_worker_count(self.num_envs, num_workers, max_concurrency),
+            mode=self.autoreset_mode,
+            entropy=secrets.randbits(63),
+            daemon=daemon,
+            restart=on_crash == "restart",
+            name=type(self).__name__,
+        )
+        # Runs when this object goes, or at exit before multiprocessing joins what is left.
+        self._finalizer = mp_util.Finalize(self, self._pool.shutdown, exitpriority=100)
+        try:
+            self._adopt(self._pool.build())
+        except BaseException:
+            self._finalizer()
+            raise
+
+    def _adopt(self, built: list[tuple[Space[Any], Space[Any], dict[str, Any], Any]]) -> None:
+        spaces = batched_spaces(
+            self.observation_mode, [env[0] for env in built], [env[1] for env in built]
+        )
+        self.single_observation_space = spaces.single_observation
+        self.observation_space = spaces.observation
+        self.single_action_space = spaces.single_action
+        self.action_space = spaces.action
+        self.metadata = {**built[0][2], "autoreset_mode": self.autoreset_mode}
+        self.render_mode = built[0][3]
+        self._pool.attach(spaces, shared_observations=self.shared_memory)
+
+    @property
+    def processes(self) -> list[Any]:
+        """The worker processes."""
+        return [] if self.closed else [worker.process for worker in self._pool.workers]
+
+    @property
+    def num_workers(self) -> int:
+        """The number of worker processes."""
+        return len(self._pool.workers)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:
+        """Copies of the environments' random generators."""
+        return self.get_attr("np_random")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:
+        """The seeds of the environments' random generators."""
+        return self.get_attr("np_random_seed")
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Start new episodes; arguments as for :meth:`reset_async`."""
+        self.reset_async(seed=seed, options=options)
+        return self.reset_wait()
+
+    def reset_async(
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Start resetting.
+
+        Args:
+            seed: An int gives environment ``i`` the seed ``seed + i``; a sequence, one each.
+            options: Passed on to every environment, but for ``"reset_mask"``, a boolean array of
+                the environments to reset.
+
+        Raises:
+            ClosedEnvironmentError, AlreadyPendingCallError: Not the time for it.
+            TypeError, ValueError: Bad seeds or mask.
+        """
+        self._begin("reset_async")
+        seeds = seeds_per_env(seed, self.num_envs)
+        mask, options = split_reset_mask(options, self.num_envs)
+        self._pool.start_reset(seeds, mask, options)
+        self._state = AsyncState.WAITING_RESET
+
+    def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
+        """Finish what :meth:`reset_async` started.
+
+        Raises:
+            NoAsyncCallError: Nothing was started.
+            multiprocessing.TimeoutError: It took longer than ``timeout`` seconds.
+        """
+        self._end("reset_wait", AsyncState.WAITING_RESET)
+        infos = self._pool.finish_reset(self._deadline(timeout), "reset_wait")
+        return self._observations(), infos
+
+    def step(self, actions: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
+        """Advance every environment by its action."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_async(self, actions: ActType) -> None:
+        """Start a step.
+
+        Raises:
+            ClosedEnvironmentError, AlreadyPendingCallError: Not the time for it.
+            ValueError: Not one action per environment, or of a wrong shape.
+        """
+        self._begin("step_async")
+        self._pool.start_step(actions)
+        self._state = AsyncState.WAITING_STEP
+
+    def step_wait(
+        self, timeout: float | None = None
+    ) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
+        """Finish what :meth:`step_async` started.
+
+        Raises:
+            NoAsyncCallError: Nothing was started.
+            multiprocessing.TimeoutError: It took longer than ``timeout`` seconds; the message
+                names the environments that are still running.
+            WorkerCrashed: A worker died.
+            Exception: Whatever an environment raised, with a note that says which.
+        """
+        self._end("step_wait", AsyncState.WAITING_STEP)
+        infos = self._pool.finish_step(self._deadline(timeout), "step_wait")
+        arrays = self._pool.arrays
+        return (
+            self._observations(),
+            arrays.rewards.copy(),
+            arrays.terminations.copy(),
+            arrays.truncations.copy(),
+            infos,
+        )
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call the method of each environment; an attribute that is not callable is returned."""
+        self.call_async(name, *args, **kwargs)
+        return self.call_wait()
+
+    def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+        """Start calling a method of each environment."""
+        self._begin("call_async")
+        self._pool.start("call", name, args, kwargs)
+        self._state = AsyncState.WAITING_CALL
+
+    def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
+        """Finish what :meth:`call_async` started, and return the results."""
+        self._end("call_wait", AsyncState.WAITING_CALL)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        return tuple(self._pool.finish(deadline, "call_wait"))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return the attribute of each environment; a method is called without arguments."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set the attribute in each environment: to one value each if a list or tuple is given.
+
+        Raises:
+            ValueError: A list or tuple with another length than ``num_envs``.
+        """
+        self._begin("set_attr")
+        values = one_per_env(values, self.num_envs)
+        self._pool.start_each("set_attr", lambda rows: (name, list(values[rows.start : rows.stop])))
+        self._pool.finish(None, "set_attr")
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the frame of each environment."""
+        return self.call("render")
+
+    def get_state(self) -> State:
+        """Return the states of all environments, and the last observations."""
+        self._begin("get_state")
+        self._pool.start("get_states")
+        states = self._pool.finish(None, "get_state")
+        return {
+            "vector_env": type(self).__name__,
+            "envs": [state["env"] for state in states],
+            "autoreset": np.array([state["finished"] for state in states], dtype=np.bool_),
+            "observations": copied_batch(self._pool.results.observations),
+        }
+
+    def set_state(self, state: State) -> None:
+        """Continue from what :meth:`get_state` returned.
+
+        Raises:
+            StateError: The state belongs to another class or number of environments.
+        """
+        check_state_owner(self, state, "vector_env")
+        if len(state["envs"]) != self.num_envs:
+            raise StateError(
+                f"The state holds {len(state['envs'])} environments, this vector environment "
+                f"{self.num_envs}. Build it with the same number of env_fns."
+            )
+        self._begin("set_state")
+        states = [
+            {"env": env, "finished": bool(finished)}
+            for env, finished in zip(state["envs"], state["autoreset"], strict=True)
+        ]
+        self._pool.start_each("set_states", lambda rows: (states[rows.start : rows.stop],))
+        self._pool.finish(None, "set_state")
+        self._pool.results.restore_observations(state["observations"])
+
+    def close_extras(  # type: ignore[override]
+        self, timeout: float | None = None, terminate: bool = False
+    ) -> None:
+        """Close the environments and end the workers.
+
+        Args:
+            timeout: Seconds to wait for a pending call and for the environments to close; after
+                that (by default 10) the workers are killed.
+            terminate: Kill at once.
+        """
+        if self._state is not AsyncState.DEFAULT:
+            logger.warn(
+                f"Calling `close` while waiting for a pending call to `{self._state.value}` to "
+                "complete."
+            )
+        grace = 0.0 if terminate else 10.0 if timeout is None else timeout
+        failure = self._pool.close(grace)
+        self._finalizer()
+        if failure is not None:
+            raise failure
+
+    def _begin(self, name: str) -> None:
+        """Check that a call may start now."""
+        self._assert_is_running()
+        if self._state is not AsyncState.DEFAULT:
+            pending = self._state.value
+            raise AlreadyPendingCallError(
+                f"Calling `{name}` while waiting for a pending call to `{pending}` to complete. "
+                f"Call `{pending}_wait` first.",
+                pending,
+            )
+
+    def _end(self, name: str, expected: AsyncState) -> None:
+        """Check that a call of this kind is pending, and count it as over."""
+        self._assert_is_running()
+        if self._state is not expected:
+            started = f"{expected.value}_async"
+            raise NoAsyncCallError(
+                f"Calling `{name}` without any prior call to `{started}`.", expected.value
+            )
+        self._state = AsyncState.DEFAULT
+
+    def _assert_is_running(self) -> None:
+        if self._pool.broken is not None and not self.closed:
+            self.close(terminate=True)
+        if self.closed:
+            because = f" Closed because: {self._pool.broken}" if self._pool.broken else ""
+            raise ClosedEnvironmentError(
+                f"Trying to operate on `{type(self).__name__}`, after a call to `close()`. Build a "
+                f"new vector environment.{because}"
+            )
+
+    def _deadline(self, timeout: float | None) -> float | None:
+        limit = self.step_timeout if timeout is None else timeout
+        return None if limit is None else time.monotonic() + limit
+
+    def _observations(self) -> Any:
+        observations = self._pool.results.observations
+        return copied_batch(observations) if self.copy else observations
+
+
+def _worker_count(num_envs: int, num_workers: int | None, max_concurrency: int | None) -> int:
+    for name, value in (("num_workers", num_workers), ("max_concurrency", max_concurrency)):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"`{name}` must be a positive integer or None, got {value!r}.")
+    if num_workers is None:
+        num_workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return int(min(num_workers, num_envs, max_concurrency or num_envs))

@@ -1,0 +1,30 @@
+"""Batching, shared memory and process helpers, under Gymnasium's path."""
+
+from __future__ import annotations
+
+from ludus.spaces.batching import (
+    batch_differing_spaces,
+    batch_space,
+    concatenate,
+    create_empty_array,
+    iterate,
+)
+from ludus.spaces.shared_memory import (
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
+from ludus.vector.utils.misc import CloudpickleWrapper, clear_mpi_env_vars
+
+__all__ = [
+    "CloudpickleWrapper",
+    "batch_differing_spaces",
+    "batch_space",
+    "clear_mpi_env_vars",
+    "concatenate",
+    "create_empty_array",
+    "create_shared_memory",
+    "iterate",
+    "read_from_shared_memory",
+    "write_to_shared_memory",
+]
