@@ -1,0 +1,125 @@
+"""Ludus: one gym for agents that learn.
+
+``import ludus as gym`` gives Gymnasium's API::
+
+    env = gym.make("CartPole-v1")
+    observation, info = env.reset(seed=42)
+    observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+
+The contract, the spaces and the registry load at once; everything else when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ludus import error, errors, logger, spaces
+from ludus.core import (
+    ActionWrapper,
+    Env,
+    EnvSpec,
+    ObservationWrapper,
+    RewardWrapper,
+    SecuritySpec,
+    Wrapper,
+    WrapperSpec,
+)
+from ludus.envs.builtin import register_builtin
+from ludus.interop.gymnasium.import_hook import register_when_imported
+from ludus.registration import register, register_envs, registry
+from ludus.spaces import Space
+from ludus.version import __version__
+
+if TYPE_CHECKING:
+    from ludus import (
+        checking,
+        classic,
+        core,
+        envs,
+        experimental,
+        interop,
+        seeding,
+        testing,
+        utils,
+        vector,
+        wrappers,
+    )
+    from ludus.registration import (
+        VectorizeMode,
+        make,
+        make_vec,
+        pprint_registry,
+        search,
+        spec,
+    )
+
+__all__ = [
+    "ActionWrapper",
+    "Env",
+    "EnvSpec",
+    "ObservationWrapper",
+    "RewardWrapper",
+    "SecuritySpec",
+    "Space",
+    "VectorizeMode",
+    "Wrapper",
+    "WrapperSpec",
+    "__version__",
+    "checking",
+    "classic",
+    "core",
+    "envs",
+    "error",
+    "errors",
+    "experimental",
+    "interop",
+    "logger",
+    "make",
+    "make_vec",
+    "pprint_registry",
+    "register",
+    "register_envs",
+    "registry",
+    "search",
+    "seeding",
+    "spaces",
+    "spec",
+    "testing",
+    "utils",
+    "vector",
+    "wrappers",
+]
+
+_MODULES = frozenset(
+    {
+        "checking",
+        "classic",
+        "experimental",
+        "interop",
+        "testing",
+        "utils",
+        "vector",
+        "wrappers",
+    }
+)
+_FUNCTIONS = frozenset({"VectorizeMode", "make", "make_vec", "pprint_registry", "search", "spec"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"ludus.{name}")
+    if name in _FUNCTIONS:
+        value = getattr(importlib.import_module("ludus.registration"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'ludus' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+register_builtin()
+# With Gymnasium in the same process, gymnasium.make("ludus/CartPole-v1") works.
+register_when_imported()

@@ -1,0 +1,17 @@
+"""The table of families that come with Ludus."""
+
+from __future__ import annotations
+
+from ludus.envs.classic_control.registration import SPECS as CLASSIC_CONTROL
+from ludus.registration import registry
+
+__all__ = ["BUILTIN", "register_builtin"]
+
+BUILTIN = (*CLASSIC_CONTROL,)
+"""The specs of every family, in the order in which they are listed."""
+
+
+def register_builtin() -> None:
+    """Enter the built-in specs into the registry, without importing any environment."""
+    for spec in BUILTIN:
+        registry.setdefault(spec.id, spec)

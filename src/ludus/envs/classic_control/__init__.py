@@ -1,0 +1,21 @@
+"""Classic control: small, fast physics problems."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ludus.envs.classic_control.cartpole import CartPoleEnv
+    from ludus.envs.classic_control.pendulum import PendulumEnv
+
+__all__ = ["CartPoleEnv", "PendulumEnv"]
+
+_MODULES = {"CartPoleEnv": "cartpole", "PendulumEnv": "pendulum"}
+
+
+def __getattr__(name: str) -> Any:
+    # The table of specs lies in this package; reading it must not load the environments.
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,85 @@
+"""Showing what an environment drew: as an array, or in a window."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ludus import logger
+from ludus.errors import DependencyNotInstalled
+
+__all__ = ["Screen", "import_pygame"]
+
+
+def import_pygame() -> Any:
+    """Import pygame.
+
+    Raises:
+        DependencyNotInstalled: It is missing; the message says what to install.
+    """
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    try:
+        import pygame
+        import pygame.gfxdraw
+    except ImportError as problem:
+        raise DependencyNotInstalled(
+            "Rendering needs pygame, which is not installed; run "
+            "`pip install 'ludus[classic-control]'`"
+        ) from problem
+    return pygame
+
+
+class Screen:
+    """A canvas with the origin at the bottom left, shown as ``render_mode`` asks.
+
+    Usage: draw on :meth:`canvas`, then :meth:`show` returns an ``(height, width, 3)`` array of
+    uint8, or ``None`` after presenting the picture in a window at ``fps`` frames per second.
+    """
+
+    def __init__(self, width: int, height: int, render_mode: str, fps: int) -> None:
+        self._pygame = import_pygame()
+        self._size = (width, height)
+        self._human = render_mode == "human"
+        self._fps = fps
+        self._window: Any = None
+        self._clock: Any = None
+
+    def canvas(self) -> Any:
+        """Return a fresh white surface."""
+        surface = self._pygame.Surface(self._size)
+        surface.fill((255, 255, 255))
+        return surface
+
+    def show(self, canvas: Any) -> np.ndarray[Any, Any] | None:
+        """Present the canvas, or return it as an array."""
+        flipped = self._pygame.transform.flip(canvas, False, True)
+        if not self._human:
+            pixels = self._pygame.surfarray.pixels3d(flipped)
+            return np.ascontiguousarray(np.transpose(pixels, (1, 0, 2)))
+        if self._window is None:
+            self._pygame.display.init()
+            self._window = self._pygame.display.set_mode(self._size)
+            self._clock = self._pygame.time.Clock()
+        self._window.blit(flipped, (0, 0))
+        self._pygame.event.pump()
+        self._clock.tick(self._fps)
+        self._pygame.display.flip()
+        return None
+
+    def close(self) -> None:
+        """Close the window, if one is open."""
+        if self._window is not None:
+            self._pygame.display.quit()
+            self._window = None
+
+
+def warn_no_render_mode(env: Any) -> None:
+    """Tell the user that ``render`` does nothing without a mode."""
+    name = env.spec.id if env.spec is not None else "..."
+    logger.warn(
+        "You are calling render method without specifying any render mode. You can specify the "
+        f'render_mode at initialization, e.g. make("{name}", render_mode="rgb_array")',
+        stacklevel=3,
+    )

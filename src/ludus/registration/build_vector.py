@@ -1,0 +1,178 @@
+"""``make_vec``: from an id to a ready vector environment."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+from ludus import logger
+from ludus.core.env import Env
+from ludus.core.spec import EnvSpec
+from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.errors import Error
+from ludus.registration.build import make
+from ludus.registration.entry_point import check_arguments, resolve
+from ludus.registration.lookup import find_spec
+
+__all__ = ["VectorizeMode", "make_vec"]
+
+
+class VectorizeMode(Enum):
+    """How ``make_vec`` runs the environments."""
+
+    ASYNC = "async"
+    """In worker processes."""
+    SYNC = "sync"
+    """One after the other in this process."""
+    VECTOR_ENTRY_POINT = "vector_entry_point"
+    """By the environment's own vector implementation."""
+
+
+def make_vec(
+    id: str | EnvSpec,
+    num_envs: int = 1,
+    vectorization_mode: VectorizeMode | str | None = None,
+    vector_kwargs: dict[str, Any] | None = None,
+    wrappers: Sequence[Callable[[Env], Env]] | None = None,
+    **kwargs: Any,
+) -> VectorEnv:
+    """Build a vector environment.
+
+    Args:
+        id: An id, ``"module:id"``, or a spec (also one taken from a vector environment).
+        num_envs: How many environments.
+        vectorization_mode: How to run them; by default the environment's own vector
+            implementation if it has one, else ``"sync"``.
+        vector_kwargs: Arguments of the vector environment, e.g. ``{"autoreset_mode": ...}``.
+        wrappers: Applied to every environment, the first one innermost.
+        **kwargs: Arguments of the environments.
+
+    Raises:
+        Error: The id is unknown, or the arguments do not fit the mode.
+        ValueError: Unknown mode, or ``num_envs`` is not positive.
+    """
+    if isinstance(id, EnvSpec):
+        spec = copy.deepcopy(id)
+    elif isinstance(id, str):
+        spec = copy.deepcopy(find_spec(id))
+    else:
+        raise Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`.")
+    arguments, spec.kwargs = spec.kwargs, {}
+    # A vector environment's spec carries these along, so that make_vec(env.spec) rebuilds it.
+    num_envs = arguments.pop("num_envs", num_envs)
+    mode = _mode(spec, arguments.pop("vectorization_mode", vectorization_mode))
+    vector_kwargs = dict(arguments.pop("vector_kwargs", vector_kwargs) or {})
+    wrappers = list(arguments.pop("wrappers", wrappers) or [])
+    arguments.update(kwargs)
+    if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+        raise ValueError(f"make_vec(num_envs={num_envs!r}): expected a positive int.")
+
+    if mode is VectorizeMode.VECTOR_ENTRY_POINT:
+        env = _from_vector_entry_point(spec, num_envs, vector_kwargs, wrappers, arguments)
+    else:
+        env = _from_single_envs(mode, spec, num_envs, vector_kwargs, wrappers, arguments)
+
+    spec.kwargs = dict(arguments)
+    recorded: dict[str, Any] = {"vectorization_mode": mode.value}
+    if num_envs != 1:
+        recorded["num_envs"] = num_envs
+    if vector_kwargs:
+        recorded["vector_kwargs"] = vector_kwargs
+    if wrappers:
+        recorded["wrappers"] = wrappers
+    spec.kwargs.update(recorded)
+    env.unwrapped.spec = spec
+    _check_autoreset_metadata(env)
+    return env
+
+
+def _mode(spec: EnvSpec, mode: VectorizeMode | str | None) -> VectorizeMode:
+    if mode is None:
+        own = spec.vector_entry_point is not None
+        return VectorizeMode.VECTOR_ENTRY_POINT if own else VectorizeMode.SYNC
+    try:
+        return VectorizeMode(mode)
+    except ValueError as problem:
+        raise ValueError(
+            f"Invalid vectorization mode: {mode!r}, valid modes: "
+            f"{[known.value for known in VectorizeMode]}"
+        ) from problem
+
+
+def _from_single_envs(
+    mode: VectorizeMode,
+    spec: EnvSpec,
+    num_envs: int,
+    vector_kwargs: dict[str, Any],
+    wrappers: list[Callable[[Env], Env]],
+    arguments: dict[str, Any],
+) -> VectorEnv:
+    if spec.entry_point is None:
+        raise Error(
+            f"Cannot create vectorized environment for {spec.id} because it doesn't have an entry "
+            f"point defined. Leave out vectorization_mode={mode.value!r} to use its vector entry "
+            "point."
+        )
+
+    def create_single_env() -> Env:
+        env = make(spec, **copy.deepcopy(arguments))
+        for wrapper in wrappers:
+            env = wrapper(env)
+        return env
+
+    from ludus import vector
+
+    backend = vector.SyncVectorEnv if mode is VectorizeMode.SYNC else vector.AsyncVectorEnv
+    env_fns = [create_single_env] * num_envs
+    check_arguments(spec.id, backend, {"env_fns": env_fns, **vector_kwargs})
+    env: VectorEnv = backend(env_fns, **vector_kwargs)
+    return env
+
+
+def _from_vector_entry_point(
+    spec: EnvSpec,
+    num_envs: int,
+    vector_kwargs: dict[str, Any],
+    wrappers: list[Callable[[Env], Env]],
+    arguments: dict[str, Any],
+) -> VectorEnv:
+    refused = {
+        "`vector_kwargs`": vector_kwargs,
+        "the wrappers argument": wrappers,
+        "the additional_wrappers parameter in spec": spec.additional_wrappers,
+    }
+    for what, value in refused.items():
+        if value:
+            raise Error(
+                f"Cannot use `vector_entry_point` vectorization mode with {what} being not empty "
+                f"({value}): a custom vector environment takes its arguments through kwargs only. "
+                "Use vectorization_mode='sync' or 'async', or wrap the vector environment."
+            )
+    if spec.vector_entry_point is None:
+        raise Error(
+            f"Cannot create vectorized environment for {spec.id} because it doesn't have a vector "
+            "entry point defined. Use vectorization_mode='sync' or 'async'."
+        )
+    creator = resolve(spec.id, spec.vector_entry_point)
+    if spec.max_episode_steps is not None:
+        arguments.setdefault("max_episode_steps", spec.max_episode_steps)
+    check_arguments(spec.id, creator, {"num_envs": num_envs, **arguments})
+    env: VectorEnv = creator(num_envs=num_envs, **arguments)
+    return env
+
+
+def _check_autoreset_metadata(env: VectorEnv) -> None:
+    mode = env.metadata.get("autoreset_mode")
+    if mode is None:
+        logger.warn(
+            f"The VectorEnv ({env}) is missing AutoresetMode metadata, metadata={env.metadata}",
+            stacklevel=3,
+        )
+    elif not isinstance(mode, AutoresetMode):
+        logger.warn(
+            f"The VectorEnv ({env}) metadata['autoreset_mode'] is not an instance of "
+            f"AutoresetMode, {type(mode)}.",
+            stacklevel=3,
+        )

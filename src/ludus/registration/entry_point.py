@@ -1,0 +1,91 @@
+"""Entry points: from a spec to the callable that builds it, with its arguments checked."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ludus.core.env import Env
+from ludus.core.vector_env import VectorEnv
+from ludus.errors import Error, InvalidArgument
+from ludus.registration.table import did_you_mean
+
+__all__ = ["EnvCreator", "VectorEnvCreator", "check_arguments", "load_env_creator", "resolve"]
+
+
+class EnvCreator(Protocol):
+    """What an entry point leads to: a callable that builds an environment."""
+
+    def __call__(self, **kwargs: Any) -> Env:
+        """Build the environment."""
+
+
+class VectorEnvCreator(Protocol):
+    """What a vector entry point leads to: a callable that builds a vector environment."""
+
+    def __call__(self, **kwargs: Any) -> VectorEnv:
+        """Build the vector environment."""
+
+
+def load_env_creator(name: str) -> Callable[..., Any]:
+    """Import ``"module:name"`` and return what it names.
+
+    Raises:
+        ModuleNotFoundError, ImportError: The module cannot be imported.
+        AttributeError: The module has no such name.
+    """
+    module_name, _, attribute = name.partition(":")
+    module = importlib.import_module(module_name)
+    try:
+        creator: Callable[..., Any] = getattr(module, attribute)
+    except AttributeError as problem:
+        hint = did_you_mean(attribute, [word for word in dir(module) if word[0] != "_"])
+        raise AttributeError(f"Entry point {name!r}: {problem}.{hint}") from problem
+    return creator
+
+
+def resolve(env_id: str, entry_point: Callable[..., Any] | str | None) -> Callable[..., Any]:
+    """Return the callable behind an entry point.
+
+    Raises:
+        Error: There is none.
+    """
+    if entry_point is None:
+        raise Error(
+            f"{env_id} registered but entry_point is not specified: it exists only as a vector "
+            "environment. Use ludus.make_vec(...)."
+        )
+    return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+
+
+def check_arguments(env_id: str, creator: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
+    """Check keyword arguments against the creator's signature, before anything is built.
+
+    Raises:
+        InvalidArgument: One is unknown, or a required one is missing.
+    """
+    try:
+        parameters = inspect.signature(creator).parameters.values()
+    except (TypeError, ValueError):
+        return  # a creator written in C shows no signature; calling it will tell
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    by_name = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    names = [p.name for p in by_name]
+    unknown = [] if takes_any else [key for key in kwargs if key not in names]
+    missing = [p.name for p in by_name if p.default is p.empty and p.name not in kwargs]
+    if not unknown and not missing:
+        return
+    label = getattr(creator, "__qualname__", repr(creator))
+    expected = f"{label} takes: {', '.join(names) or 'no arguments'}."
+    if unknown:
+        what = f"got an unexpected keyword argument '{unknown[0]}'{_and_more(unknown)}"
+        expected += did_you_mean(unknown[0], names)
+    else:
+        what = f"missing a required argument: '{missing[0]}'{_and_more(missing)}"
+    raise InvalidArgument(f"make({env_id!r}) {what}. {expected}")
+
+
+def _and_more(names: list[str]) -> str:
+    return f" (and {', '.join(repr(name) for name in names[1:])})" if len(names) > 1 else ""

@@ -1,0 +1,78 @@
+"""From an id to its spec."""
+
+from __future__ import annotations
+
+import importlib
+
+from ludus import logger
+from ludus.core.ids import get_env_id, parse_env_id
+from ludus.core.spec import EnvSpec
+from ludus.registration.discovery import load_plugins, plugin_namespaces
+from ludus.registration.table import explain_missing, find_highest_version, registry
+
+__all__ = ["find_spec", "spec"]
+
+
+def spec(env_id: str) -> EnvSpec:
+    """Return the registered spec of exactly this id.
+
+    Raises:
+        Error: No such environment; the subclass and message say which part is unknown.
+    """
+    found = _get(env_id)
+    if found is None:
+        raise explain_missing(env_id, plugin_namespaces=plugin_namespaces())
+    return found
+
+
+def find_spec(env_id: str) -> EnvSpec:
+    """Return the spec for what a user may write: ``[module:]id``, the version optional.
+
+    ``module`` is imported first, so that it can register its environments. Without a version the
+    latest is taken, with a warning; an older version than the latest warns too.
+
+    Raises:
+        ModuleNotFoundError: ``module`` cannot be imported.
+        Error: No such environment.
+    """
+    module, colon, name_part = env_id.partition(":")
+    if colon:
+        _import_registering(module)
+    else:
+        name_part = env_id
+    found = _get(name_part)
+    ns, name, version = parse_env_id(name_part)
+    latest = find_highest_version(ns, name)
+    if latest is not None and version is None:
+        newest = get_env_id(ns, name, latest)
+        logger.warn(
+            f"Using the latest versioned environment `{newest}` instead of the unversioned "
+            f"environment `{name_part}`."
+        )
+        return registry[newest]
+    if found is not None and version is not None and latest is not None and latest > version:
+        logger.deprecation(
+            f"The environment {name_part} is out of date. You should consider upgrading to "
+            f"version `v{latest}`."
+        )
+    if found is None:
+        raise explain_missing(name_part, plugin_namespaces=plugin_namespaces())
+    return found
+
+
+def _get(env_id: str) -> EnvSpec | None:
+    if env_id not in registry:
+        load_plugins(parse_env_id(env_id)[0])
+    return registry.get(env_id)
+
+
+def _import_registering(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        raise ModuleNotFoundError(
+            f"{problem}. Environment registration via importing a module failed. Check whether "
+            f"{module!r} is installed and registers its environments when imported.",
+            name=problem.name,
+            path=problem.path,
+        ) from problem

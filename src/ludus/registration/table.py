@@ -1,0 +1,114 @@
+"""The registry: a table of specs by id, and look-ups that explain their failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ludus.core.ids import get_env_id, parse_env_id
+from ludus.core.spec import EnvSpec
+from ludus.errors import (
+    DeprecatedEnv,
+    Error,
+    NameNotFound,
+    NamespaceNotFound,
+    RegistrationError,
+    VersionNotFound,
+)
+
+__all__ = ["check_can_register", "explain_missing", "find_highest_version", "registry"]
+
+registry: dict[str, EnvSpec] = {}
+"""Every registered spec by its full id."""
+
+
+def versions_of(ns: str | None, name: str) -> list[EnvSpec]:
+    """Return the registered specs of one environment, the unversioned one first, then upwards."""
+    specs = [spec for spec in registry.values() if (spec.namespace, spec.name) == (ns, name)]
+    return sorted(specs, key=lambda spec: -1 if spec.version is None else spec.version)
+
+
+def find_highest_version(ns: str | None, name: str) -> int | None:
+    """Return the highest registered version, ``None`` if no versioned spec exists."""
+    specs = versions_of(ns, name)
+    return specs[-1].version if specs else None
+
+
+def did_you_mean(wanted: str, known: Iterable[str]) -> str:
+    """Return a question that names the closest known word, or an empty string."""
+    import difflib
+
+    # Case is the most common slip, and difflib counts it as a full mismatch.
+    folded = {word.lower(): word for word in known}
+    close = difflib.get_close_matches(wanted.lower(), folded, n=1)
+    return f" Did you mean: `{folded[close[0]]}`?" if close else ""
+
+
+def explain_missing(env_id: str, *, plugin_namespaces: Iterable[str] = ()) -> Error:
+    """Return the error that says best why ``env_id`` is not in the registry."""
+    ns, name, version = parse_env_id(env_id)
+    namespaces = {spec.namespace for spec in registry.values() if spec.namespace is not None}
+    if ns is not None and ns not in namespaces:
+        hint = did_you_mean(ns, namespaces | set(plugin_namespaces))
+        hint = hint or f" Have you installed the proper package for {ns}?"
+        return NamespaceNotFound(
+            f"Namespace {ns} not found.{hint} Import the package that registers it, or see "
+            "ludus.pprint_registry()."
+        )
+    specs = versions_of(ns, name)
+    if not specs:
+        where = f" in namespace {ns}" if ns else ""
+        names = {spec.name for spec in registry.values() if spec.namespace == ns}
+        hint = did_you_mean(name, names) or _elsewhere(name)
+        return NameNotFound(
+            f"Environment `{name}` doesn't exist{where}.{hint} "
+            "ludus.search('text') and ludus.pprint_registry() list what there is."
+        )
+    return _explain_version(get_env_id(ns, name, None), version, specs)
+
+
+def _elsewhere(name: str) -> str:
+    """Hint at the same name in another namespace."""
+    homes = [spec.id for spec in registry.values() if spec.name.lower() == name.lower()]
+    return f" Did you mean: `{homes[0]}`?" if homes else ""
+
+
+def _explain_version(full_name: str, version: int | None, specs: list[EnvSpec]) -> Error:
+    versioned = [spec for spec in specs if spec.version is not None]
+    message = f"Environment version `v{version}` for environment `{full_name}` doesn't exist."
+    if specs[0].version is None:
+        message += f" It provides the default version `{specs[0].id}`."
+        if not versioned:
+            return DeprecatedEnv(message)
+    if version is None or not versioned:
+        return Error(f"No registered env with id: {full_name}.")
+    latest = versioned[-1]
+    if version > (latest.version or 0):
+        known = ", ".join(f"`v{spec.version}`" for spec in versioned)
+        return VersionNotFound(f"{message} It provides versioned environments: [ {known} ].")
+    return DeprecatedEnv(
+        f"Environment version v{version} for `{full_name}` is deprecated. "
+        f"Please use `{latest.id}` instead."
+    )
+
+
+def check_can_register(spec: EnvSpec) -> None:
+    """Refuse a spec that would make ids ambiguous.
+
+    Raises:
+        RegistrationError: A versioned and an unversioned spec would share one name.
+    """
+    others = versions_of(spec.namespace, spec.name)
+    if not others:
+        return
+    if spec.version is not None and others[0].version is None:
+        raise RegistrationError(
+            f"Can't register the versioned environment `{spec.id}` when the unversioned "
+            f"environment `{others[0].id}` of the same name already exists. Choose another "
+            "name, or give both a version."
+        )
+    if spec.version is None and others[-1].version is not None:
+        raise RegistrationError(
+            f"Can't register the unversioned environment `{spec.id}` when the versioned "
+            f"environment `{others[-1].id}` of the same name already exists. `make` with the "
+            "unversioned id already returns the latest version."
+        )
