@@ -1,0 +1,44 @@
+"""Classic Gym's API, as of version 0.21, over Ludus.
+
+``import ludus.classic as gym`` runs code written for it::
+
+    env = gym.make("CartPole-v1")
+    env.seed(0)
+    observation = env.reset()
+    observation, reward, done, info = env.step(env.action_space.sample())
+
+Every environment registered in Ludus can be made, and environments written for the classic
+contract (also the first one, with ``_step`` and ``_reset``) can be registered, here or in Ludus.
+With a seed, environments start where Gym's did: the random numbers are Gym's, too.
+"""
+
+from __future__ import annotations
+
+from ludus.classic import envs, error, logger, spaces, utils, vector, wrappers
+from ludus.classic.env import Env
+from ludus.classic.envs.registration import make, register, spec
+from ludus.classic.goal_env import GoalEnv
+from ludus.classic.version import __version__
+from ludus.classic.wrapper import ActionWrapper, ObservationWrapper, RewardWrapper, Wrapper
+from ludus.spaces import Space
+
+__all__ = [
+    "ActionWrapper",
+    "Env",
+    "GoalEnv",
+    "ObservationWrapper",
+    "RewardWrapper",
+    "Space",
+    "Wrapper",
+    "__version__",
+    "envs",
+    "error",
+    "logger",
+    "make",
+    "register",
+    "spaces",
+    "spec",
+    "utils",
+    "vector",
+    "wrappers",
+]

@@ -1,0 +1,106 @@
+"""The environment contract of classic Gym."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from ludus.classic.error import Error, UnsupportedMode
+from ludus.spaces import Space
+
+__all__ = ["Env"]
+
+
+class Env:
+    """An environment of classic Gym, up to 0.21.
+
+    ``step`` returns four values, ``reset`` the observation alone, ``seed`` seeds, and ``render``
+    takes the mode. A subclass implements these, or, as in the first versions, ``_step``,
+    ``_reset``, ``_seed``, ``_render`` and ``_close``.
+    """
+
+    metadata: dict[str, Any] = {"render.modes": []}  # noqa: RUF012 - classic Gym's interface
+    reward_range: tuple[float, float] = (-float("inf"), float("inf"))
+    spec: Any = None
+
+    action_space: Space[Any]
+    observation_space: Space[Any]
+
+    _closed = False
+
+    def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
+        """Advance by one action; return observation, reward, whether it is over, and infos."""
+        return self._step(action)  # type: ignore[no-any-return]
+
+    def reset(self) -> Any:
+        """Start an episode and return its first observation; the random stream goes on."""
+        return self._reset()
+
+    def render(self, mode: str = "human", close: bool = False) -> Any:
+        """Show the environment (``"human"``), or return a frame (``"rgb_array"``, ``"ansi"``).
+
+        Raises:
+            UnsupportedMode: The metadata does not list the mode.
+        """
+        modes = self.metadata.get("render.modes", [])
+        if not close and mode not in modes:
+            raise UnsupportedMode(
+                f"Unsupported rendering mode: {mode!r}; {self} supports {modes}. Add the mode to "
+                "metadata['render.modes'] if it is implemented."
+            )
+        return self._render(mode=mode, close=close)
+
+    def close(self) -> None:
+        """Release what the environment holds; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._close()
+
+    def seed(self, seed: int | None = None) -> list[int] | None:
+        """Seed the random generators and return the seeds, ``None`` if there is nothing to seed."""
+        return self._seed(seed)
+
+    def configure(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse: configuration belongs in the constructor.
+
+        Raises:
+            Error: Always.
+        """
+        raise Error("configure() is no longer supported; pass the arguments to make() instead.")
+
+    @property
+    def unwrapped(self) -> Env:
+        """The environment without any wrapper."""
+        return self
+
+    def _step(self, action: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not implement step()")
+
+    def _reset(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not implement reset()")
+
+    def _render(self, mode: str = "human", close: bool = False) -> Any:
+        if not close:
+            raise NotImplementedError(f"{type(self).__name__} does not implement render()")
+
+    def _close(self) -> None:
+        pass
+
+    def _seed(self, seed: int | None = None) -> list[int] | None:
+        return None
+
+    def __str__(self) -> str:
+        if self.spec is None:
+            return f"<{type(self).__name__} instance>"
+        return f"<{type(self).__name__}<{self.spec.id}>>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

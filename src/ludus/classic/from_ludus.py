@@ -1,0 +1,91 @@
+"""A Ludus environment behind the classic contract."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ludus.classic.env import Env
+from ludus.classic.error import UnsupportedMode
+from ludus.classic.generator import classic_generator
+from ludus.core import env as modern
+from ludus.core.forwarding import ForwardsAttributes
+
+__all__ = ["FromLudus"]
+
+
+class FromLudus(ForwardsAttributes, Env):
+    """A Ludus environment as an environment of classic Gym.
+
+    ``seed`` gives it the random numbers of classic Gym, so an environment that Gym had, too,
+    starts its episodes where Gym did. Attributes that the adapter lacks are the environment's.
+    """
+
+    _inner_name: ClassVar[str] = "ludus_env"
+    ludus_env: modern.Env[Any, Any]
+
+    def __init__(self, env: modern.Env[Any, Any]) -> None:
+        self.action_space = env.action_space
+        self.observation_space = env.observation_space
+        self.metadata = _classic_metadata(env.metadata)
+        self.reward_range = getattr(env, "reward_range", Env.reward_range)
+        self.spec = env.spec
+        self._shown_mode: str | None = None
+        # Last, because from here on attributes that the environment has are set there.
+        self.ludus_env = env
+
+    def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
+        """Step; a truncated episode has ``info["TimeLimit.truncated"]``."""
+        observation, reward, terminated, truncated, info = self.ludus_env.step(action)
+        if truncated:
+            info["TimeLimit.truncated"] = not terminated
+        return observation, float(reward), bool(terminated or truncated), info
+
+    def reset(self) -> Any:
+        """Reset and return the observation alone."""
+        return self.ludus_env.reset()[0]
+
+    def seed(self, seed: int | None = None) -> list[int]:
+        """Seed as classic Gym did.
+
+        Raises:
+            Error: The seed is not a non-negative int.
+        """
+        self.ludus_env.np_random, used = classic_generator(seed)
+        return [used]
+
+    def render(self, mode: str = "human", close: bool = False) -> Any:
+        """Render in any of the environment's modes.
+
+        Raises:
+            UnsupportedMode: The environment does not offer the mode.
+        """
+        if close:
+            self.ludus_env.close()
+            return None
+        modes = self.metadata["render.modes"]
+        if mode not in modes:
+            raise UnsupportedMode(f"Unsupported rendering mode: {mode!r}; {self} supports {modes}.")
+        env = self.ludus_env.unwrapped
+        if self._shown_mode not in (None, mode):
+            env.close()  # a window or canvas is made for one mode
+        self._shown_mode = mode
+        # A mode that stayed would make every step of the environment show itself.
+        chosen, env.render_mode = env.render_mode, mode
+        try:
+            return env.render()
+        finally:
+            env.render_mode = chosen
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.ludus_env.close()
+
+    def __str__(self) -> str:
+        return str(self.ludus_env)
+
+
+def _classic_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    classic = {**metadata, "render.modes": list(metadata.get("render_modes", []))}
+    if "render_fps" in metadata:
+        classic["video.frames_per_second"] = metadata["render_fps"]
+    return classic

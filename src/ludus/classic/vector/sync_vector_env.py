@@ -1,0 +1,80 @@
+"""Classic environments stepped one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ludus import vector as engines
+from ludus.classic.error import AlreadyPendingCallError, NoAsyncCallError
+from ludus.classic.vector.slot import SlotBuilder
+from ludus.classic.vector.vector_env import StepResult, VectorEnv
+from ludus.spaces import Space, batch_space
+
+__all__ = ["SyncVectorEnv", "observation_mode"]
+
+
+class SyncVectorEnv(VectorEnv):
+    """Step the environments one after the other in this process.
+
+    Args:
+        env_fns: One function per environment, which builds it.
+        observation_space: One environment's observations; by default the first one's.
+        action_space: Ignored; the first environment's is taken.
+        copy: Return a copy of the batch of observations; otherwise the next call overwrites it.
+
+    Raises:
+        RuntimeError: The environments' observation spaces are not equal.
+    """
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        observation_space: Space[Any] | None = None,
+        action_space: Space[Any] | None = None,
+        copy: bool = True,
+    ) -> None:
+        self._actions: Any = None
+        engine = engines.SyncVectorEnv(
+            [SlotBuilder(env_fn) for env_fn in env_fns],
+            copy=copy,
+            observation_mode=observation_mode(observation_space, len(env_fns)),
+            autoreset_mode=engines.AutoresetMode.SAME_STEP,
+        )
+        super().__init__(engine)
+        self.envs = [slot.env for slot in engine.envs]  # type: ignore[attr-defined]
+
+    def reset_async(self) -> None:
+        """Do nothing yet."""
+
+    def reset_wait(self, timeout: float | None = None) -> Any:
+        """Reset all environments and return their observations."""
+        return self._engine.reset(seed=self._take_seeds())[0]  # type: ignore[arg-type]
+
+    def step_async(self, actions: Any) -> None:
+        """Remember the actions.
+
+        Raises:
+            AlreadyPendingCallError: The step before has not been waited for.
+        """
+        if self._actions is not None:
+            raise AlreadyPendingCallError("Call step_wait() before the next step_async().", "step")
+        self._actions = self._batched(actions)
+
+    def step_wait(self, timeout: float | None = None) -> StepResult:
+        """Step every environment by its action.
+
+        Raises:
+            NoAsyncCallError: ``step_async`` has not been called.
+        """
+        if self._actions is None:
+            raise NoAsyncCallError("Call step_async() before step_wait().", "step")
+        actions, self._actions = self._actions, None
+        return self._converted(self._engine.step(actions))
+
+
+def observation_mode(
+    space: Space[Any] | None, num_envs: int
+) -> str | tuple[Space[Any], Space[Any]]:
+    """Return the engines' argument for an observation space that was, or was not, given."""
+    return "same" if space is None else (batch_space(space, num_envs), space)

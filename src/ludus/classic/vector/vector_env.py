@@ -1,0 +1,126 @@
+"""The contract of classic Gym's vector environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ludus.classic.env import Env
+from ludus.classic.error import ClosedEnvironmentError
+from ludus.classic.vector.slot import infos_of
+from ludus.classic.wrapper import Wrapper
+from ludus.core import vector_env as modern
+from ludus.spaces import Tuple, concatenate, create_empty_array
+
+__all__ = ["StepResult", "VectorEnv", "VectorEnvWrapper"]
+
+StepResult = tuple[Any, npt.NDArray[Any], npt.NDArray[np.bool_], Sequence[dict[str, Any]]]
+
+
+class VectorEnv(Env):
+    """Several copies of a classic environment, stepped together by one of Ludus's engines.
+
+    Observations are batched; actions are one per environment, in a ``Tuple`` space. A finished
+    environment is reset in the same step: the observation is the next episode's first, and the
+    info has the last one as ``terminal_observation``.
+    """
+
+    is_vector_env = True
+
+    def __init__(self, engine: modern.VectorEnv[Any, Any, Any]) -> None:
+        self._engine = engine
+        self._seeds: list[int] | None = None
+        self.num_envs = engine.num_envs
+        self.single_observation_space = engine.single_observation_space
+        self.single_action_space = engine.single_action_space
+        self.observation_space = engine.observation_space
+        self.action_space = Tuple((engine.single_action_space,) * engine.num_envs)
+        self.metadata = engine.metadata
+
+    @property
+    def closed(self) -> bool:
+        """Whether the environments are closed."""
+        return self._engine.closed
+
+    def reset(self) -> Any:
+        """Reset all environments and return their observations."""
+        self.reset_async()
+        return self.reset_wait()
+
+    def step(self, actions: Any) -> StepResult:  # type: ignore[override]
+        """Step every environment by its action."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def reset_async(self) -> None:
+        """Start to reset."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement reset_async()")
+
+    def reset_wait(self, timeout: float | None = None) -> Any:
+        """Finish to reset."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement reset_wait()")
+
+    def step_async(self, actions: Any) -> None:
+        """Start to step."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement step_async()")
+
+    def step_wait(self, timeout: float | None = None) -> StepResult:
+        """Finish to step."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement step_wait()")
+
+    def seed(self, seeds: int | Sequence[int] | None = None) -> None:
+        """Seed the environments with the next reset: by ``seeds + i``, or by one seed each.
+
+        Raises:
+            ClosedEnvironmentError: They are closed.
+            ValueError: Not one seed per environment.
+        """
+        if self.closed:
+            raise ClosedEnvironmentError("Trying to seed environments that have been closed.")
+        if seeds is None:
+            self._seeds = None
+            return
+        if isinstance(seeds, int):
+            seeds = range(seeds, seeds + self.num_envs)
+        if len(seeds) != self.num_envs:
+            raise ValueError(
+                f"Expected one seed for each of the {self.num_envs} environments, got {len(seeds)}."
+            )
+        self._seeds = list(seeds)
+
+    def close(self, **kwargs: Any) -> None:
+        """Close all environments; a second call does nothing."""
+        self._engine.close(**kwargs)
+
+    def _take_seeds(self) -> list[int] | None:
+        """Return the seeds for the coming reset; the resets after it go on without."""
+        seeds, self._seeds = self._seeds, None
+        return seeds
+
+    def _batched(self, actions: Any) -> Any:
+        space = self.single_action_space
+        return concatenate(space, list(actions), create_empty_array(space, self.num_envs))
+
+    def _converted(self, result: tuple[Any, Any, Any, Any, dict[str, Any]]) -> StepResult:
+        observations, rewards, terminations, truncations, infos = result
+        dones = np.logical_or(terminations, truncations)
+        return observations, rewards, dones, infos_of(infos, self.num_envs)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.num_envs})"
+
+
+class VectorEnvWrapper(Wrapper):
+    """A vector environment around another one; what is not overridden passes through."""
+
+    def __init__(self, env: VectorEnv) -> None:
+        if not isinstance(env, VectorEnv | VectorEnvWrapper):
+            raise TypeError(f"VectorEnvWrapper takes a VectorEnv, got {type(env)}.")
+        super().__init__(env)
+
+    def close(self, **kwargs: Any) -> None:
+        """Close all environments."""
+        self.env.close(**kwargs)

@@ -1,0 +1,209 @@
+"""One environment of either library, as an environment of the other."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ludus.core.env import Env
+from ludus.core.forwarding import ForwardsAttributes
+from ludus.core.spec import EnvSpec
+from ludus.interop.gymnasium.exceptions import raises_gymnasium_errors, raises_ludus_errors
+from ludus.interop.gymnasium.library import gymnasium
+from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
+from ludus.interop.gymnasium.specs import from_gymnasium_spec, to_gymnasium_spec
+
+__all__ = ["AsGymnasium", "AsLudus", "from_gymnasium", "to_gymnasium"]
+
+
+def to_gymnasium(env: Any) -> Any:
+    """Return the Ludus environment as a ``gymnasium.Env``; an adapted one comes out again.
+
+    Raises:
+        TypeError: It is an environment of neither library.
+        CustomSpaceError: A space is none of the standard ones.
+    """
+    if isinstance(env, AsLudus):
+        return env.gymnasium_env
+    if isinstance(env, gymnasium.Env):
+        return env
+    if not isinstance(env, Env):
+        raise TypeError(f"to_gymnasium() takes a ludus.Env, got {type(env)}.")
+    return AsGymnasium(env)
+
+
+def from_gymnasium(env: Any) -> Env[Any, Any]:
+    """Return the ``gymnasium.Env`` as a Ludus environment; an adapted one comes out again.
+
+    Raises:
+        TypeError: It is an environment of neither library.
+        CustomSpaceError: A space is none of the standard ones.
+    """
+    if isinstance(env, AsGymnasium):
+        return env.ludus_env
+    if isinstance(env, Env):
+        return env
+    if not isinstance(env, gymnasium.Env):
+        raise TypeError(f"from_gymnasium() takes a gymnasium.Env, got {type(env)}.")
+    return AsLudus(env)
+
+
+class _Adapter(ForwardsAttributes):
+    """What both directions share: everything but spaces and spec is the inner environment's."""
+
+    def __init__(self, env: Any, action_space: Any, observation_space: Any) -> None:
+        self.action_space = action_space
+        self.observation_space = observation_space
+        self._spec: Any = None
+        # Last, because from here on attributes that the environment has are set there.
+        setattr(self, self._inner_name, env)
+
+    @property
+    def _inner(self) -> Any:
+        return self.__dict__[self._inner_name]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The environment's metadata."""
+        return self._inner.metadata  # type: ignore[no-any-return]
+
+    @metadata.setter
+    def metadata(self, value: dict[str, Any]) -> None:
+        self._inner.metadata = value
+
+    @property
+    def render_mode(self) -> str | None:
+        """The environment's render mode."""
+        return self._inner.render_mode  # type: ignore[no-any-return]
+
+    @render_mode.setter
+    def render_mode(self, value: str | None) -> None:
+        self._inner.unwrapped.render_mode = value
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The environment's random generator."""
+        return self._inner.np_random  # type: ignore[no-any-return]
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self._inner.np_random = value
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of the environment's random generator."""
+        return self._inner.np_random_seed  # type: ignore[no-any-return]
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        # Checkers look here to see whether an environment has been seeded.
+        return self._inner.unwrapped._np_random  # type: ignore[no-any-return]
+
+    @_np_random.setter
+    def _np_random(self, value: np.random.Generator | None) -> None:
+        self._inner.unwrapped._np_random = value
+
+    @property
+    def _np_random_seed(self) -> int | None:
+        return self._inner.unwrapped._np_random_seed  # type: ignore[no-any-return]
+
+    @_np_random_seed.setter
+    def _np_random_seed(self, value: int | None) -> None:
+        self._inner.unwrapped._np_random_seed = value
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._inner.close()
+
+    def __str__(self) -> str:
+        return f"<{type(self).__name__}{self._inner}>"
+
+
+class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
+    """A Ludus environment, wrappers included, as a Gymnasium environment.
+
+    ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the Ludus
+    environment, as ``get_wrapper_attr`` and ``set_wrapper_attr`` do there.
+    """
+
+    _inner_name: ClassVar[str] = "ludus_env"
+    ludus_env: Env[Any, Any]
+
+    def __init__(self, env: Env[Any, Any]) -> None:
+        super().__init__(
+            env, to_gymnasium_space(env.action_space), to_gymnasium_space(env.observation_space)
+        )
+
+    @raises_gymnasium_errors
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment."""
+        return self.ludus_env.reset(seed=seed, options=options)
+
+    @raises_gymnasium_errors
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the environment."""
+        return self.ludus_env.step(action)
+
+    @raises_gymnasium_errors
+    def render(self) -> Any:
+        """Render the environment."""
+        return self.ludus_env.render()
+
+    @property
+    def spec(self) -> Any:
+        """The spec that was assigned, else the environment's own, converted."""
+        if self._spec is None and self.ludus_env.spec is not None:
+            self._spec = to_gymnasium_spec(self.ludus_env.spec)
+        return self._spec
+
+    @spec.setter
+    def spec(self, value: Any) -> None:
+        self._spec = value
+
+
+class AsLudus(_Adapter, Env[Any, Any]):
+    """A Gymnasium environment, wrappers included, as a Ludus environment.
+
+    ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the
+    Gymnasium environment, as ``get_wrapper_attr`` and ``set_wrapper_attr`` do there. Its state
+    cannot be saved, because Gymnasium environments do not say what it is.
+    """
+
+    _inner_name: ClassVar[str] = "gymnasium_env"
+    gymnasium_env: Any
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(
+            env, from_gymnasium_space(env.action_space), from_gymnasium_space(env.observation_space)
+        )
+
+    @raises_ludus_errors
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment."""
+        return self.gymnasium_env.reset(seed=seed, options=options)  # type: ignore[no-any-return]
+
+    @raises_ludus_errors
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the environment."""
+        return self.gymnasium_env.step(action)  # type: ignore[no-any-return]
+
+    @raises_ludus_errors
+    def render(self) -> Any:
+        """Render the environment."""
+        return self.gymnasium_env.render()
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The spec that was assigned, else the environment's own, converted."""
+        if self._spec is None and self.gymnasium_env.spec is not None:
+            self._spec = from_gymnasium_spec(self.gymnasium_env.spec)
+        return self._spec  # type: ignore[no-any-return]
+
+    @spec.setter
+    def spec(self, value: EnvSpec | None) -> None:
+        self._spec = value

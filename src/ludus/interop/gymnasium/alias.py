@@ -1,0 +1,261 @@
+"""Ludus under the name ``gymnasium``, for code that imports Gymnasium and cannot be changed.
+
+:func:`install` puts a finder in front of Python's import system. From then on ``import gymnasium``
+and every module below it give Ludus's own objects: ``gymnasium.Env is ludus.Env``. Classes that
+Gymnasium has too carry its module names, because libraries compare these strings and pickles
+store them. ``gymnasium.__ludus__`` is true.
+
+Child processes are served as well: through the environment variable ``LUDUS_AS_GYMNASIUM``, which
+a start-up file of Python acts on (:mod:`ludus.interop.gymnasium.launch`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from email.message import Message
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ludus.errors import Error
+from ludus.interop.gymnasium.alias_table import ALIAS, EAGER, LIVE, ROWS, VERSION, Row, submodules
+from ludus.interop.gymnasium.launch import child_environment
+
+__all__ = ["install", "installed_finder", "is_installed", "uninstall"]
+
+
+def install(*, children: bool = True) -> None:
+    """Serve Ludus as ``gymnasium`` from now on; a second call does nothing.
+
+    Args:
+        children: Whether Python processes started from here on are served, too. It sets
+            ``LUDUS_AS_GYMNASIUM`` and extends ``PYTHONPATH`` in this process's environment.
+
+    Raises:
+        Error: Gymnasium itself has been imported already.
+    """
+    finder = installed_finder()
+    if finder is None:
+        loaded = sys.modules.get(ALIAS)
+        if loaded is not None:
+            raise Error(
+                f"Gymnasium is imported already, from {getattr(loaded, '__file__', 'somewhere')}; "
+                "Ludus can take its name only before. Call alias.install() first thing, or start "
+                "the program with `ludus as-gymnasium -- python program.py`."
+            )
+        finder = _AliasFinder()
+        sys.meta_path.insert(0, finder)
+    if children:
+        finder.extend_environment()
+
+
+def uninstall() -> None:
+    """Undo :func:`install` in this process: names, modules, class labels, and environment."""
+    finder = installed_finder()
+    if finder is None:
+        return
+    sys.meta_path.remove(finder)
+    finder.restore()
+    for name in [name for name, module in sys.modules.items() if isinstance(module, _AliasModule)]:
+        del sys.modules[name]
+
+
+def is_installed() -> bool:
+    """Tell whether Ludus is being served as ``gymnasium``."""
+    return installed_finder() is not None
+
+
+def installed_finder() -> _AliasFinder | None:
+    """Return the finder that serves Ludus, ``None`` if it is not installed."""
+    return next((finder for finder in sys.meta_path if isinstance(finder, _AliasFinder)), None)
+
+
+class _AliasModule(ModuleType):
+    """One of Gymnasium's modules; its names are looked up in Ludus when first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [public for public in _public_names(self.__name__) if hasattr(self, public)]
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value = _look_up(self.__name__, name)
+        if f"{self.__name__}.{name}" not in LIVE:
+            self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if f"{self.__name__}.{name}" in LIVE:
+            source = importlib.import_module(ROWS[self.__name__].sources.split()[0])
+            setattr(source, name, value)
+        # Importing `utils.colorize` would bind the module over the function of that name.
+        elif not (isinstance(value, _AliasModule) and _home(self.__name__, name) is not None):
+            super().__setattr__(name, value)
+
+    def __reduce__(self) -> Any:
+        # Functions sent to other processes take the modules they use along by name.
+        return importlib.import_module, (self.__name__,)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *self.__all__, *submodules(self.__name__)})
+
+
+def _look_up(module: str, name: str) -> Any:
+    """Return what Ludus has for ``module.name``.
+
+    Raises:
+        AttributeError: It has nothing of that name.
+    """
+    home = _home(module, name)
+    if home is None and name in submodules(module):
+        home, name = f"{module}.{name}", ""
+    if home is not None and home != module:
+        try:
+            found = importlib.import_module(home)
+        except ModuleNotFoundError as problem:
+            if problem.name != home:
+                raise
+            raise _missing(module, name or home) from problem
+        return getattr(found, name) if name else found
+    for source in _sources(ROWS[module]):
+        value = getattr(importlib.import_module(source), name, _MISSING)
+        if value is not _MISSING:
+            return value
+    raise _missing(module, name)
+
+
+_MISSING = object()
+
+
+def _missing(module: str, name: str) -> AttributeError:
+    return AttributeError(
+        f"module {module!r} has no attribute {name!r}: Ludus is being served under the name "
+        f"{ALIAS!r} and has nothing of that name"
+    )
+
+
+def _public_names(module: str) -> list[str]:
+    row = ROWS[module]
+    rows = [row, *(ROWS[f"{ALIAS}.{offered}"] for offered in row.offers.split())]
+    packages = [child for child in submodules(module) if submodules(f"{module}.{child}")]
+    modules = ["error", "logger"] if module == ALIAS else []
+    return sorted({*packages, *modules, *(n for each in rows for n in each.defines.split())})
+
+
+def _home(module: str, name: str) -> str | None:
+    """Return the module that defines a name which ``module`` offers."""
+    row = ROWS[module]
+    if name in row.defines.split():
+        return module
+    for offered in row.offers.split():
+        full = f"{ALIAS}.{offered}"
+        if name in ROWS[full].defines.split():
+            return full
+    return None
+
+
+def _sources(row: Row) -> list[str]:
+    return [source for source in row.sources.split() if _exists(source)]
+
+
+def _exists(source: str) -> bool:
+    try:
+        return importlib.util.find_spec(source) is not None
+    except ModuleNotFoundError:  # its parent is missing
+        return False
+
+
+class _AliasFinder(MetaPathFinder, Loader):
+    """Finds, and loads, Gymnasium's modules as views of Ludus."""
+
+    def __init__(self) -> None:
+        self._labels: list[tuple[type, str]] = []
+        self._environment: dict[str, str | None] = {}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        row = ROWS.get(fullname)
+        if row is None or not _sources(row):
+            return None
+        # An empty search path keeps an installed Gymnasium from filling the gaps.
+        return ModuleSpec(fullname, self, origin="ludus", is_package=bool(submodules(fullname)))
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _AliasModule(spec.name, f"Ludus, served as ``{spec.name}``.")
+
+    def exec_module(self, module: ModuleType) -> None:
+        row = ROWS[module.__name__]
+        source = importlib.util.find_spec(_sources(row)[0])
+        module.__file__ = None if source is None else source.origin
+        if module.__name__ == ALIAS:
+            module.__version__ = VERSION  # type: ignore[attr-defined]
+            module.__ludus__ = True  # type: ignore[attr-defined]
+            for name in EAGER:
+                importlib.import_module(name)
+        self._label_classes(module, row.defines.split())
+
+    def find_distributions(
+        self, context: DistributionFinder.Context | None = None
+    ) -> Iterator[Distribution]:
+        """Answer ``importlib.metadata`` for ``gymnasium``, installed or not."""
+        name = getattr(context, "name", None)
+        if name is not None and re.sub(r"[-_.]+", "-", name).lower() == ALIAS:
+            yield _AliasDistribution()
+
+    def extend_environment(self) -> None:
+        """Let the processes started from here on find Ludus as Gymnasium, too."""
+        for name, value in child_environment().items():
+            self._environment.setdefault(name, os.environ.get(name))
+            os.environ[name] = value
+
+    def restore(self) -> None:
+        """Give classes their own module names, and the environment its variables, back."""
+        for cls, module in self._labels:
+            cls.__module__ = module
+        for name, value in self._environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    def _label_classes(self, module: ModuleType, names: list[str]) -> None:
+        found = [getattr(module, name) for name in names if hasattr(module, name)]
+        if names and not found:
+            raise ModuleNotFoundError(
+                f"No module named {module.__name__!r}: Ludus is being served under the name "
+                f"{ALIAS!r} and has none of {', '.join(names)}",
+                name=module.__name__,
+            )
+        for value in found:
+            if isinstance(value, type) and value.__module__.startswith("ludus."):
+                self._labels.append((value, value.__module__))
+                value.__module__ = module.__name__
+
+
+class _AliasDistribution(Distribution):
+    """What ``importlib.metadata`` says about the served Gymnasium."""
+
+    @property
+    def metadata(self) -> Any:
+        """Name and version."""
+        message = Message()
+        message["Metadata-Version"] = "2.1"
+        message["Name"] = ALIAS
+        message["Version"] = VERSION
+        return message
+
+    def read_text(self, filename: str) -> str | None:
+        """Return ``None``: there are no files."""
+        return None
+
+    def locate_file(self, path: Any) -> Path:
+        """Return the path below the directory that holds Ludus."""
+        return Path(__file__).parents[3].joinpath(path)

@@ -1,0 +1,55 @@
+"""Registration in Gymnasium at the moment Gymnasium is imported.
+
+Gymnasium cannot be asked to look for Ludus, and importing it just in case would be slow; so Ludus
+waits for somebody else to import it. Imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["register_when_imported"]
+
+
+def register_when_imported() -> None:
+    """Register Ludus's environments in Gymnasium: now if it is loaded, else once it is."""
+    if "gymnasium" in sys.modules:
+        _register()
+    elif not any(isinstance(finder, _Watcher) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Watcher())
+
+
+def _register() -> None:
+    from ludus.interop.gymnasium.plugin import register_in_gymnasium
+
+    register_in_gymnasium()
+
+
+class _Watcher:
+    """Finds nothing itself; adds the registration to the end of Gymnasium's import.
+
+    No subclass of ``MetaPathFinder``, because importing that takes longer than all of this.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        loader, execute = spec.loader, spec.loader.exec_module
+
+        def execute_and_register(module: ModuleType) -> None:
+            del loader.exec_module
+            execute(module)
+            _register()
+
+        loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec

@@ -1,0 +1,73 @@
+"""Starting programs with Ludus in the place of Gymnasium.
+
+The variable ``LUDUS_AS_GYMNASIUM=1`` asks a Python process to serve Ludus as ``gymnasium``. It is
+acted on at start-up by ``ludus_alias.pth``, which an installation puts beside Ludus, and where
+that is not there (running from a checkout) by the ``sitecustomize`` in a directory of Ludus's
+own, put on ``PYTHONPATH``. Either way all children, however started, inherit both.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import FrameType
+
+__all__ = ["VARIABLE", "child_environment", "run"]
+
+VARIABLE = "LUDUS_AS_GYMNASIUM"
+
+_SITE = str(Path(__file__).with_name("site"))
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment variables that make a child process serve Ludus as Gymnasium."""
+    inherited = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    path = [_SITE, *(part for part in inherited if part != _SITE)]
+    return {VARIABLE: "1", "PYTHONPATH": os.pathsep.join(path)}
+
+
+def run(argv: list[str]) -> int:
+    """Run a command with Ludus in the place of Gymnasium and return its exit status.
+
+    Args:
+        argv: The command, for example ``["python", "train.py"]``; a Python file alone is run by
+            this interpreter.
+
+    Returns:
+        The command's status; 128 + n if signal n ended it; 127 if it cannot be found.
+
+    Raises:
+        ValueError: The command is empty.
+    """
+    if not argv:
+        raise ValueError("No command given; for example: ludus as-gymnasium -- python train.py")
+    if argv[0].endswith(".py"):
+        argv = [sys.executable, *argv]
+    try:
+        # The command is the user's own; running it is the purpose.
+        process = subprocess.Popen(argv, env={**os.environ, **child_environment()})  # noqa: S603
+    except (FileNotFoundError, PermissionError) as problem:
+        sys.stderr.write(f"ludus as-gymnasium: cannot run {argv[0]!r}: {problem.strerror}\n")
+        return 127
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        process.send_signal(number)
+
+    # The terminal sends Ctrl-C to both; a request to end comes to this process alone.
+    previous = signal.signal(signal.SIGTERM, pass_on)
+    try:
+        status = _wait(process)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    return status if status >= 0 else 128 - status
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue

@@ -1,0 +1,29 @@
+"""The one place that imports Gymnasium.
+
+Raises:
+    DependencyNotInstalled: On import, if Gymnasium is missing or too old.
+"""
+
+from __future__ import annotations
+
+from ludus.errors import DependencyNotInstalled
+
+__all__ = ["gymnasium"]
+
+OLDEST = (1, 1)
+"""``AutoresetMode`` and ``set_wrapper_attr(force=...)`` came with this version."""
+
+try:
+    import gymnasium
+    import gymnasium.vector
+except ImportError as problem:
+    raise DependencyNotInstalled(
+        "Converting to and from Gymnasium needs Gymnasium, which is not installed; run "
+        "`pip install 'ludus[gymnasium]'`"
+    ) from problem
+
+if tuple(int(part) for part in gymnasium.__version__.split(".")[:2]) < OLDEST:
+    raise DependencyNotInstalled(
+        f"Gymnasium {gymnasium.__version__} is installed, but {OLDEST[0]}.{OLDEST[1]} or later is "
+        "needed; run `pip install --upgrade 'ludus[gymnasium]'`"
+    )

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import ludus
+from ludus.interop.gymnasium import register_in_gymnasium
+from ludus.interop.gymnasium.adapter import AsGymnasium
+from ludus.interop.gymnasium.vector_adapter import AsGymnasiumVector
+from tests.interop.programs import run_program
+from tests.reference.twins import assert_same
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    before = dict(gymnasium.registry)
+    register_in_gymnasium()
+    yield
+    gymnasium.registry.clear()
+    gymnasium.registry.update(before)
+
+
+def test_every_ludus_id_can_be_made_by_gymnasium() -> None:
+    for spec in ludus.registry.values():
+        assert (spec.id if spec.namespace else f"ludus/{spec.id}") in gymnasium.registry
+
+
+def test_the_environment_is_ludus_inside_gymnasiums_wrappers() -> None:
+    env = gymnasium.make("ludus/CartPole-v1")
+    assert isinstance(env, gymnasium.wrappers.TimeLimit)
+    assert isinstance(env.unwrapped, AsGymnasium)
+    assert type(env.unwrapped.ludus_env).__name__ == "CartPoleEnv"
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == 500
+    assert env.spec.reward_threshold == 475.0
+    theirs = gymnasium.make("CartPole-v1")
+    assert_same(env.reset(seed=7), theirs.reset(seed=7))
+    for action in (0, 1, 1, 0):
+        assert_same(env.step(action), theirs.step(action))
+
+
+def test_arguments_and_limits_come_through() -> None:
+    env = gymnasium.make(
+        "ludus/CartPole-v1", max_episode_steps=3, sutton_barto_reward=True, render_mode="rgb_array"
+    )
+    env.reset(seed=0)
+    steps = [env.step(i % 2) for i in range(3)]
+    assert [step[3] for step in steps] == [False, False, True]
+    assert steps[0][1] == 0.0
+    assert env.render_mode == "rgb_array"
+    assert env.render().shape == (400, 600, 3)
+    env.close()
+
+
+def test_the_spec_is_plain_data() -> None:
+    spec = gymnasium.make("ludus/CartPole-v1").spec
+    assert spec is not None
+    again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(spec.to_json()))
+    assert isinstance(again.unwrapped, AsGymnasium)
+
+
+@pytest.mark.parametrize("mode", [None, "vector_entry_point", "sync"])
+def test_make_vec(mode: str | None) -> None:
+    envs = gymnasium.make_vec("ludus/CartPole-v1", num_envs=3, vectorization_mode=mode)
+    assert isinstance(envs, AsGymnasiumVector) == (mode != "sync")
+    theirs = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync")
+    assert_same(envs.reset(seed=2)[0], theirs.reset(seed=2)[0])
+    for _ in range(40):
+        actions = np.array([0, 1, 0])
+        for ours, other in zip(envs.step(actions)[:4], theirs.step(actions)[:4], strict=True):
+            np.testing.assert_allclose(ours, other, rtol=1e-5)
+
+
+def test_registering_again_adds_only_what_is_new() -> None:
+    spec = gymnasium.registry["ludus/CartPole-v1"]
+    ludus.register(
+        "interop_test/New-v0", entry_point="ludus.envs.classic_control.cartpole:CartPoleEnv"
+    )
+    try:
+        register_in_gymnasium()
+        assert gymnasium.registry["ludus/CartPole-v1"] is spec
+        assert isinstance(gymnasium.make("interop_test/New-v0").unwrapped, AsGymnasium)
+    finally:
+        del ludus.registry["interop_test/New-v0"]
+
+
+HOOK = """
+from ludus.interop.gymnasium.import_hook import register_when_imported
+import sys
+{first}
+register_when_imported()
+register_when_imported()
+assert ("gymnasium" in sys.modules) == {loaded}
+import gymnasium
+env = gymnasium.make("ludus/CartPole-v1")
+print(type(env.unwrapped).__name__, gymnasium.__spec__.loader.exec_module.__name__)
+"""
+
+
+@pytest.mark.parametrize(("first", "loaded"), [("import gymnasium", True), ("", False)])
+def test_the_import_hook_registers_in_either_order(
+    first: str, loaded: bool, tmp_path: Path
+) -> None:
+    code = HOOK.format(first=first, loaded=loaded)
+    assert run_program(code, tmp_path, aliased=False) == "AsGymnasium exec_module\n"
+
+
+def test_a_module_in_the_id_registers(tmp_path: Path) -> None:
+    code = """
+import gymnasium
+import ludus.interop.gymnasium.envs
+env = gymnasium.make("ludus.interop.gymnasium.envs:ludus/CartPole-v1")
+print(type(env.unwrapped).__name__)
+"""
+    assert run_program(code, tmp_path, aliased=False) == "AsGymnasium\n"
