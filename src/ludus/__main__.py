@@ -1,0 +1,5 @@
+"""``python -m ludus``: the command line."""
+
+from ludus.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""The commands, gathered; each lives in a file of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ludus.cli import as_gymnasium, check, demo, envs, show
+from ludus.version import __version__
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="ludus",
+    help="One gym for agents that learn: find, check and run environments.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+app.command("envs")(envs.run)
+app.command("show")(show.run)
+app.command("check")(check.run)
+app.command(
+    "as-gymnasium",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(as_gymnasium.run)
+app.command("demo")(demo.run)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"ludus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Find, check and run environments."""

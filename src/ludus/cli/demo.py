@@ -1,0 +1,131 @@
+"""``ludus demo``: the main job, on what comes with the package."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.progress import track
+from rich.table import Table
+
+from ludus.checking import inspect_env
+from ludus.cli.console import out
+from ludus.core import VectorEnv
+from ludus.registration import make, make_vec, search
+
+__all__ = ["run"]
+
+STEPS = 400
+
+
+def run(
+    folder: Annotated[Path, typer.Option("--out", help="Where the video goes.")] = Path("demo"),
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = 20,
+) -> None:
+    """Make an environment, check it, play it, film it, and step many at once."""
+    _list_environments()
+    report = inspect_env(make("CartPole-v1").unwrapped)
+    out.print(f"\nCartPole-v1 {'keeps' if report.ok else 'breaks'} the contract.")
+    returns = _play(episodes)
+    out.print(
+        f"A rule of thumb earns {np.mean(returns):.0f} on average over {episodes} episodes "
+        f"(lowest {min(returns):.0f}, highest {max(returns):.0f})."
+    )
+    out.print(f"Its first episode on film: {_film(folder)}\n")
+    out.print(_speeds())
+
+
+def _list_environments() -> None:
+    table = Table(title="Environments", title_justify="left")
+    for column in ("id", "steps", "description"):
+        table.add_column(column)
+    for spec in search():
+        table.add_row(spec.id, str(spec.max_episode_steps or ""), spec.description or "")
+    out.print(table)
+
+
+def _lean(observation: np.ndarray[Any, Any]) -> int:
+    """Push the cart to where the pole falls."""
+    return int(observation[2] + 0.5 * observation[3] > 0)
+
+
+def _play(episodes: int) -> list[float]:
+    returns = []
+    with make("CartPole-v1") as env:
+        for episode in track(range(episodes), "Playing", console=out, transient=True):
+            observation, _ = env.reset(seed=episode)
+            total, over = 0.0, False
+            while not over:
+                observation, reward, terminated, truncated, _ = env.step(_lean(observation))
+                total += float(reward)
+                over = terminated or truncated
+            returns.append(total)
+    return returns
+
+
+def _film(folder: Path) -> str:
+    for module in ("pygame", "moviepy"):
+        if importlib.util.find_spec(module) is None:
+            return f"needs {module}; run pip install 'ludus[classic-control,video]'"
+    from ludus.wrappers import RecordVideo
+
+    env = make("CartPole-v1", render_mode="rgb_array", max_episode_steps=150)
+    with RecordVideo(env, str(folder), name_prefix="cartpole") as recorded:
+        observation, _ = recorded.reset(seed=0)
+        over = False
+        while not over:
+            observation, _, terminated, truncated, _ = recorded.step(_lean(observation))
+            over = terminated or truncated
+    return str(max(folder.glob("cartpole*.mp4"), key=lambda path: path.stat().st_mtime))
+
+
+def _steps_per_second(envs: Any, seconds: float = 0.5) -> float:
+    actions = np.zeros(envs.num_envs, dtype=np.int64)
+    envs.reset(seed=0)
+    for _ in range(10):
+        envs.step(actions)
+    count, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        envs.step(actions)
+        count += envs.num_envs
+    elapsed = time.perf_counter() - start
+    envs.close()
+    return count / elapsed
+
+
+def _speeds() -> Table:
+    """Compare the backends with Gymnasium's, if it is installed."""
+
+    def ludus(mode: str) -> Callable[[int], VectorEnv]:
+        return lambda n: make_vec("CartPole-v1", n, vectorization_mode=mode)
+
+    backends: dict[str, Callable[[int], Any]] = {
+        "Ludus, one process": ludus("sync"),
+        "Ludus, worker processes": ludus("async"),
+    }
+    if importlib.util.find_spec("gymnasium") is not None:
+        import gymnasium
+
+        def peer(mode: str) -> Callable[[int], Any]:
+            return lambda n: gymnasium.make_vec("CartPole-v1", n, vectorization_mode=mode)
+
+        backends["Gymnasium, one process"] = peer("sync")
+        backends["Gymnasium, worker processes"] = peer("async")
+    sizes = (8, 64)
+    table = Table(title="CartPole-v1, steps per second", title_justify="left")
+    table.add_column("backend")
+    for size in sizes:
+        table.add_column(f"{size} environments", justify="right")
+    rows = [(name, [build for _ in sizes]) for name, build in backends.items()]
+    for name, builds in track(rows, "Timing", console=out, transient=True):
+        speeds = [
+            f"{_steps_per_second(build(size)):,.0f}"
+            for build, size in zip(builds, sizes, strict=True)
+        ]
+        table.add_row(name, *speeds)
+    return table
