@@ -131,7 +131,12 @@ KWARGS = {
 }
 
 SPACES = {
-    "box order": (lambda: spaces.Box(1, 0, (2,)), ValueError, "low", "less than or equal"),
+    "box order": (
+        lambda: spaces.Box(1, 0, (2,)),
+        ValueError,
+        "low=[1. 1.]",
+        "must nowhere be above high",
+    ),
     "box shapes": (
         lambda: spaces.Box(np.zeros(2), np.ones(3)),
         ValueError,
@@ -147,10 +152,10 @@ SPACES = {
     "multi discrete": (lambda: spaces.MultiDiscrete([2, 0]), ValueError, "nvec", "positive"),
     "text lengths": (lambda: spaces.Text(3, min_length=5), ValueError, "min_length", "max_length"),
     "text charset": (lambda: spaces.Text(3, charset=5), TypeError, "charset", "string"),
-    "tuple": (lambda: spaces.Tuple([1, 2]), TypeError, "(1)", "`Space`"),
+    "tuple": (lambda: spaces.Tuple([1, 2]), TypeError, "got 1", "`Space`"),
     "dict": (lambda: spaces.Dict({"a": 1}), TypeError, "'a'", "Space"),
     "sequence": (lambda: spaces.Sequence(3), TypeError, "int", "Space"),
-    "one of nothing": (lambda: spaces.OneOf([]), ValueError, "Empty", "at least one"),
+    "one of nothing": (lambda: spaces.OneOf([]), ValueError, "empty", "at least one"),
     "mask shape": (
         lambda: spaces.Discrete(3).sample(mask=np.ones(2, np.int8)),
         ValueError,
@@ -162,7 +167,7 @@ SPACES = {
         lambda: spaces.Discrete(2).sample(probability=np.array([0.5, 0.1])),
         ValueError,
         "0.6",
-        "equal to 1",
+        "sum to 1",
     ),
     "flatten size": (
         lambda: spaces.flatdim(spaces.Sequence(spaces.Discrete(2))),
@@ -225,7 +230,12 @@ RENDERING = {
         "None",
         "rgb_array",
     ),
-    "no window": (lambda: wrappers.HumanRendering(CounterEnv()), ValueError, "'None'", "rgb_array"),
+    "no window": (
+        lambda: wrappers.HumanRendering(CounterEnv()),
+        ValueError,
+        "got None",
+        "rgb_array",
+    ),
     "before reset": (
         lambda: cartpole(render_mode="rgb_array").render(),
         ResetNeeded,
@@ -284,8 +294,8 @@ WRAPPERS = {
     "swapped bounds": (
         lambda: wrappers.ClipReward(CounterEnv(), 2, 1),
         InvalidBound,
-        "2",
-        "smaller",
+        "`min_reward` (2)",
+        "`max_reward` (1)",
     ),
     "box needed": (lambda: wrappers.ClipAction(CounterEnv()), TypeError, "Discrete", "Box"),
     "images needed": (

@@ -23,3 +23,6 @@ class Angle(Space):
 
     def __eq__(self, other):
         return isinstance(other, Angle)
+
+    def __repr__(self):
+        return "Angle()"

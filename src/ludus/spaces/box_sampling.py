@@ -25,7 +25,7 @@ class Group(NamedTuple):
     where: NDArray[np.intp] | None
     low: float | NDArray[np.float64]
     high: float | NDArray[np.float64]
-    size: int | tuple[int, ...]
+    size: tuple[int, ...]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw the entries as float64."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ludus.errors import Error
 
-__all__ = ["SpaceRangeError", "SpaceTypeError", "SpaceValueError"]
+__all__ = ["NotASpaceError", "SpaceRangeError", "SpaceTypeError", "SpaceValueError"]
 
 
 class SpaceValueError(Error, ValueError, AssertionError):
@@ -21,3 +21,7 @@ class SpaceTypeError(Error, TypeError, AssertionError):
 
 class SpaceRangeError(SpaceValueError, OverflowError):
     """A number does not fit into the dtype of the space."""
+
+
+class NotASpaceError(SpaceTypeError, AttributeError):
+    """Something else was passed where a space is needed."""

@@ -17,7 +17,7 @@ import numpy as np
 from ludus.spaces.box import Box
 from ludus.spaces.dict import Dict
 from ludus.spaces.discrete import Discrete
-from ludus.spaces.errors import SpaceValueError
+from ludus.spaces.errors import NotASpaceError, SpaceValueError
 from ludus.spaces.graph import Graph
 from ludus.spaces.multi_binary import MultiBinary
 from ludus.spaces.multi_discrete import MultiDiscrete
@@ -39,6 +39,10 @@ def unknown(function: str, space: object) -> NoReturn:
 
 
 def _no_vector(space: object) -> NoReturn:
+    if not isinstance(space, Space):
+        raise NotASpaceError(
+            f"Only a Space can be flattened, got {space!r} of {type(space)}. Pass the space first."
+        )
     raise SpaceValueError(
         f"{space} cannot be flattened to a vector: it has no dtype and size of its own, or holds a "
         "`Graph` or `Sequence`, whose members vary in size"
@@ -57,7 +61,7 @@ def flatdim(space: Space[Any]) -> int:
         >>> flatdim(Dict(position=Discrete(2), velocity=Box(0, 1, shape=(3, 2))))
         8
     """
-    if not space.is_np_flattenable:
+    if not getattr(space, "is_np_flattenable", False):
         _no_vector(space)
     unknown("flatdim", space)
 
@@ -86,7 +90,7 @@ def _dim_text(space: Text) -> int:
 @flatdim.register(Dict)
 @flatdim.register(Tuple)
 def _dim_composite(space: Dict | Tuple) -> int:
-    if not space.is_np_flattenable:
+    if not getattr(space, "is_np_flattenable", False):
         _no_vector(space)
     return sum(map(flatdim, parts_of(space)))
 

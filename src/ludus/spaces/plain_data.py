@@ -23,8 +23,10 @@ DTYPES = ("bool", *(f"{kind}{width}" for kind, widths in _WIDTHS.items() for wid
 MAX_DEPTH = 32
 """How deep spaces may be nested in each other."""
 
-MAX_ELEMENTS = 2**26
+MAX_ELEMENTS = 2**25
 """How many entries the arrays of all spaces together may have."""
+
+_MAX_AXES = 32  # of an array in every version of NumPy
 
 
 class Node:
@@ -108,12 +110,17 @@ class Node:
         value = self.get(name)
         if not isinstance(value, list) or not all(is_integer(i) and i >= 0 for i in value):
             self._wrong(name, "a list of integers that are not negative")
-        if len(value) > MAX_DEPTH:
-            self._wrong(name, f"at most {MAX_DEPTH} axes")
-        self._budget[0] -= math.prod(value)
+        if len(value) > _MAX_AXES:
+            self._wrong(name, f"at most {_MAX_AXES} axes")
+        # An axis of length 0 must not hide the others, which NumPy limits all the same.
+        self.spend(math.prod(max(length, 1) for length in value))
+        return tuple(value)
+
+    def spend(self, count: int) -> None:
+        """Count elements against the limit."""
+        self._budget[0] -= count
         if self._budget[0] < 0:
             self.fail(f"the arrays have more than {MAX_ELEMENTS} entries together")
-        return tuple(value)
 
     def keys(self, name: str) -> list[Any]:
         """Return a field that is a list of different strings and integers."""
@@ -163,12 +170,12 @@ class Node:
     ) -> float:
         smallest, largest = dtype_limits(dtype)
         if dtype.kind == "f":
-            if infinity is not None and entry in ("-inf", "inf"):
-                return float(str(entry))
+            if infinity is not None and isinstance(entry, str) and entry in ("-inf", "inf"):
+                return float(entry)
             valid = is_number(entry) and smallest <= entry <= largest
         else:
             # Integers have no infinity; their extremes stand for it.
-            if dtype.kind == "i" and entry == infinity:
+            if dtype.kind == "i" and isinstance(entry, str) and entry == infinity:
                 return smallest if infinity == "-inf" else largest
             valid = is_integer(entry) and smallest <= entry <= largest
         if not valid:

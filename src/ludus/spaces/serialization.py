@@ -158,7 +158,10 @@ def _write_multi_binary(space: MultiBinary) -> dict[str, Any]:
 
 
 def _read_multi_binary(node: Node) -> MultiBinary:
-    return MultiBinary(node.shape("n") if isinstance(node.get("n"), list) else node.integer("n"))
+    if isinstance(node.get("n"), list):
+        return MultiBinary(node.shape("n"))
+    node.spend(node.integer("n"))
+    return MultiBinary(node.integer("n"))
 
 
 def _write_multi_discrete(space: MultiDiscrete) -> dict[str, Any]:

@@ -197,8 +197,9 @@ def write_to_shared_memory(space: Space[Any], index: int, value: Any, shared_mem
 def _write(
     memory: Any, index: int, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> None:
-    rows = _rows(memory, dtype, (-1, *shape))
-    rows[index] = np.asarray(value, dtype).reshape(shape)
+    row = np.asarray(value, dtype).reshape(shape)
+    if row.size > 0:  # NumPy cannot tell the number of empty rows
+        _rows(memory, dtype, (-1, *shape))[index] = row
 
 
 @write_to_shared_memory.register(Box)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -58,6 +59,11 @@ class Text(Space[str]):
                 f"max_length={max_length}"
             )
         # A set has another order in each process; samples and flattened texts must not.
+        if not isinstance(charset, Iterable):
+            raise SpaceTypeError(
+                f"Text charset should be a string or a set of characters, got {charset!r} of "
+                f"{type(charset)}"
+            )
         ordered = sorted(charset) if isinstance(charset, (set, frozenset)) else charset
         characters = tuple(dict.fromkeys(ordered))
         wrong = [char for char in characters if len(char) != 1]
