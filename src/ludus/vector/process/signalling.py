@@ -53,7 +53,10 @@ class Signal:
         if not arrived:
             arrived = acquire(True, timeout)
         if arrived:
-            self._mean_wait += 0.125 * (time.perf_counter() - start - self._mean_wait)
+            # Cut off, so that one long wait among short ones does not put an end to spinning: a
+            # process that sleeps may wake up on a processor that is taken.
+            waited = min(time.perf_counter() - start, 2 * SPIN_SECONDS)
+            self._mean_wait += 0.125 * (waited - self._mean_wait)
         return arrived
 
     def _spin(self, acquire: Any, until: float) -> bool:
