@@ -185,8 +185,8 @@ SPACES = {
 }
 
 ACTIONS = {
-    "outside": (lambda: started().step(7), InvalidAction, "7", "0 or 1"),
-    "text": (lambda: started().step("left"), InvalidAction, "'left'", "0 or 1"),
+    "outside": (lambda: started().step(7), InvalidAction, "7", "from 0 to 1"),
+    "text": (lambda: started().step("left"), InvalidAction, "'left'", "from 0 to 1"),
     "too many": (
         lambda: with_vector(lambda e: (e.reset(), e.step(np.ones(3, int)))),
         ValueError,

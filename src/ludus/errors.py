@@ -19,6 +19,7 @@ Error:
     ├── InvalidArgument            (also a TypeError) keyword an entry point does not take
     ├── InvalidProbability
     ├── InvalidBound
+    ├── KernelError                a kernel breaks its contract or cannot be compiled
     ├── StateError                 get_state/set_state impossible or inconsistent
     ├── UnseedableEnv              ┐
     ├── ResetNotAllowed            │ classic Gym's names, raised by ludus.classic
@@ -49,6 +50,7 @@ __all__ = [
     "InvalidBound",
     "InvalidMetadata",
     "InvalidProbability",
+    "KernelError",
     "MissingArgument",
     "NameNotFound",
     "NamespaceNotFound",
@@ -129,6 +131,10 @@ class InvalidProbability(Error):
 
 class InvalidBound(Error):
     """A lower bound that is not below its upper bound."""
+
+
+class KernelError(Error):
+    """A kernel's functions do not fit the contract, or use Python that cannot be compiled."""
 
 
 class StateError(Error):

@@ -19,7 +19,7 @@ def test_version():
 
 def test_envs_lists_and_searches():
     assert "CartPole-v1" in run(app, ["envs"]).output
-    result = run(app, ["envs", "swing", "--ids"])
+    result = run(app, ["envs", "pendulum torque", "--ids"])
     assert (result.exit_code, result.output) == (0, "Pendulum-v1\n")
 
 

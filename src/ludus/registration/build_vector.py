@@ -44,7 +44,8 @@ def make_vec(
         id: An id, ``"module:id"``, or a spec (also one taken from a vector environment).
         num_envs: How many environments.
         vectorization_mode: How to run them; by default the environment's own vector
-            implementation if it has one, else ``"sync"``.
+            implementation if it has one and nothing is asked for that it cannot take (wrappers,
+            ``vector_kwargs``), else ``"sync"``.
         vector_kwargs: Arguments of the vector environment, e.g. ``{"autoreset_mode": ...}``.
         wrappers: Applied to every environment, the first one innermost.
         **kwargs: Arguments of the environments.
@@ -62,9 +63,10 @@ def make_vec(
     arguments, spec.kwargs = spec.kwargs, {}
     # A vector environment's spec carries these along, so that make_vec(env.spec) rebuilds it.
     num_envs = arguments.pop("num_envs", num_envs)
-    mode = _mode(spec, arguments.pop("vectorization_mode", vectorization_mode))
     vector_kwargs = dict(arguments.pop("vector_kwargs", vector_kwargs) or {})
     wrappers = list(arguments.pop("wrappers", wrappers) or [])
+    wrapped = bool(vector_kwargs or wrappers or spec.additional_wrappers)
+    mode = _mode(spec, arguments.pop("vectorization_mode", vectorization_mode), wrapped)
     arguments.update(kwargs)
     if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
         raise ValueError(f"make_vec(num_envs={num_envs!r}): expected a positive int.")
@@ -88,9 +90,10 @@ def make_vec(
     return env
 
 
-def _mode(spec: EnvSpec, mode: VectorizeMode | str | None) -> VectorizeMode:
+def _mode(spec: EnvSpec, mode: VectorizeMode | str | None, wrapped: bool) -> VectorizeMode:
     if mode is None:
-        own = spec.vector_entry_point is not None
+        only_vector = spec.entry_point is None
+        own = spec.vector_entry_point is not None and (only_vector or not wrapped)
         return VectorizeMode.VECTOR_ENTRY_POINT if own else VectorizeMode.SYNC
     try:
         return VectorizeMode(mode)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, Protocol
 
 from ludus.core.env import Env
@@ -39,7 +40,7 @@ def load_env_creator(name: str) -> Callable[..., Any]:
     module_name, _, attribute = name.partition(":")
     module = importlib.import_module(module_name)
     try:
-        creator: Callable[..., Any] = getattr(module, attribute)
+        creator: Callable[..., Any] = attrgetter(attribute)(module)
     except AttributeError as problem:
         hint = did_you_mean(attribute, [word for word in dir(module) if word[0] != "_"])
         raise AttributeError(f"Entry point {name!r}: {problem}.{hint}") from problem

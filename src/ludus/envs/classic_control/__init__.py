@@ -6,12 +6,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ludus.envs.classic_control.acrobot import AcrobotEnv
     from ludus.envs.classic_control.cartpole import CartPoleEnv
+    from ludus.envs.classic_control.continuous_mountain_car import Continuous_MountainCarEnv
+    from ludus.envs.classic_control.mountain_car import MountainCarEnv
     from ludus.envs.classic_control.pendulum import PendulumEnv
 
-__all__ = ["CartPoleEnv", "PendulumEnv"]
+__all__ = [
+    "AcrobotEnv",
+    "CartPoleEnv",
+    "Continuous_MountainCarEnv",
+    "MountainCarEnv",
+    "PendulumEnv",
+]
 
-_MODULES = {"CartPoleEnv": "cartpole", "PendulumEnv": "pendulum"}
+_MODULES = {
+    "AcrobotEnv": "acrobot",
+    "CartPoleEnv": "cartpole",
+    "Continuous_MountainCarEnv": "continuous_mountain_car",
+    "MountainCarEnv": "mountain_car",
+    "PendulumEnv": "pendulum",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,18 +7,21 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ludus.core.env import Env
+from ludus.envs.classic_control.arithmetic import clip, is_float32, narrow, wrap_angle
+from ludus.envs.classic_control.parameter import Parameter, check_range, number
 from ludus.envs.classic_control.pendulum_drawing import draw
+from ludus.envs.classic_control.picture_env import PictureEnv
 from ludus.envs.reset_options import number_option
-from ludus.envs.screen import Screen, warn_no_render_mode
-from ludus.errors import ResetNeeded
-from ludus.spaces import Box
+from ludus.kernel import Kernel
+from ludus.kernel.math import sin, sincos
+from ludus.kernel.random import uniform
+from ludus.spaces import Box, Space
 
-__all__ = ["Params", "PendulumEnv", "State"]
+__all__ = ["KERNEL", "Params", "PendulumEnv", "State"]
 
 
 class Params(NamedTuple):
-    """Physical constants and limits."""
+    """Physical constants, limits, and where an episode starts."""
 
     g: float = 10.0
     m: float = 1.0
@@ -26,114 +29,125 @@ class Params(NamedTuple):
     dt: float = 0.05
     max_speed: float = 8.0
     max_torque: float = 2.0
+    initial_theta: float = math.pi
+    initial_theta_dot: float = 1.0
 
 
 class State(NamedTuple):
-    """Angle from upright and angular velocity."""
+    """Angle from upright, never wrapped, and angular velocity."""
 
     theta: float
     theta_dot: float
 
 
-def transition(p: Params, s: State, torque: float) -> State:
-    """Apply a torque for one step of semi-implicit Euler integration."""
-    acceleration = 3 * p.g / (2 * p.length) * math.sin(s.theta)
-    acceleration += float(3.0 / (p.m * p.length * p.length) * torque)
-    speed = s.theta_dot + acceleration * p.dt
-    speed = min(max(speed, -p.max_speed), p.max_speed)
-    return State(s.theta + speed * p.dt, speed)
+def initial(params: Params, rng: Any) -> State:
+    """Start anywhere, slowly."""
+    theta = uniform(rng, -params.initial_theta, params.initial_theta)
+    theta_dot = uniform(rng, -params.initial_theta_dot, params.initial_theta_dot)
+    return State(theta, theta_dot)
 
 
-def cost(s: State, torque: float) -> float:
-    """Return the squared distance from resting upright, plus small costs of speed and torque."""
-    angle = (s.theta + math.pi) % (2 * math.pi) - math.pi
-    return angle * angle + 0.1 * (s.theta_dot * s.theta_dot) + float(0.001 * (torque * torque))
+def transition(params: Params, state: State, action: tuple[float], rng: Any) -> State:
+    """Apply a torque for one step of semi-implicit Euler integration.
+
+    What a torque in single precision contributes is in single precision, too.
+    """
+    torque = clip(action[0], -params.max_torque, params.max_torque)
+    single = is_float32(torque)
+    leverage = narrow(3.0 / (params.m * (params.length * params.length)), single)
+    fall = 3.0 * params.g / (2.0 * params.length) * sin(state.theta)
+    speed = state.theta_dot + (fall + narrow(leverage * torque, single)) * params.dt
+    speed = clip(speed, -params.max_speed, params.max_speed)
+    return State(state.theta + speed * params.dt, speed)
 
 
-class PendulumEnv(Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
+def observation(params: Params, state: State) -> tuple[float, float, float]:
+    """Show cosine and sine of the angle, and the speed."""
+    sine, cosine = sincos(state.theta)
+    return cosine, sine, state.theta_dot
+
+
+def reward(params: Params, state: State, action: tuple[float], next_state: State) -> float:
+    """Charge squared distance from upright before the step, and a little for speed and torque."""
+    torque = clip(action[0], -params.max_torque, params.max_torque)
+    angle = wrap_angle(state.theta)
+    single = is_float32(torque)
+    effort = narrow(narrow(0.001, single) * narrow(torque * torque, single), single)
+    return -(angle * angle + 0.1 * (state.theta_dot * state.theta_dot) + effort)
+
+
+def terminal(params: Params, state: State) -> bool:
+    """Never end."""
+    return False
+
+
+def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
+    """Return the spaces of observations and actions."""
+    high = np.array([1.0, 1.0, params.max_speed], dtype=np.float32)
+    actions = Box(-params.max_torque, params.max_torque, (1,), np.float32)
+    return Box(-high, high, dtype=np.float32), actions
+
+
+KERNEL = Kernel(
+    name="Pendulum",
+    params=Params,
+    state=State,
+    initial=initial,
+    transition=transition,
+    observation=observation,
+    reward=reward,
+    terminal=terminal,
+    spaces=spaces,
+)
+
+
+class PendulumEnv(PictureEnv):
     """Observations are cosine and sine of the angle and the speed; the action is a torque.
 
-    The reward is minus :func:`cost`. ``reset`` options ``x_init`` and ``y_init`` bound the
-    uniform initial angle and speed.
+    The torque is clipped to [-2, 2]. The reward is at most 0, for resting upright. An episode has
+    no end of its own. ``reset`` options ``x_init`` and ``y_init`` bound the uniform initial angle
+    and speed, by default to half a turn and 1.
+
+    Raises:
+        TypeError: ``g`` is not a number.
+        ValueError: ``g`` is NaN or a string, or a reset option is not a number or negative.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],
         "render_fps": 30,
     }
-    state_fields = ("_state", "last_u")
+    kernel = KERNEL
+    screen_dim = screen_width = screen_height = 500
+
+    g = Parameter(10.0)
+    m = Parameter(1.0)
+    l = Parameter(1.0, "length")  # noqa: E741 - Gymnasium's name
+    dt = Parameter(0.05)
+    max_speed = Parameter(8)
+    max_torque = Parameter(2.0)
 
     def __init__(self, render_mode: str | None = None, g: float = 10.0) -> None:
-        self.params = Params(g=g)
-        self.render_mode = render_mode
-        self._screen: Screen | None = None
-        self._state: State | None = None
-        self.last_u: float | None = None
-        high = np.array([1.0, 1.0, self.params.max_speed], dtype=np.float32)
-        limit = self.params.max_torque
-        self.action_space = Box(-limit, limit, (1,), np.float32)
-        self.observation_space = Box(-high, high, dtype=np.float32)
+        super().__init__(Params(g=number("g", g)), render_mode=render_mode)
+
+    def reset_params(self, options: dict[str, Any] | None) -> Params:
+        """Take the bounds of the first angle and speed from the options."""
+        params: Params = self.params
+        if options is None:
+            return params
+        theta = number_option(options, "x_init", math.pi)
+        theta_dot = number_option(options, "y_init", 1.0)
+        check_range(-theta, theta)
+        check_range(-theta_dot, theta_dot)
+        return params._replace(initial_theta=theta, initial_theta_dot=theta_dot)
 
     @property
-    def state(self) -> np.ndarray[Any, Any] | None:
-        """The state in full precision, ``None`` before the first reset."""
-        return None if self._state is None else np.array(self._state, dtype=np.float64)
-
-    @state.setter
-    def state(self, value: Any) -> None:
-        self._state = None if value is None else State(*(float(number) for number in value))
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
-        """Draw angle and speed uniformly, by default from all angles and slow speeds."""
-        super().reset(seed=seed)
-        high = np.array(
-            [number_option(options, "x_init", math.pi), number_option(options, "y_init", 1.0)]
-        )
-        self.state = self.np_random.uniform(low=-high, high=high)
-        self.last_u = None
-        if self.render_mode == "human":
-            self.render()
-        return self._observation(), {}
-
-    def step(
-        self, action: np.ndarray[Any, Any]
-    ) -> tuple[np.ndarray[Any, Any], float, bool, bool, dict[str, Any]]:
-        """Apply a torque, clipped to the motor's limit."""
-        if self._state is None:
-            raise ResetNeeded("Call reset before using step method.")
-        # A NumPy scalar: what the torque adds is rounded as its own precision says.
-        limit = self.params.max_torque
-        torque = np.clip(action, -limit, limit)[0]
-        reward = -cost(self._state, torque)
-        self._state = transition(self.params, self._state, torque)
-        self.last_u = float(torque)
-        if self.render_mode == "human":
-            self.render()
-        return self._observation(), reward, False, False, {}
-
-    def _observation(self) -> np.ndarray[Any, Any]:
-        if self._state is None:
-            raise ResetNeeded("Call reset before observing the pendulum.")
-        theta, speed = self._state
-        return np.array([math.cos(theta), math.sin(theta), speed], dtype=np.float32)
-
-    def render(self) -> np.ndarray[Any, Any] | None:
-        """Return a 500 × 500 picture, or show it in a window."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
+    def last_u(self) -> float | None:
+        """The torque of the last step, ``None`` after a reset."""
+        if self.last_action is None:
             return None
-        if self._screen is None:
-            self._screen = Screen(500, 500, self.render_mode, self.metadata["render_fps"])
-        if self._state is None:
-            return None
-        canvas = self._screen.canvas()
-        draw(canvas, self._state.theta, self.last_u, self.params.max_torque)
-        return self._screen.show(canvas)
+        return clip(float(self.last_action[0]), -self.params.max_torque, self.params.max_torque)
 
-    def close(self) -> None:
-        """Close the window."""
-        if self._screen is not None:
-            self._screen.close()
-            self._screen = None
+    def draw(self, canvas: Any) -> None:
+        """Draw the rod and the torque."""
+        draw(canvas, self.state.theta, self.last_u, self.params.max_torque)

@@ -1,0 +1,45 @@
+"""RepeatCopy: write the input, then backwards, then again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludus.envs.algorithmic.env import AlgorithmicEnv, at_least_one
+from ludus.envs.algorithmic.tape import SPREAD, Params, State, begin, draw_symbols, level, task
+from ludus.kernel.random import integers
+
+__all__ = ["KERNEL", "RepeatCopyEnv"]
+
+
+def initial(params: Params, state: State, rng: Any) -> State:
+    """Draw an input; the target is it, its reverse, and it again."""
+    min_length, streak = level(params, state)
+    width = min_length + integers(rng, 0, SPREAD)
+    draw_symbols(params, state, width, rng)
+    for i in range(width):
+        symbol = state.data[i, 0]
+        state.target[i] = symbol
+        state.target[2 * width - 1 - i] = symbol
+        state.target[2 * width + i] = symbol
+    return begin(params, state, min_length, streak, width, 3 * width, 4 * width + 4)
+
+
+KERNEL = task("RepeatCopy", initial)
+
+
+class RepeatCopyEnv(AlgorithmicEnv):
+    """Write the tape forwards, backwards and forwards; see :class:`AlgorithmicEnv`.
+
+    Args:
+        base: Number of symbols.
+        render_mode: ``"human"`` or ``"ansi"``.
+
+    Raises:
+        ValueError: ``base`` is not a positive integer.
+    """
+
+    kernel = KERNEL
+
+    def __init__(self, base: int = 5, render_mode: str | None = None) -> None:
+        at_least_one(base=base)
+        super().__init__(Params(base, 1, 2, 2, 50, -0.1), True, render_mode)

@@ -1,0 +1,70 @@
+"""Showing a small game: as text, as an array, or in a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ludus.envs.screen import Screen, import_pygame, warn_no_render_mode
+
+__all__ = ["View", "label"]
+
+
+class View:
+    """What ``render`` gives in each mode; owns the window once one is open.
+
+    Pictures are drawn with the origin at the top left, where text stands upright.
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        self.size = (width, height)
+        self._screen: Screen | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A window belongs to the process and the environment that opened it.
+        return {"size": self.size, "_screen": None}
+
+    def render(
+        self,
+        env: Any,
+        draw: Callable[[Any], None],
+        text: Callable[[], str] | None = None,
+    ) -> np.ndarray[Any, Any] | str | None:
+        """Return text for ``ansi``, an array for ``rgb_array``, ``None`` for ``human``.
+
+        Without a render mode the user is warned; before the first reset nothing is shown.
+        """
+        if env.render_mode is None:
+            warn_no_render_mode(env)
+            return None
+        if env.state is None:
+            return None
+        if text is not None and env.render_mode == "ansi":
+            return text()
+        if self._screen is None:
+            self._screen = Screen(*self.size, env.render_mode, env.metadata["render_fps"])
+        canvas = self._screen.canvas()
+        draw(canvas)
+        return self._screen.show(import_pygame().transform.flip(canvas, False, True))
+
+    def close(self) -> None:
+        """Close the window, if one is open."""
+        if self._screen is not None:
+            self._screen.close()
+            self._screen = None
+
+
+def label(
+    canvas: Any,
+    text: str,
+    center: tuple[float, float],
+    size: int,
+    color: tuple[int, int, int],
+) -> None:
+    """Write ``text`` centred at ``center`` in letters ``size`` pixels high."""
+    font = import_pygame().font
+    font.init()
+    written = font.Font(None, size).render(text, True, color)
+    canvas.blit(written, written.get_rect(center=center))

@@ -1,0 +1,178 @@
+"""What a kernel is: an environment's dynamics as plain functions over NamedTuples.
+
+The functions, by parameter names::
+
+    initial(params, rng) -> State               or  initial(params, state, rng)
+    transition(params, state, action, rng) -> State
+    observation(params, state) -> numbers       or  observation(params, state, out)
+    reward(params, state, action, next_state) -> float
+    terminal(params, state) -> bool
+    info(params, state) -> NamedTuple           optional
+
+``params`` holds what is constant, ``state`` what changes; scalars go by value, array fields are
+changed in place. Transcendental functions come from :mod:`ludus.kernel.math`, random numbers from
+:mod:`ludus.kernel.random`, both imported by name. Written so, the same source runs as plain Python
+and compiled, for one environment, a batch or whole rollouts, with the same bits.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ludus.errors import KernelError
+from ludus.spaces import Space
+
+__all__ = ["Field", "Kernel"]
+
+Function = Callable[..., Any]
+_SCALARS = {float: "float", int: "int", bool: "bool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a kernel's params, state or info: its kind is float, int, bool or array."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """The functions of one environment, and the types they work on.
+
+    Args:
+        name: What messages call it.
+        params: NamedTuple class of the constants.
+        state: NamedTuple class of what changes.
+        initial: Draws the first state of an episode.
+        transition: Gives the next state.
+        observation: Shows a state to the agent.
+        reward: Values a transition.
+        terminal: Tells whether a state ends the episode.
+        spaces: From params to the pair (observation space, action space).
+        info: Further numbers about a state.
+        state_arrays: From params to the shape and dtype of each array field of the state.
+
+    Raises:
+        KernelError: A function has other parameters than those above, or a field an unknown type.
+    """
+
+    name: str
+    params: type
+    state: type
+    initial: Function
+    transition: Function
+    observation: Function
+    reward: Function
+    terminal: Function
+    spaces: Callable[[Any], tuple[Space[Any], Space[Any]]]
+    info: Function | None = None
+    state_arrays: Callable[[Any], dict[str, tuple[tuple[int, ...], Any]]] | None = None
+
+    def __post_init__(self) -> None:
+        for role, allowed in _SIGNATURES.items():
+            function = getattr(self, role)
+            if function is None and role == "info":
+                continue
+            found = tuple(inspect.signature(function).parameters)
+            if found not in allowed:
+                shown = " or ".join(f"{role}({', '.join(names)})" for names in allowed)
+                raise KernelError(
+                    f"Kernel {self.name}: {role} has the parameters ({', '.join(found)}); write "
+                    f"{shown}. {_where(function)}"
+                )
+        for fields in (self.params, self.state):
+            if not (isinstance(fields, type) and issubclass(fields, tuple)) or not hasattr(
+                fields, "_fields"
+            ):
+                raise KernelError(f"Kernel {self.name}: {fields!r} is not a NamedTuple class.")
+        if self.array_fields and self.state_arrays is None:
+            raise KernelError(
+                f"Kernel {self.name}: the state has the array fields {self.array_fields}; give "
+                "their shapes and dtypes with state_arrays."
+            )
+
+    @property
+    def state_fields(self) -> list[Field]:
+        """The fields of the state."""
+        return _fields(self.name, self.state)
+
+    @property
+    def param_fields(self) -> list[Field]:
+        """The fields of the params."""
+        return _fields(self.name, self.params)
+
+    @property
+    def info_fields(self) -> list[Field]:
+        """The fields of the info, none if there is no such function."""
+        if self.info is None:
+            return []
+        made = typing.get_type_hints(self.info).get("return")
+        if made is None or not hasattr(made, "_fields"):
+            raise KernelError(
+                f"Kernel {self.name}: annotate info's return value with the NamedTuple class it "
+                f"returns. {_where(self.info)}"
+            )
+        return _fields(self.name, made)
+
+    @property
+    def array_fields(self) -> list[str]:
+        """The names of the state's array fields."""
+        return [field.name for field in self.state_fields if field.kind == "array"]
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether ``initial`` receives the state before."""
+        return "state" in inspect.signature(self.initial).parameters
+
+    @property
+    def writes_observation(self) -> bool:
+        """Whether ``observation`` fills an array instead of returning numbers."""
+        return "out" in inspect.signature(self.observation).parameters
+
+    @property
+    def transition_draws(self) -> bool:
+        """Whether ``transition`` uses its ``rng``."""
+        return any(
+            "LOAD" in instruction.opname and instruction.argval == "rng"
+            for instruction in dis.get_instructions(self.transition)
+        )
+
+
+_SIGNATURES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "initial": (("params", "rng"), ("params", "state", "rng")),
+    "transition": (("params", "state", "action", "rng"),),
+    "observation": (("params", "state"), ("params", "state", "out")),
+    "reward": (("params", "state", "action", "next_state"),),
+    "terminal": (("params", "state"),),
+    "info": (("params", "state"),),
+}
+
+
+def _fields(kernel: str, owner: Any) -> list[Field]:
+    hints = typing.get_type_hints(owner)
+    fields = []
+    for name in owner._fields:
+        kind = _SCALARS.get(hints[name])
+        if kind is None:
+            origin = typing.get_origin(hints[name]) or hints[name]
+            if not (isinstance(origin, type) and issubclass(origin, np.ndarray)):
+                raise KernelError(
+                    f"Kernel {kernel}: {owner.__name__}.{name} is annotated {hints[name]!r}; use "
+                    "float, int, bool or np.ndarray."
+                )
+            kind = "array"
+        fields.append(Field(name, kind))
+    return fields
+
+
+def _where(function: Function) -> str:
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"({code.co_filename}, line {code.co_firstlineno})"

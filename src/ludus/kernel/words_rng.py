@@ -1,0 +1,111 @@
+"""PCG64 as five words of memory: NumPy's generator, where compiled code can reach it.
+
+Rows of a uint64 array: the high and low half of the state, those of the increment, and the spare
+32 bits NumPy keeps from the last 64-bit draw (bit 32 says that there are any).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludus.seeding import np_random
+
+__all__ = ["ROWS", "WordsRng", "generator_to_words", "seed_to_words", "words_to_generator"]
+
+ROWS = 5
+_LOW = (1 << 64) - 1
+_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+_SPARE = 1 << 32
+
+
+def generator_to_words(generator: np.random.Generator, words: Any) -> None:
+    """Store a PCG64 generator's state in five words.
+
+    Raises:
+        TypeError: The generator is of another kind.
+    """
+    state = generator.bit_generator.state
+    if state["bit_generator"] != "PCG64":
+        raise TypeError(f"Kernels draw from PCG64, got a {state['bit_generator']} generator.")
+    inner = state["state"]
+    words[0], words[1] = inner["state"] >> 64, inner["state"] & _LOW
+    words[2], words[3] = inner["inc"] >> 64, inner["inc"] & _LOW
+    words[4] = state["uinteger"] | (_SPARE if state["has_uint32"] else 0)
+
+
+def words_to_generator(words: Any) -> np.random.Generator:
+    """Build the NumPy generator whose state five words hold."""
+    hi, lo, inc_hi, inc_lo, spare = (int(word) for word in words)
+    bits = np.random.PCG64(0)
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": hi << 64 | lo, "inc": inc_hi << 64 | inc_lo},
+        "has_uint32": spare >> 32 & 1,
+        "uinteger": spare & 0xFFFFFFFF,
+    }
+    return np.random.Generator(bits)
+
+
+def seed_to_words(seed: int | None, words: Any) -> int:
+    """Seed five words as ``np_random(seed)`` seeds a generator; return the seed."""
+    generator, used = np_random(seed)
+    generator_to_words(generator, words)
+    return used
+
+
+class WordsRng:
+    """A column of words as the ``rng`` of a kernel in plain Python."""
+
+    def __init__(self, words: Any, column: int) -> None:
+        self._words = words
+        self._column = column
+
+    def _next64(self) -> int:
+        words, i = self._words, self._column
+        state = int(words[0, i]) << 64 | int(words[1, i])
+        increment = int(words[2, i]) << 64 | int(words[3, i])
+        state = (state * _MULTIPLIER + increment) & (1 << 128) - 1
+        words[0, i], words[1, i] = state >> 64, state & _LOW
+        value = state >> 64 ^ state & _LOW
+        turn = state >> 122
+        return (value >> turn | value << (64 - turn & 63)) & _LOW
+
+    def _next32(self) -> int:
+        spare = int(self._words[4, self._column])
+        if spare & _SPARE:
+            self._words[4, self._column] = spare & 0xFFFFFFFF
+            return spare & 0xFFFFFFFF
+        drawn = self._next64()
+        self._words[4, self._column] = drawn >> 32 | _SPARE
+        return drawn & 0xFFFFFFFF
+
+    def random(self) -> float:
+        """Return a number from [0, 1)."""
+        return (self._next64() >> 11) * (1.0 / 9007199254740992.0)
+
+    def uniform(self, low: float, high: float) -> float:
+        """Return a number from [low, high)."""
+        return low + (high - low) * self.random()
+
+    def integers(self, low: int, high: int) -> int:
+        """Return an integer from ``low`` to ``high - 1``, by Lemire's method as NumPy does."""
+        span = high - 1 - low
+        if span <= 0:
+            return low
+        if span < 0xFFFFFFFF:
+            return low + self._bounded(span, 32, self._next32)
+        if span == 0xFFFFFFFF:
+            return low + self._next32()
+        return low + self._bounded(span, 64, self._next64)
+
+    @staticmethod
+    def _bounded(span: int, bits: int, draw: Any) -> int:
+        count, top = span + 1, (1 << bits) - 1
+        product = draw() * count
+        if product & top < count:
+            threshold = (top - span) % count
+            while product & top < threshold:
+                product = draw() * count
+        return int(product >> bits)

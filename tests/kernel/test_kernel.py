@@ -1,0 +1,257 @@
+"""What the engine refuses, and how it says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import ludus
+from ludus.core import AutoresetMode
+from ludus.errors import EpisodeOver, InvalidAction, KernelError, ResetNeeded, StateError
+from ludus.kernel import Kernel, KernelEnv, KernelVectorEnv
+from ludus.kernel.policies import greedy_mlp, mlp_weights, random_action
+from ludus.kernel.random import random
+from ludus.kernel.words_rng import WordsRng, generator_to_words, words_to_generator
+from tests.kernel.families import bare
+
+
+class Params(NamedTuple):
+    chance: float = 0.5
+
+
+class State(NamedTuple):
+    count: int
+    lucky: bool
+
+
+def initial(params: Params, rng: Any) -> State:
+    return State(0, False)
+
+
+def transition(params: Params, state: State, action: int, rng: Any) -> State:
+    return State(state.count + 1, random(rng) < params.chance)
+
+
+def observation(params: Params, state: State) -> int:
+    return min(state.count, 9)
+
+
+def reward(params: Params, state: State, action: int, next_state: State) -> float:
+    return 1.0 if next_state.lucky else 0.0
+
+
+def terminal(params: Params, state: State) -> bool:
+    return state.count >= 10
+
+
+def spaces(params: Params) -> Any:
+    return ludus.spaces.Discrete(10), ludus.spaces.Discrete(2)
+
+
+PARTS = {
+    "name": "Luck",
+    "params": Params,
+    "state": State,
+    "initial": initial,
+    "transition": transition,
+    "observation": observation,
+    "reward": reward,
+    "terminal": terminal,
+    "spaces": spaces,
+}
+
+
+def env_of(**changes):
+    made = Kernel(**{**PARTS, **changes})
+
+    class LuckEnv(KernelEnv):
+        kernel = made
+
+        def __init__(self, chance: float = 0.5) -> None:
+            super().__init__(Params(chance))
+
+    return LuckEnv
+
+
+def test_draws_have_the_right_distribution():
+    envs = env_of().vector(2000, chance=0.3)
+    envs.reset(seed=0)
+    rewards = np.concatenate([envs.step(np.zeros(2000, int))[1] for _ in range(9)])
+    assert abs(rewards.mean() - 0.3) < 0.015
+
+
+def bad_parameters(state, params):
+    return 0
+
+
+def bad_transition(params: Params, state: State, action: int, rng: Any) -> State:
+    return State(int(eval("3")), False)
+
+
+def bad_helper(params: Params, state: State, action: int, rng: Any) -> State:
+    return State(len(json.dumps([state.count])), False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"terminal": bad_parameters}, r"terminal has the parameters \(state, params\)"),
+        ({"state": dict}, "NamedTuple"),
+    ],
+)
+def test_kernels_that_break_the_contract(changes, words):
+    with pytest.raises(KernelError, match=words):
+        env_of(**changes)()
+
+
+def test_unknown_field_types():
+    class Odd(NamedTuple):
+        name: str
+
+    with pytest.raises(KernelError, match=r"Odd.name is annotated.*float, int, bool"):
+        env_of(state=Odd)()
+
+
+@pytest.mark.parametrize("function", [bad_transition, bad_helper])
+def test_python_that_cannot_be_compiled_is_reported_with_its_line(function):
+    env = env_of(transition=function)()
+    env.reset(seed=0)
+    with pytest.raises(KernelError, match="Luck cannot be compiled") as caught:
+        env.step(0)
+    message = str(caught.value)
+    assert "test_kernel.py, line" in message
+    assert "return State(" in message
+    assert "LUDUS_JIT=0" in message
+
+
+def test_closures_are_refused():
+    bonus = 2
+
+    def reward_with_bonus(params, state, action, next_state):
+        return 1.0 * bonus
+
+    with pytest.raises(KernelError, match=r"\['bonus'\].*params"):
+        env_of(reward=reward_with_bonus)()
+
+
+def test_actions_and_order():
+    envs = env_of().vector(3)
+    with pytest.raises(ResetNeeded):
+        envs.step(np.zeros(3, int))
+    envs.reset(seed=0)
+    with pytest.raises(InvalidAction, match="environment 1 is 5: expected 0 to 1"):
+        envs.step(np.array([0, 5, 1]))
+    with pytest.raises(InvalidAction, match="environment 2 is -1"):
+        envs.rollout([np.array([0, 1, 1]), np.array([0, 1, -1])])
+    with pytest.raises(ValueError, match="Expected 3 actions"):
+        envs.step(np.zeros(4, int))
+    with pytest.raises(InvalidAction, match="whole numbers"):
+        envs.step(np.zeros(3))
+    with pytest.raises(ValueError, match="either actions, or a policy"):
+        envs.rollout()
+    with pytest.raises(ValueError, match="num_threads"):
+        env_of().vector(3, num_threads=0)
+
+
+def test_disabled_autoreset_refuses_finished_environments():
+    envs = env_of().vector(2, max_episode_steps=1, autoreset_mode=AutoresetMode.DISABLED)
+    envs.reset(seed=0)
+    envs.step(np.zeros(2, int))
+    with pytest.raises(EpisodeOver, match=r"\[0, 1\]"):
+        envs.step(np.zeros(2, int))
+    envs.reset(options={"reset_mask": np.array([True, True])})
+    envs.step(np.zeros(2, int))
+
+
+def test_episode_statistics():
+    envs = env_of().vector(2, chance=1.0)
+    envs.reset(seed=0)
+    for _ in range(3):
+        envs.step(np.zeros(2, int))
+    assert envs.episode_returns.tolist() == [3.0, 3.0]
+    assert envs.episode_lengths.tolist() == [3, 3]
+    for _ in range(8):
+        envs.step(np.zeros(2, int))
+    assert envs.last_episode_returns.tolist() == [10.0, 10.0]
+    assert envs.last_episode_lengths.tolist() == [10, 10]
+
+
+def test_buffers_are_reused_only_when_asked_for():
+    kept, reused = bare("CartPole-v1").vector(2), bare("CartPole-v1").vector(2, copy=False)
+    for envs, same in ((kept, False), (reused, True)):
+        first = envs.reset(seed=0)[0]
+        second = envs.step(np.zeros(2, int))[0]
+        assert np.shares_memory(first, second) is same
+
+
+def test_policies_in_a_rollout_see_what_steps_would_show():
+    weights = mlp_weights(4, 8, 2, seed=1)
+    rolled, stepped = bare("CartPole-v1").vector(3), bare("CartPole-v1").vector(3)
+    seen, _ = stepped.reset(seed=5)
+    rolled.reset(seed=5)
+    trajectory = rolled.rollout(policy=greedy_mlp, weights=weights, steps=40)
+    for t in range(40):
+        actions = np.array([greedy_mlp(weights, row, None) for row in seen])
+        np.testing.assert_array_equal(actions, trajectory.actions[t])
+        seen, rewards, *_ = stepped.step(actions)
+        np.testing.assert_array_equal(seen, trajectory.observations[t])
+        np.testing.assert_array_equal(rewards, trajectory.rewards[t])
+
+
+def test_random_policy_is_seeded():
+    def run(seed):
+        envs = bare("CartPole-v1").vector(4)
+        envs.reset(seed=0)
+        return envs.rollout(policy=random_action, weights=2, steps=20, policy_seed=seed).actions
+
+    np.testing.assert_array_equal(run(1), run(1))
+    assert (run(1) != run(2)).any()
+
+
+def test_vector_state_belongs_to_its_kernel():
+    envs = bare("CartPole-v1").vector(2)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    with pytest.raises(StateError, match="cannot be set"):
+        bare("CartPole-v1").vector(3).set_state(state)
+
+
+def test_words_follow_numpys_generator():
+    for seed in range(20):
+        generator = np.random.Generator(np.random.PCG64(seed))
+        words = np.zeros((5, 1), np.uint64)
+        generator_to_words(generator, words[:, 0])
+        rng = WordsRng(words, 0)
+        for high in (1, 2, 3, 10, 2**31, 2**32, 2**32 + 1, 2**62):
+            assert rng.integers(-3, high - 3) == generator.integers(-3, high - 3)
+            assert rng.random() == generator.random()
+            assert rng.uniform(-2.0, 7.5) == generator.uniform(-2.0, 7.5)
+        again = words_to_generator(words[:, 0])
+        assert again.random() == generator.random()
+
+
+def test_make_vec_takes_the_compiled_backend_unless_asked_for_more():
+    assert isinstance(ludus.make_vec("CartPole-v1", 2), KernelVectorEnv)
+    wrapped = ludus.make_vec("CartPole-v1", 2, wrappers=[ludus.wrappers.FlattenObservation])
+    assert type(wrapped).__name__ == "SyncVectorEnv"
+
+
+def test_importing_ludus_loads_no_compiler():
+    program = (
+        "import sys, ludus; e = ludus.spec('CartPole-v1');"
+        "assert 'numba' not in sys.modules and 'ludus.kernel' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_plain_python_needs_no_compiler():
+    program = (
+        "import sys, ludus; e = ludus.make('CartPole-v1'); e.reset(seed=0); e.step(1);"
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env={"LUDUS_JIT": "0"})
