@@ -16,7 +16,7 @@ from rich.table import Table
 from ludus.checking import inspect_env
 from ludus.cli.console import out
 from ludus.core import VectorEnv
-from ludus.registration import make, make_vec, search
+from ludus.registration import family_of, make, make_vec, search
 
 __all__ = ["run"]
 
@@ -39,11 +39,14 @@ def run(
 
 
 def _list_environments() -> None:
-    table = Table(title="Environments", title_justify="left")
-    for column in ("id", "steps", "description"):
-        table.add_column(column)
+    families: dict[str, list[str]] = {}
     for spec in search():
-        table.add_row(spec.id, str(spec.max_episode_steps or ""), spec.description or "")
+        families.setdefault(family_of(spec), []).append(spec.id)
+    table = Table(title="Environments", title_justify="left")
+    table.add_column("family")
+    table.add_column("ids")
+    for family, ids in families.items():
+        table.add_row(family, ", ".join(ids))
     out.print(table)
 
 
@@ -103,6 +106,7 @@ def _speeds() -> Table:
         return lambda n: make_vec("CartPole-v1", n, vectorization_mode=mode)
 
     backends: dict[str, Callable[[int], Any]] = {
+        "Ludus, compiled batch": ludus("vector_entry_point"),
         "Ludus, one process": ludus("sync"),
         "Ludus, worker processes": ludus("async"),
     }
@@ -112,13 +116,16 @@ def _speeds() -> Table:
         def peer(mode: str) -> Callable[[int], Any]:
             return lambda n: gymnasium.make_vec("CartPole-v1", n, vectorization_mode=mode)
 
+        backends["Gymnasium, its own batch"] = peer("vector_entry_point")
         backends["Gymnasium, one process"] = peer("sync")
         backends["Gymnasium, worker processes"] = peer("async")
-    sizes = (8, 64)
+    sizes = (8, 64, 1024)
     table = Table(title="CartPole-v1, steps per second", title_justify="left")
     table.add_column("backend")
     for size in sizes:
         table.add_column(f"{size} environments", justify="right")
     for name in track(backends, "Timing", console=out, transient=True):
-        table.add_row(name, *(f"{_steps_per_second(backends[name](n)):,.0f}" for n in sizes))
+        # A thousand processes' worth of environments is no use to the slower ones.
+        counts = sizes if "batch" in name else sizes[:2]
+        table.add_row(name, *(f"{_steps_per_second(backends[name](n)):,.0f}" for n in counts))
     return table

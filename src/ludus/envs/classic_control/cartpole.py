@@ -57,15 +57,16 @@ def initial(params: Params, rng: Any) -> State:
 
 def transition(params: Params, state: State, action: int, rng: Any) -> State:
     """Push left (0) or right (1) for one step of explicit Euler integration."""
-    total_mass = params.pole_mass + params.cart_mass
+    # Divisions take longest of all here, so the constant one is made once for the whole batch.
+    per_mass = 1.0 / (params.pole_mass + params.cart_mass)
     moment = params.pole_mass * params.half_length
     push = params.force if action == 1 else -params.force
     c, s = cos(state.theta), sin(state.theta)
-    drive = (push + moment * (state.theta_dot * state.theta_dot) * s) / total_mass
+    drive = (push + moment * (state.theta_dot * state.theta_dot) * s) * per_mass
     theta_acc = (params.gravity * s - c * drive) / (
-        params.half_length * (4.0 / 3.0 - params.pole_mass * (c * c) / total_mass)
+        params.half_length * (4.0 / 3.0 - params.pole_mass * (c * c) * per_mass)
     )
-    x_acc = drive - moment * theta_acc * c / total_mass
+    x_acc = drive - moment * theta_acc * c * per_mass
     return State(
         state.x + params.step_seconds * state.x_dot,
         state.x_dot + params.step_seconds * x_acc,
@@ -152,14 +153,7 @@ class CartPoleEnv(KernelEnv):
         self.steps_beyond_terminated = None
         return super().reset(seed=seed, options=options)
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Push the cart for one step."""
-        result = super().step(action)
-        if result[2]:
-            self._count_end()
-        return result
-
-    def _count_end(self) -> None:
+    def _episode_ended(self) -> None:
         if self.steps_beyond_terminated is None:
             self.steps_beyond_terminated = 0
             return
