@@ -255,3 +255,14 @@ def test_plain_python_needs_no_compiler():
         "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env={"LUDUS_JIT": "0"})
+
+
+@pytest.mark.parametrize("value", [10**9, -(10**9)])
+def test_a_state_from_outside_cannot_reach_other_memory(value):
+    env = bare("FrozenLake-v1")
+    env.reset(seed=0)
+    state = env.get_state()
+    state["fields"]["storage"]["I"][0] = value
+    env.set_state(state)
+    with pytest.raises(IndexError):
+        env.step(1)

@@ -20,7 +20,7 @@ def jit_enabled() -> bool:
     return os.environ.get("LUDUS_JIT", "1") != "0"
 
 
-def compiled(function: Any, memo: dict[Any, Any], tag: str) -> Any:
+def compiled(function: Any, memo: dict[Any, Any], tag: str, *, check_indices: bool = False) -> Any:
     """Return the function compiled, along with every plain function it calls by name.
 
     Args:
@@ -29,6 +29,8 @@ def compiled(function: Any, memo: dict[Any, Any], tag: str) -> Any:
             beforehand.
         tag: Added to the names: compiled code finds functions by name, also in what another
             process has left on disk.
+        check_indices: Raise ``IndexError`` outside an array, as Python does, instead of reading or
+            writing whatever lies there.
 
     Raises:
         KernelError: The function is a closure, or no plain function at all.
@@ -50,9 +52,10 @@ def compiled(function: Any, memo: dict[Any, Any], tag: str) -> Any:
     twin = FunctionType(
         code.replace(co_name=name, co_qualname=name), namespace, name, function.__defaults__
     )
-    dispatcher = memo[function] = njit(error_model="numpy", forceinline=True)(twin)
+    options = {"error_model": "numpy", "forceinline": True, "boundscheck": check_indices}
+    dispatcher = memo[function] = njit(**options)(twin)
     for name in code.co_names:
         value = namespace.get(name)
         if isinstance(value, FunctionType):
-            namespace[name] = compiled(value, memo, tag)
+            namespace[name] = compiled(value, memo, tag, check_indices=check_indices)
     return dispatcher

@@ -107,7 +107,13 @@ class Program:
         from ludus.kernel.compiled_random import REPLACEMENTS
 
         self._memo: dict[Any, Any] = dict(REPLACEMENTS)
-        parts = {name: compiled(part, self._memo, tag) for name, part in self._parts().items()}
+        # A state may have been set from outside; where it is used as an index, it is checked.
+        fields = (*self.kernel.state_fields, *self.kernel.param_fields)
+        checked = any(field.kind == "array" for field in fields)
+        parts = {
+            name: compiled(part, self._memo, tag, check_indices=checked)
+            for name, part in self._parts().items()
+        }
 
         @njit(error_model="numpy")  # type: ignore[untyped-decorator]
         def column(words: Any, i: int) -> Any:
@@ -205,7 +211,7 @@ def _digest(kernel: Kernel, text: str) -> str:
     """
     from importlib.metadata import version
 
-    versions = (__version__, version("numba"), np.__version__, sys.version)
+    versions = (__version__, version("numba"), np.__version__, sys.version, "checked indices")
     digest = hashlib.sha256()
     for part in (text, _sources(kernel), *versions):
         digest.update(part.encode())
