@@ -13,8 +13,8 @@ from tests.reference.twins import twin_env
 
 class Suite(VectorEnvConformance):
     backend = SyncVectorEnv
-    num_envs = 4
-    steps = 2_500  # times four environments
+    num_envs = 3
+    steps = 10_000
 
     def make(self, num_envs, autoreset_mode):
         return type(self).backend([self.make_single] * num_envs, autoreset_mode=autoreset_mode)
