@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import psutil
@@ -191,11 +190,6 @@ if __name__ == "__main__":
 """
 
 
-def shared_memory_files():
-    folder = Path("/dev/shm")
-    return set(folder.iterdir()) if folder.exists() else set()
-
-
 def wait_until(condition, seconds=10.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -209,7 +203,6 @@ def wait_until(condition, seconds=10.0):
 def test_a_killed_parent_leaves_nothing(tmp_path, context):
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
-    before = shared_memory_files()
     parent = subprocess.Popen(
         [sys.executable, str(script), context], stdout=subprocess.PIPE, text=True
     )
@@ -228,8 +221,8 @@ def test_a_killed_parent_leaves_nothing(tmp_path, context):
         except psutil.NoSuchProcess:
             return True
 
+    # The shared memory has no name: it is gone with the last process that holds it.
     assert wait_until(lambda: all(map(gone, workers)))
-    assert wait_until(lambda: shared_memory_files() <= before)
 
 
 CYCLES = """
@@ -245,14 +238,22 @@ def cycle():
 def held():
     gc.collect()
     process = psutil.Process()
-    return process.num_fds(), process.num_threads(), len(process.children(recursive=True))
+    buffers = [m for m in process.memory_maps(grouped=False) if "ludus-vector" in m.path]
+    children = process.children(recursive=True)
+    return {
+        "descriptors": process.num_fds(),
+        "threads": process.num_threads(),
+        "children": len(children),
+        "shared memory": len(buffers),
+    }
 
 for _ in range(5):
     cycle()
 before = held()
 for _ in range(200):
     cycle()
-assert held() <= before, (before, held())
+after = held()
+assert all(after[name] <= before[name] for name in before), (before, after)
 """
 
 
@@ -260,12 +261,10 @@ def test_open_and_close_many_times_leaks_nothing(tmp_path):
     # In a process of its own: forking one that has loaded half of PyPI takes its time.
     script = tmp_path / "cycles.py"
     script.write_text(CYCLES)
-    before = shared_memory_files()
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=200
     )
     assert done.returncode == 0, done.stderr
-    assert wait_until(lambda: shared_memory_files() <= before)
 
 
 def test_forgotten_environments_are_ended():
