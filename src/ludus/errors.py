@@ -21,9 +21,18 @@ Error:
     ├── InvalidBound
     ├── KernelError                a kernel breaks its contract or cannot be compiled
     ├── StateError                 get_state/set_state impossible or inconsistent
+    │   └── StateFileError         a file that holds no state, or not this environment's
+    ├── CodecError                 (also a ValueError) not plain data, or not its encoding
+    │   └── Inadmissible           a value from outside that does not fit what was declared
     ├── UnseedableEnv              ┐
     ├── ResetNotAllowed            │ classic Gym's names, raised by ludus.classic
     ├── DoubleWrapperError         ┘
+    ├── SandboxError               a box, or something asked of one, failed
+    │   ├── SandboxUnavailable     the backend cannot run on this machine
+    │   ├── PolicyNotEnforceable   (also a ValueError) a limit asked for would not hold here
+    │   ├── SandboxClosed          the box is gone: closed, out of time or dead
+    │   ├── CommandFailed          a checked command ended with a non-zero status
+    │   └── SandboxViolation       hostile data came out of the box
     └── WorkerError                a vector environment's worker process failed
         ├── WorkerCrashed          it died without a Python exception
         └── WorkerRaised           the environment raised; carries the remote traceback
@@ -38,6 +47,8 @@ from __future__ import annotations
 __all__ = [
     "AlreadyPendingCallError",
     "ClosedEnvironmentError",
+    "CodecError",
+    "CommandFailed",
     "CustomSpaceError",
     "DependencyNotInstalled",
     "DeprecatedEnv",
@@ -45,6 +56,7 @@ __all__ = [
     "DoubleWrapperError",
     "EpisodeOver",
     "Error",
+    "Inadmissible",
     "InvalidAction",
     "InvalidArgument",
     "InvalidBound",
@@ -55,10 +67,16 @@ __all__ = [
     "NameNotFound",
     "NamespaceNotFound",
     "NoAsyncCallError",
+    "PolicyNotEnforceable",
     "RegistrationError",
     "ResetNeeded",
     "ResetNotAllowed",
+    "SandboxClosed",
+    "SandboxError",
+    "SandboxUnavailable",
+    "SandboxViolation",
     "StateError",
+    "StateFileError",
     "UnregisteredEnv",
     "UnseedableEnv",
     "UnsupportedMode",
@@ -141,6 +159,29 @@ class StateError(Error):
     """The state cannot be saved, or does not belong to this environment."""
 
 
+class StateFileError(StateError):
+    """The file holds no readable state, or the state of another environment."""
+
+
+class CodecError(Error, ValueError):
+    """A value cannot be encoded, or bytes are not the encoding of a value.
+
+    ``path`` leads to the value (``info['a'][3]``), ``position`` is the byte at which reading
+    stopped; each is ``None`` where it does not apply.
+    """
+
+    def __init__(
+        self, message: str, *, path: str | None = None, position: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.position = position
+
+
+class Inadmissible(CodecError):
+    """A value from an untrusted process does not fit the declared space or the limits."""
+
+
 class UnseedableEnv(Error):
     """Classic Gym: the environment cannot be seeded."""
 
@@ -155,6 +196,42 @@ class ResetNotAllowed(Error):
 
 class DoubleWrapperError(Error):
     """Classic Gym: the same wrapper was applied twice."""
+
+
+class SandboxError(Error):
+    """A box could not be made, or could not do what it was asked to."""
+
+
+class SandboxUnavailable(SandboxError):
+    """The backend cannot run here; the message gives found, required and the next step."""
+
+
+class PolicyNotEnforceable(SandboxError, ValueError):
+    """The backend cannot hold the box to some limits of the policy.
+
+    Attributes:
+        reasons: why not, by the name of the policy's field.
+    """
+
+    def __init__(self, message: str, *, reasons: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.reasons = dict(reasons or {})
+
+
+class SandboxClosed(SandboxError):
+    """The box no longer runs: it was closed, its time was over, or it died."""
+
+
+class CommandFailed(SandboxError):
+    """A command whose success was required ended otherwise; ``completed`` has all of it."""
+
+    def __init__(self, message: str, *, completed: object = None) -> None:
+        super().__init__(message)
+        self.completed = completed
+
+
+class SandboxViolation(SandboxError):
+    """What came out of the box is not what an honest box sends; nothing of it was used."""
 
 
 class WorkerError(Error):

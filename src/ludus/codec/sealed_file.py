@@ -1,0 +1,126 @@
+"""Files that tell damage from content: a mark, a version, a length and a hash before the bytes.
+
+The hash finds what a disk or a transfer has broken. It proves nothing about who wrote the file, so
+the content is for ``decode``, which does not trust it either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from struct import Struct
+
+from ludus.errors import CodecError
+
+__all__ = ["MARK_BYTES", "read_sealed", "write_sealed"]
+
+MARK_BYTES = 8
+_HEADER = Struct(f">{MARK_BYTES}sHQ32s")
+_HASHED = MARK_BYTES + 2 + 8
+
+
+def write_sealed(path: str | os.PathLike[str], mark: bytes, version: int, content: bytes) -> None:
+    """Write a file whole or not at all: whoever reads ``path`` sees the old content or the new.
+
+    Args:
+        path: Where; an existing file is replaced.
+        mark: Eight bytes that no other kind of file begins with.
+        version: Of the content's format.
+        content: What to write.
+
+    Raises:
+        OSError: The file cannot be written; nothing is left behind.
+    """
+    target = Path(path)
+    header = _seal(mark, version, content)
+    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(header)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+    _flush_folder(target.parent)
+
+
+def read_sealed(
+    path: str | os.PathLike[str], mark: bytes, version: int, max_bytes: int
+) -> tuple[int, bytes]:
+    """Return the version and the content of what :func:`write_sealed` wrote.
+
+    Args:
+        path: The file.
+        mark: The bytes it must begin with.
+        version: The newest format that the caller understands.
+        max_bytes: How much content to read at most.
+
+    Raises:
+        CodecError: It is another kind of file, a newer version, too large, cut off or damaged; the
+            message is the reason, to be put after the file's name.
+        OSError: It cannot be opened.
+    """
+    # Opening a pipe would otherwise wait for somebody to write into it.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise CodecError("it is no regular file")
+        header = os.read(handle, _HEADER.size)
+        found, length = _check_header(header, os.fstat(handle), mark, version, max_bytes)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            content = file.read(length)
+    finally:
+        os.close(handle)
+    if _seal(mark, found, content) != header:
+        raise CodecError("it is damaged: the hash of its content is not the one that was written")
+    return found, content
+
+
+def _check_header(
+    header: bytes, file: os.stat_result, mark: bytes, version: int, max_bytes: int
+) -> tuple[int, int]:
+    """Return the format's version and the length of the content."""
+    if not header or header[:MARK_BYTES] != mark[: len(header)]:
+        raise CodecError(f"it begins with {header[:MARK_BYTES]!r} instead of {mark!r}")
+    if len(header) < _HEADER.size:
+        raise CodecError(f"it is truncated within its header, after {len(header)} bytes")
+    found: int
+    length: int
+    _, found, length, _ = _HEADER.unpack(header)
+    if found > version:
+        raise CodecError(
+            f"it has format {found}, which is newer than format {version} of this Ludus; upgrade"
+        )
+    if length > max_bytes:
+        raise CodecError(f"it holds {length} bytes; at most {max_bytes} are allowed")
+    written = _HEADER.size + length
+    if file.st_size != written:
+        what = "is truncated" if file.st_size < written else "has bytes appended"
+        raise CodecError(f"it {what}: {written} bytes were written, here are {file.st_size}")
+    return found, length
+
+
+def _seal(mark: bytes, version: int, content: bytes) -> bytes:
+    start = _HEADER.pack(mark, version, len(content), b"")[:_HASHED]
+    checksum = hashlib.sha256(start)
+    checksum.update(content)
+    return start + checksum.digest()
+
+
+def _flush_folder(folder: Path) -> None:
+    # Without this the new name may be gone after a power cut. Not every file system can do it.
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,85 @@
+"""The format: MessagePack, with extension types for what it lacks.
+
+==========  =========================================================================
+type        form
+==========  =========================================================================
+tuple       array whose first entry is extension 1 with the single byte 0
+big int     extension 2: two's complement, big-endian, the fewest bytes
+array       extension 3: dtype code, number of axes, axes as uint32; for texts their
+            width in bytes as uint32; then the data, little-endian, last axis fastest
+np scalar   extension of its dtype's code: the bytes of the number, little-endian
+==========  =========================================================================
+
+Every value has a single encoding, up to the order of a dict's entries: the shortest header, doubles
+for floats. A reader that accepts nothing else can compare and hash values by their bytes.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "ARRAY",
+    "BIG_INT",
+    "BYTES_CODE",
+    "CODES",
+    "DTYPES",
+    "TEXT_CODE",
+    "TUPLE_MARK",
+    "ext_header",
+    "sized_header",
+]
+
+BIG_INT, ARRAY = 2, 3
+TUPLE_MARK = b"\xd4\x01\x00"
+
+DTYPES: dict[int, np.dtype[Any]] = {
+    code: np.dtype(name)
+    for code, name in {
+        16: "|b1",
+        17: "|i1",
+        18: "<i2",
+        19: "<i4",
+        20: "<i8",
+        21: "|u1",
+        22: "<u2",
+        23: "<u4",
+        24: "<u8",
+        25: "<f2",
+        26: "<f4",
+        27: "<f8",
+        28: "<c8",
+        29: "<c16",
+    }.items()
+}
+"""The numbers that every machine has, by the code that stands for them in the encoding."""
+
+CODES = {form: code for code, dtype in DTYPES.items() for form in (dtype, dtype.newbyteorder("="))}
+"""The codes of the dtypes, little-endian and in the machine's own order."""
+BYTES_CODE, TEXT_CODE = 30, 31
+
+_FIXED_EXT = {1: b"\xd4", 2: b"\xd5", 4: b"\xd6", 8: b"\xd7", 16: b"\xd8"}
+_UINT8, _UINT16, _UINT32 = (Struct(form).pack for form in (">BB", ">BH", ">BI"))
+
+
+def ext_header(length: int, code: int) -> bytes:
+    """Return the shortest header of an extension."""
+    fixed = _FIXED_EXT.get(length)
+    head = sized_header(0xC7, length) if fixed is None else fixed
+    return head + bytes((code,))
+
+
+def sized_header(base: int, length: int) -> bytes:
+    """Return the shortest of the headers with 8, 16 and 32 bits for the length.
+
+    ``base`` is the one with 8 bits; the others follow it. Lists and dicts have none with 8 bits,
+    so that those below 16 entries, which have a header of their own, must not come here.
+    """
+    if length < 256 and base in (0xC4, 0xC7, 0xD9):
+        return _UINT8(base, length)
+    if length < 65536:
+        return _UINT16(base + 1, length)
+    return _UINT32(base + 2, length)
