@@ -14,6 +14,7 @@ from ludus.testing.performance import (
     benchmark_step,
     benchmark_vector_step,
 )
+from ludus.testing.sandbox_suite import IsolationConformance, SandboxConformance
 from ludus.testing.space_suite import SpaceConformance
 from ludus.testing.vector_suite import VectorEnvConformance
 
@@ -23,6 +24,8 @@ __all__ = [
     "EnvConformance",
     "FaultyEnv",
     "ImageEnv",
+    "IsolationConformance",
+    "SandboxConformance",
     "SlowEnv",
     "SpaceConformance",
     "VectorEnvConformance",

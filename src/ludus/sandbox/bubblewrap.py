@@ -1,0 +1,394 @@
+"""The default backend: unprivileged namespaces by bubblewrap, hardened.
+
+Each command gets a process namespace of its own, so that it ends whole: killing its first process
+kills all it started, whatever that did to hide. The writable places, the network and System V IPC
+belong to the box and are shared by its commands.
+
+Layers, from the outside: a host user of the box's own, without rights; control groups for memory
+and CPU; a root of its own that holds only what is bound into it, read-only; no capabilities, no
+new privileges, no user namespaces inside; a seccomp filter.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from ludus.errors import SandboxClosed, SandboxError, SandboxUnavailable
+from ludus.sandbox import cgroup, seccomp, uids
+from ludus.sandbox.contract import Sandbox
+from ludus.sandbox.job import Command, Job, LocalJob, Pipes
+from ludus.sandbox.leases import Record
+from ludus.sandbox.pidspace import PidSpace
+from ludus.sandbox.results import Enforcement, Usage
+from ludus.sandbox.stage import (
+    ETC_BINDS,
+    PLACES,
+    RootStage,
+    Stage,
+    UserStage,
+    python_paths,
+    read_child_pid,
+)
+
+__all__ = ["Bubblewrap", "reclaim"]
+
+_FIXED = [
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--disable-userns",
+    "--new-session",
+    "--die-with-parent",
+    "--clearenv",
+    "--uid",
+    "1000",
+    "--gid",
+    "1000",
+    "--hostname",
+    "ludus",
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+]
+_ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_MIB = 1 << 20
+
+
+class Bubblewrap(Sandbox):
+    """A box made by bubblewrap. Open it with ``open_sandbox``."""
+
+    backend = "bubblewrap"
+    _group: cgroup.Group | None = None
+    _stage: Stage | None = None
+    _leased: int | None = None
+    _spent = 0.0
+
+    @classmethod
+    def unavailable(cls) -> str | None:
+        """Return why boxes cannot be made here, after one trial per process."""
+        return _trial()
+
+    @classmethod
+    def enforcement(cls) -> Enforcement:
+        """Return what holds here: as root everything, else no memory or CPU of a tree."""
+        absent = dict(cgroup.missing())
+        # The limit on a user's processes holds a tree, since no other box has that user.
+        absent.pop("pids", None)
+        return Enforcement(absent)
+
+    def _open(self) -> None:
+        folder = self._lease.folder / "stage"
+        skip = {"memory", "cpus", "pids"} & cgroup.missing().keys()
+        if os.geteuid() == 0:
+            uid = self._choose_user()
+            if self._leased is not None:
+                skip.add("pids")
+            self._stage = RootStage(folder, self.policy, self.workspace, uid)
+        else:
+            self._stage = UserStage(folder, self.policy, self.workspace, _bwrap())
+        group = cgroup.Group(self.name, self.policy, skip=skip)
+        self._lease.note(groups=[str(path) for path in group.folders])
+        self._group = group
+        group.open()
+        self._stage.open()
+
+    def _choose_user(self) -> int:
+        if self.policy.uid is not None:
+            return self.policy.uid
+        if self.workspace is not None:
+            owner = self.workspace.stat().st_uid
+            if owner == 0:
+                raise SandboxError(
+                    f"The workspace {str(self.workspace)!r} belongs to root, and a box does not "
+                    "run as root. Give the folder to another user with chown."
+                )
+            return owner
+        # Noted after it was taken, the lease of the user names this box itself.
+        self._leased = uids.lease_uid(self.name)
+        self._lease.note(uid=self._leased)
+        return self._leased
+
+    def _spawn(self, command: Command) -> Job:
+        stage, group = self._stage, self._group
+        if stage is None or group is None:
+            raise SandboxClosed(f"Box {self.name} is not open.")
+        pipes = Pipes(status=command.is_shell)
+        ends: list[int] = []
+        try:
+            args, child_args = _pipe(ends)
+            info, child_info = _pipe(ends)
+            filter_fd = _memory_file(seccomp.program(self.policy.network))
+            ends.append(filter_fd)
+            inherited = [args, child_info, filter_fd, *group.doors, *command.pass_fds]
+            if pipes.child_status is not None:
+                inherited.append(pipes.child_status)
+            # bwrap waits for its options: until they are sent it does nothing, and its limits
+            # can be set.
+            argv = [*group.entrance(), *stage.prefix, _bwrap(), "--args", str(args)]
+            argv += ["--", *command.argv]
+            child = stage.worker.call(lambda: self._launch(argv, pipes, inherited))
+            job = _BwrapJob(child, pipes, os.dup(info), self, alone=command.is_shell)
+            try:
+                group.join(child.pid)
+                options = self._options(command, filter_fd, child_info)
+                with os.fdopen(os.dup(child_args), "wb") as sink:
+                    sink.write(b"".join(os.fsencode(word) + b"\0" for word in options))
+            except OSError as error:
+                job.close()
+                raise SandboxError(f"Cannot start a process in the box: {error}.") from None
+            return job
+        finally:
+            pipes.close_child()
+            for descriptor in ends:
+                os.close(descriptor)
+
+    def _launch(
+        self, argv: list[str], pipes: Pipes, inherited: list[int]
+    ) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(  # noqa: S603 - our own launcher
+            argv,
+            stdin=pipes.child_stdin,
+            stdout=pipes.child_stdout,
+            stderr=pipes.child_stderr,
+            pass_fds=inherited,
+            env={"PATH": "/usr/bin:/bin"},
+            cwd="/",
+        )
+        try:
+            # By this thread, whose user is the child's: root without CAP_SYS_RESOURCE may not.
+            for limit, value in self._rlimits().items():
+                resource.prlimit(child.pid, limit, (value, value))
+        except OSError:
+            child.kill()
+            child.wait()
+            raise
+        return child
+
+    def _rlimits(self) -> dict[int, int]:
+        limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_MEMLOCK: 8 * _MIB}
+        if self.policy.files is not None:
+            limits[resource.RLIMIT_NOFILE] = self.policy.files
+        if self.policy.pids is not None and self._leased is not None:
+            # Two more: the box's thread and the launcher, which count as the user's.
+            limits[resource.RLIMIT_NPROC] = self.policy.pids + 2
+        return {
+            limit: min(value, hard) if (hard := resource.getrlimit(limit)[1]) >= 0 else value
+            for limit, value in limits.items()
+        }
+
+    def _options(self, command: Command, filter_fd: int, info: int) -> list[str]:
+        stage = self._stage
+        if stage is None:
+            raise SandboxClosed(f"Box {self.name} is not open.")
+        made = [*_FIXED, *_system(), "--seccomp", str(filter_fd), "--info-fd", str(info)]
+        made += ["--ro-bind", str(stage.etc), "/etc"]
+        for name in ETC_BINDS:
+            made += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+        for place, name in PLACES.items():
+            made += ["--bind", stage.place(name), place]
+        for mount in (*python_paths(), *self.policy.mounts):
+            made += ["--bind" if mount.writable else "--ro-bind", stage.source(mount), mount.target]
+        made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd]
+        for key, text in command.env.items():
+            made += ["--setenv", key, text]
+        return [*made, "--as-pid-1"] if command.is_shell else made
+
+    def _root(self, place: str) -> int:
+        if self._stage is None:
+            raise SandboxClosed(f"Box {self.name} is not open.")
+        return self._stage.roots[place]
+
+    def _owner(self) -> int | None:
+        return self._stage.uid if isinstance(self._stage, RootStage) else None
+
+    def _usage(self, wall_seconds: float) -> Usage:
+        if self._group is None or self._stage is None or not self._stage.roots:
+            return Usage(wall_seconds=wall_seconds)
+        now, peak = self._group.memory()
+        disk = os.fstatvfs(self._root("/workspace"))
+        return Usage(
+            cpu_seconds=self._spent,
+            memory_now=now,
+            memory_peak=peak,
+            pids_now=self._group.pids(),
+            disk_used=(disk.f_blocks - disk.f_bfree) * disk.f_frsize,
+            wall_seconds=wall_seconds,
+        )
+
+    def _oom_kills(self) -> int:
+        return 0 if self._group is None else self._group.oom_kills()
+
+    def _close(self) -> None:
+        if self._stage is not None:
+            self._stage.close()
+        if self._group is not None:
+            self._group.close()
+        if self._leased is not None:
+            if self._group is None or not self._group.folders:
+                uids.kill_user(self._leased)
+            uids.release_uid(self._leased)
+
+    def _ended(self, job: LocalJob) -> None:
+        self._spent += job.cpu_seconds
+
+
+class _BwrapJob(LocalJob):
+    """A bwrap and the process namespace below it."""
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        pipes: Pipes,
+        info: int,
+        box: Bubblewrap,
+        *,
+        alone: bool,
+    ) -> None:
+        super().__init__(child, pipes)
+        self.alone = alone
+        self._info, self._box = info, box
+        self._space: PidSpace | None = None
+
+    def kill(self) -> None:
+        """Kill the first process of the namespace, and with it the namespace.
+
+        bwrap reaps it and ends by itself. Killed at once, it would leave that to whoever is init
+        here, which in many containers is a program that reaps nothing.
+        """
+        if self.poll() is None:
+            if space := self._find_space(0.0):
+                space.signal_first(signal.SIGKILL)
+            else:
+                self.signal_child(signal.SIGKILL)
+
+    def abort_command(self) -> None:
+        """Signal the shell, then kill everything else in its namespace."""
+        if self.poll() is None and (space := self._find_space(1.0)):
+            space.signal_first(signal.SIGUSR1)
+            space.kill_others(self._box._owner())
+
+    def close(self) -> None:
+        """Kill the namespace, reap and close."""
+        super().close()
+        self._box._ended(self)
+        if self._info >= 0:
+            if os.getpid() == 1 and (pid := read_child_pid(self._info, 0.0)):
+                _reap(pid)
+            os.close(self._info)
+            self._info = -1
+        if self._space is not None:
+            self._space.close()
+
+    def _find_space(self, patience: float) -> PidSpace | None:
+        """Return the namespace, once bwrap has made it."""
+        if self._space is None and self._info >= 0:
+            pid = read_child_pid(self._info, patience)
+            # While bwrap itself runs it has not reaped its child: the pid is still that one's.
+            if pid is not None and self.poll() is None:
+                with suppress(ProcessLookupError):
+                    self._space = PidSpace(pid)
+        return self._space
+
+
+def reclaim(record: Record) -> None:
+    """Give back what the box of a dead owner held; its processes died with the owner."""
+    uid = record.get("uid")
+    if uid is not None and os.geteuid() == 0:
+        uids.kill_user(uid)
+    for folder in record.get("groups", ()):
+        cgroup.kill_group(Path(folder))
+    if uid is not None:
+        uids.release_uid(uid)
+
+
+def _reap(pid: int) -> None:
+    """Reap the first process of a namespace, which bwrap leaves to init: in a container, to us."""
+    until = time.monotonic() + 1.0
+    with suppress(ChildProcessError):
+        while os.waitpid(pid, os.WNOHANG)[0] == 0 and time.monotonic() < until:
+            time.sleep(0.001)
+
+
+def _pipe(ends: list[int]) -> tuple[int, int]:
+    pair = os.pipe()
+    ends.extend(pair)
+    return pair
+
+
+def _memory_file(data: bytes) -> int:
+    descriptor = os.memfd_create("ludus")
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+@cache
+def _bwrap() -> str:
+    found = shutil.which("bwrap")
+    if found is None:
+        raise SandboxUnavailable("Found no bwrap on PATH.")
+    return os.path.realpath(found)
+
+
+@cache
+def _system() -> tuple[str, ...]:
+    """Return the options for the host's system folders, as links or binds like on the host."""
+    made: list[str] = []
+    for name in _ROOTS:
+        path = Path("/", name)
+        if path.is_symlink():
+            made += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            made += ["--ro-bind", str(path), str(path)]
+    return tuple(made)
+
+
+@cache
+def _trial() -> str | None:
+    """Return why a smallest box does not run here; the answer holds for this process."""
+    if shutil.which("bwrap") is None:
+        return (
+            "Found no bwrap on PATH; required is bubblewrap 0.8 or later. "
+            "Install it: apt-get install bubblewrap."
+        )
+    if os.uname().machine not in ("x86_64", "aarch64"):
+        return f"Found a {os.uname().machine}; there are system call tables for x86_64 and aarch64."
+    root = os.geteuid() == 0
+    options = (
+        "--unshare-user --unshare-pid --as-pid-1 --disable-userns --ro-bind / / --proc /proc true"
+    )
+    try:
+        user = (
+            {"user": uids.pool()[-1], "group": uids.pool()[-1], "extra_groups": []} if root else {}
+        )
+        done = subprocess.run(  # noqa: S603 - our own arguments
+            [_bwrap(), *options.split()],
+            capture_output=True,
+            timeout=10,
+            check=False,
+            cwd="/",
+            **user,  # type: ignore[call-overload]
+        )
+    except (OSError, subprocess.SubprocessError, SandboxUnavailable) as error:
+        return f"{error}"
+    if done.returncode == 0:
+        return None
+    said = done.stderr.decode("utf-8", "replace").strip()
+    return (
+        f"Found {said!r}; required are unprivileged user namespaces and bubblewrap 0.8 or later. "
+        "Check /proc/sys/user/max_user_namespaces, kernel.unprivileged_userns_clone and "
+        "kernel.apparmor_restrict_unprivileged_userns."
+    )

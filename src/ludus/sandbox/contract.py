@@ -1,0 +1,444 @@
+"""The contract of a box: what every backend offers, and the few things it must do for that."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from ludus.errors import SandboxClosed
+from ludus.sandbox import transfer
+from ludus.sandbox.job import Command, Job
+from ludus.sandbox.leases import Lease
+from ludus.sandbox.policy import Policy, check_variable
+from ludus.sandbox.pump import Ending, Pump
+from ludus.sandbox.results import Completed, Enforcement, Usage
+from ludus.sandbox.shell import SHELL_ARGV, SHELL_ENVIRONMENT, Shell
+from ludus.sandbox.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["Sandbox"]
+
+_KILLED = 137
+_READ_LIMIT = 16 << 20
+_PATIENCE = 10.0
+
+
+class Sandbox(ABC):
+    """A box: a place for untrusted programs, held to a policy, owned by this object.
+
+    Use it as a context manager, or call :meth:`close`. Its commands share ``/workspace`` (their
+    home), ``/tmp``, ``/dev/shm`` and the network; a command and all it started ends with it.
+    Methods may be called from any thread.
+
+    A backend implements ``unavailable``, ``enforcement``, ``_open``, ``_spawn``, ``_root``,
+    ``_usage`` and ``_close``, and a function ``reclaim(record)`` beside the class that gives back
+    what it noted in the lease of a dead owner.
+
+    Args:
+        policy: the limits.
+        workspace: a host folder that becomes ``/workspace``; ``None`` makes an empty one that
+            vanishes with the box.
+        label: part of the box's name, for people.
+
+    Raises:
+        PolicyNotEnforceable: some limits would not hold; nothing was started.
+        SandboxUnavailable: the backend cannot run here.
+    """
+
+    backend: ClassVar[str]
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        workspace: str | os.PathLike[str] | None = None,
+        label: str | None = None,
+    ) -> None:
+        self.policy = policy
+        self.workspace = None if workspace is None else Path(workspace).resolve(strict=True)
+        self._began = time.monotonic()
+        self._deadline = None if policy.wall is None else self._began + policy.wall
+        self._jobs: set[Job] = set()
+        self._shells: set[Shell] = set()
+        self._guard = threading.Condition()
+        self._callers: Counter[int] = Counter()
+        self._closed = ""
+        self._owner_pid = os.getpid()
+        self._timer: threading.Timer | None = None
+        self.enforcement().require(policy, self.backend, host_folder=workspace is not None)
+        self._lease = Lease.take(self.backend, label=label, deadline=policy.wall)
+        self.name = self._lease.name
+        # A box that its owner forgot is given back when the interpreter ends.
+        atexit.register(self.close)
+        try:
+            self._open()
+        except BaseException:
+            self.close("it could not be opened")
+            raise
+        if policy.wall is not None:
+            self._timer = threading.Timer(policy.wall, self._close_when_over)
+            self._timer.daemon = True
+            self._timer.start()
+
+    # What a backend does ------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def unavailable(cls) -> str | None:
+        """Return why the backend cannot run here, with the next step; ``None`` if it can."""
+
+    @classmethod
+    @abstractmethod
+    def enforcement(cls) -> Enforcement:
+        """Return what the backend can hold a box to on this machine."""
+
+    @classmethod
+    def default_policy(cls) -> Policy:
+        """Return the policy of a box that was opened without one."""
+        return Policy()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Acquire what the box needs; ``_close`` is called even if this fails half-way."""
+
+    @abstractmethod
+    def _spawn(self, command: Command) -> Job:
+        """Start a process in the box."""
+
+    @abstractmethod
+    def _root(self, place: str) -> int:
+        """Return a descriptor of ``/workspace``, ``/tmp`` or ``/dev/shm``, owned by the box.
+
+        Raises:
+            SandboxError: the host cannot reach that place.
+        """
+
+    @abstractmethod
+    def _usage(self, wall_seconds: float) -> Usage:
+        """Return what the box used; a closed one may have forgotten."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Give everything back; called once."""
+
+    def _oom_kills(self) -> int:
+        return 0
+
+    def _owner(self) -> int | None:
+        """Return the host user that files put into the box belong to; ``None``: the caller."""
+        return None
+
+    # What a box offers --------------------------------------------------------------------
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        input: bytes = b"",
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        idle: float | None = None,
+    ) -> Completed:
+        """Run a program to its end and return what it wrote.
+
+        Args:
+            argv: the program, found by ``PATH`` inside, and its arguments.
+            input: what it reads.
+            cwd: folder inside the box; ``/workspace`` by default.
+            env: variables besides the policy's.
+            timeout: seconds after which it is killed, with all it started.
+            idle: seconds it may be silent; the policy's where ``None``.
+
+        Raises:
+            SandboxClosed: the box is closed.
+        """
+        command = self._command(argv, cwd=cwd, env=env)
+        with self._in_use():
+            return self._run(command, input, timeout, idle)
+
+    def _run(
+        self, command: Command, input: bytes, timeout: float | None, idle: float | None
+    ) -> Completed:
+        began, kills = time.monotonic(), self._oom_kills()
+        job = self._start(command)
+        try:
+            pump = Pump(job, self.policy.output, input)
+            limits = [began + timeout] if timeout is not None else []
+            if self._deadline is not None:
+                limits.append(self._deadline)
+            ending = pump.run(min(limits, default=None), self.policy.idle if idle is None else idle)
+            if ending is not Ending.EXIT:
+                job.kill()
+                pump.run(time.monotonic() + 5.0)
+            status = job.wait(5.0)
+        finally:
+            self._end(job)
+        late = ending is not Ending.EXIT
+        return Completed(
+            stdout=pump.out.value(),
+            stderr=pump.err.value(),
+            returncode=_KILLED if late or status is None else status,
+            timed_out=late,
+            oom_killed=self._oom_kills() > kills,
+            usage=self._usage(time.monotonic() - began),
+            stdout_cut=pump.out.cut,
+            stderr_cut=pump.err.cut,
+        )
+
+    def shell(self) -> Shell:
+        """Open a persistent bash; several may be open at a time.
+
+        Raises:
+            SandboxClosed: the box is closed, or bash does not start in it.
+        """
+        command = self._command(SHELL_ARGV, env=SHELL_ENVIRONMENT)
+        shell = Shell(
+            lambda: self._start_shell(replace(command, is_shell=True)),
+            usage=self._usage,
+            oom_kills=self._oom_kills,
+            output=self.policy.output,
+            idle=self.policy.idle,
+            deadline=self._deadline,
+        )
+        self._shells.add(shell)
+        return shell
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        pass_fds: Sequence[int] = (),
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Job:
+        """Start a program and return it running; the caller ends it with ``Job.close``.
+
+        Raises:
+            SandboxClosed: the box is closed.
+            SandboxError: this backend cannot pass descriptors.
+        """
+        command = self._command(argv, cwd=cwd, env=env, pass_fds=tuple(pass_fds))
+        with self._in_use():
+            return self._start(command)
+
+    def put(self, source: str | os.PathLike[str], target: str) -> None:
+        """Copy a file or folder of the host into the box.
+
+        Links are copied as links, never followed, on either side. Set-id bits are dropped.
+
+        Raises:
+            SandboxError: source or target cannot be used; the message says why.
+        """
+        with self._in_use():
+            root, path = self._place(target)
+            transfer.put(Path(source), root, path, owner=self._owner())
+
+    def get(self, source: str, target: str | os.PathLike[str]) -> None:
+        """Copy a file or folder out of the box to a host path that does not exist yet.
+
+        Raises:
+            SandboxViolation: there are devices, links that lead out, or more data, files or
+                levels than an honest box has; nothing of it is left on the host.
+            SandboxError: it is not there, or the target exists.
+        """
+        with self._in_use():
+            root, path = self._place(source)
+            transfer.get(root, path, Path(target), limit=self._size_limit())
+
+    def read_bytes(self, path: str, limit: int = _READ_LIMIT) -> bytes:
+        """Return the contents of a file in the box.
+
+        Raises:
+            SandboxViolation: it is larger than ``limit`` or no plain file.
+            SandboxError: it is not there.
+        """
+        with self._in_use():
+            root, parts = self._place(path)
+            return transfer.read_bytes(root, parts, limit)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a file in the box, in place of whatever has that name.
+
+        Raises:
+            SandboxError: it cannot be written, for instance because the disk is full.
+        """
+        with self._in_use():
+            root, parts = self._place(path)
+            transfer.write_bytes(root, parts, data, owner=self._owner())
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy of ``/workspace``; a consistent one if nothing runs meanwhile.
+
+        Raises:
+            SandboxViolation: it is larger, deeper or odder than an honest box's.
+        """
+        with self._in_use():
+            return Snapshot.take(self._root("/workspace"), limit=self._size_limit())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Make ``/workspace`` what it was when ``snapshot`` was taken.
+
+        Raises:
+            SandboxError: it could not be written back whole.
+        """
+        with self._in_use():
+            snapshot.restore(self._root("/workspace"), owner=self._owner())
+
+    def usage(self) -> Usage:
+        """Return what the box used so far.
+
+        Raises:
+            SandboxClosed: the box is closed.
+        """
+        with self._in_use():
+            return self._usage(time.monotonic() - self._began)
+
+    def close(self, reason: str = "it was closed") -> None:
+        """Kill everything in the box and give back all it held; closing twice is harmless."""
+        if os.getpid() != self._owner_pid:
+            return  # a forked child does not own its parent's box
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = reason
+            jobs, shells = [*self._jobs], [*self._shells]
+        atexit.unregister(self.close)
+        if self._timer is not None:
+            self._timer.cancel()
+        for job in jobs:
+            with suppress(OSError):
+                job.kill()
+        for shell in shells:
+            shell.close()
+        for job in jobs:
+            with suppress(OSError):
+                job.wait(5.0)
+        self._let_callers_leave()
+        self._close()
+        self._lease.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = f"closed: {self._closed}" if self._closed else "open"
+        return f"<{type(self).__name__} {self.name} ({state})>"
+
+    # Shared mechanics ---------------------------------------------------------------------
+
+    def _close_when_over(self) -> None:
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self.close(f"its time was over (policy.wall is {self.policy.wall} s)")
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        """Keep what the box holds from being given back in the middle of a call."""
+        self._close_when_over()
+        caller = threading.get_ident()
+        with self._guard:
+            self._refuse_if_closed()
+            self._callers[caller] += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._callers[caller] -= 1
+                if not self._callers[caller]:
+                    del self._callers[caller]
+                self._guard.notify_all()
+
+    def _let_callers_leave(self) -> None:
+        """Wait for other threads' calls, which end as soon as their processes are gone."""
+        own = threading.get_ident()
+        with self._guard:
+            self._guard.wait_for(lambda: not self._callers.keys() - {own}, timeout=_PATIENCE)
+
+    def _alive(self) -> None:
+        self._close_when_over()
+        self._refuse_if_closed()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise SandboxClosed(f"Box {self.name} is gone: {self._closed}. Open another one.")
+
+    def _start(self, command: Command) -> Job:
+        self._alive()
+        job = self._spawn(command)
+        with self._guard:
+            self._jobs.add(job)
+            gone = bool(self._closed)
+        if gone:
+            self._end(job)
+            self._alive()
+        return job
+
+    def _start_shell(self, command: Command) -> Job:
+        with self._in_use():
+            return self._start(command)
+
+    def _end(self, job: Job) -> None:
+        job.close()
+        with self._guard:
+            self._jobs.discard(job)
+
+    def _command(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        pass_fds: tuple[int, ...] = (),
+    ) -> Command:
+        if isinstance(argv, str) or not argv or not all(isinstance(word, str) for word in argv):
+            raise ValueError(
+                f"argv is {argv!r}; expected a list of strings such as ['python3', 'main.py']. "
+                "A line of shell belongs in Shell.run."
+            )
+        if any("\0" in word for word in (*argv, cwd or "")):
+            raise ValueError("argv or cwd hold a NUL character.")
+        for key, text in (env or {}).items():
+            check_variable(key, text, "env")
+        given = {**self._base_environment(), **self.policy.environment, **(env or {})}
+        return Command(argv=tuple(argv), env=given, cwd=cwd or self._home(), pass_fds=pass_fds)
+
+    def _base_environment(self) -> dict[str, str]:
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        return {
+            "PATH": path,
+            "HOME": self._home(),
+            "LANG": "C.UTF-8",
+            "TMPDIR": "/tmp",  # noqa: S108 - the box's own
+        }
+
+    def _home(self) -> str:
+        return "/workspace"
+
+    def _place(self, path: str) -> tuple[int, tuple[str, ...]]:
+        """Return the root that holds ``path`` and the names below it."""
+        self._alive()
+        root, parts = transfer.locate(path, home=self._home())
+        return self._root(root), parts
+
+    def _size_limit(self) -> int:
+        """Return how much may come out of the workspace at once."""
+        return 1 << 34 if self.policy.disk is None else max(self.policy.disk, self.policy.tmp or 0)

@@ -1,0 +1,200 @@
+"""Who owns what: one folder per box in a state folder, so that what a dead owner left is found.
+
+Whatever a box holds beyond its own processes (a control group, a user, a container) is written
+down before it is taken. ``sweep`` gives back what belongs to owners that no longer run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ludus.errors import SandboxError
+
+__all__ = ["Lease", "Record", "dead_records", "process_start", "state_folder", "sweep_lock"]
+
+Record = Mapping[str, Any]
+_RECORD, _LOCK = "lease.json", "lock"
+
+
+def state_folder() -> Path:
+    """Return the folder that holds the leases, making it if need be.
+
+    ``$LUDUS_STATE``, else ``/run/ludus`` for root, else ``$XDG_RUNTIME_DIR/ludus``, else a folder
+    of the user's own among the temporary files.
+
+    Raises:
+        SandboxError: it is not a folder of this user alone.
+    """
+    user = os.geteuid()
+    if given := os.environ.get("LUDUS_STATE"):
+        path = Path(given)
+    elif user == 0:
+        path = Path("/run/ludus")
+    elif runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        path = Path(runtime) / "ludus"
+    else:
+        path = Path(f"/tmp/ludus-{user}")  # noqa: S108 - its owner and mode are checked below
+    try:
+        # Others may pass through, since a box's own user must reach its stage, but not look.
+        path.mkdir(mode=0o711, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError as error:
+        raise SandboxError(
+            f"The state folder {str(path)!r} cannot be made: {error.strerror}. "
+            "Point LUDUS_STATE to a folder of yours."
+        ) from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o022:
+        raise SandboxError(
+            f"The state folder {str(path)!r} must be a folder that only user {user} can write to. "
+            "Point LUDUS_STATE to one that is."
+        )
+    return path
+
+
+class Lease:
+    """The folder of one box.
+
+    Attributes:
+        name: the box's name.
+        folder: its folder; ``folder / "stage"`` is free for the backend's use.
+    """
+
+    def __init__(self, name: str, folder: Path, record: dict[str, Any]) -> None:
+        self.name, self.folder, self._record = name, folder, record
+        # The lock is free once the owner is gone, whichever process namespace it lived in.
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
+        self._lock = os.open(folder / _LOCK, flags, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    @classmethod
+    def take(cls, backend: str, *, label: str | None, deadline: float | None) -> Lease:
+        """Make the lease of a new box owned by this process.
+
+        Args:
+            backend: whose ``reclaim`` gives its resources back.
+            label: part of the name.
+            deadline: seconds the box may live.
+
+        Raises:
+            SandboxError: the state folder cannot be used.
+        """
+        clean = re.sub(r"[^a-z0-9]+", "-", (label or "box").lower()).strip("-")[:24] or "box"
+        name = f"{clean}-{secrets.token_hex(5)}"
+        folder = state_folder() / "boxes" / name
+        folder.parent.mkdir(mode=0o711, exist_ok=True)
+        folder.mkdir(mode=0o711)
+        pid = os.getpid()
+        record = {
+            "name": name,
+            "backend": backend,
+            "pid": pid,
+            "start": process_start(pid),
+            "space": _pid_space(),
+            "deadline": None if deadline is None else time.time() + deadline,
+        }
+        lease = cls(name, folder, record)
+        lease.note()
+        return lease
+
+    def note(self, **resources: Any) -> None:
+        """Write down resources, before they are taken."""
+        self._record.update(resources)
+        hidden = self.folder / f"{_RECORD}.part"
+        hidden.write_text(json.dumps(self._record))
+        hidden.replace(self.folder / _RECORD)
+
+    def release(self) -> None:
+        """Remove the folder; everything noted must have been given back."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def process_start(pid: int) -> str | None:
+    """Return when a process started, in ticks since boot; ``None`` if there is none.
+
+    A pid alone may have been given to another process since.
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    state, *rest = text.rpartition(")")[2].split()
+    return None if state in "ZX" else rest[18]
+
+
+def dead_records() -> Iterator[tuple[Path, Record]]:
+    """Yield the folders and records of boxes whose owners no longer run."""
+    boxes = state_folder() / "boxes"
+    for folder in sorted(boxes.iterdir()) if boxes.is_dir() else ():
+        try:
+            record = json.loads((folder / _RECORD).read_text())
+        except FileNotFoundError:
+            # A box that is being made has no record for a moment.
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > 60:
+                    yield folder, {}
+            continue
+        except ValueError:
+            record = {}
+        if not record or _is_dead(folder, record):
+            yield folder, record
+
+
+def _is_dead(folder: Path, record: Record) -> bool:
+    # A child that the owner forked may hold the lock beyond the owner's death; the owner's own
+    # pid tells then, where it means the same to us.
+    if record["space"] == _pid_space() and process_start(record["pid"]) != record["start"]:
+        return True
+    try:
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(lock)
+
+
+def _pid_space() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino
+
+
+@contextmanager
+def sweep_lock() -> Iterator[None]:
+    """Keep two sweeps from giving the same things back twice."""
+    descriptor = os.open(
+        state_folder() / "sweep.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
+    )
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sweep_with(reclaim: Callable[[Record], None]) -> list[str]:
+    """Give back what dead owners left and return the names of their boxes."""
+    swept = []
+    with sweep_lock():
+        for folder, record in dead_records():
+            reclaim(record)
+            shutil.rmtree(folder, ignore_errors=True)
+            swept.append(folder.name)
+    return swept

@@ -1,0 +1,106 @@
+"""From a backend's name to a box."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+from ludus.errors import SandboxUnavailable
+from ludus.sandbox import leases
+from ludus.sandbox.contract import Sandbox
+from ludus.sandbox.leases import Record
+from ludus.sandbox.policy import Policy
+
+__all__ = ["BACKENDS", "backend_class", "backends", "open_sandbox", "sweep"]
+
+# In order of preference; resolved when used. Those after the bar isolate nothing and are never
+# chosen without being named.
+ISOLATING = {
+    "bubblewrap": "ludus.sandbox.bubblewrap:Bubblewrap",
+    "podman": "ludus.sandbox.podman:Podman",
+    "docker": "ludus.sandbox.docker:Docker",
+}
+BACKENDS = {**ISOLATING, "process": "ludus.sandbox.process:ProcessSandbox"}
+
+
+def open_sandbox(
+    policy: Policy | None = None,
+    *,
+    backend: str | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    label: str | None = None,
+) -> Sandbox:
+    """Open a box.
+
+    Args:
+        policy: its limits; ``None`` takes the defaults of :class:`Policy`, or no limits where
+            the backend ``"process"`` is named.
+        backend: ``"bubblewrap"``, ``"podman"``, ``"docker"``, or ``"process"``, which isolates
+            nothing; ``None`` takes the first isolating one that works here.
+        workspace: a host folder that becomes ``/workspace``; needs ``Policy(disk=None)``.
+        label: part of the box's name.
+
+    Raises:
+        SandboxUnavailable: the backend, or without a name every one, cannot run here.
+        PolicyNotEnforceable: some limits would not hold.
+        ValueError: there is no backend of that name.
+    """
+    chosen = backend_class(backend) if backend is not None else _first_that_works()
+    reason = chosen.unavailable()
+    if reason is not None:
+        raise SandboxUnavailable(f"The {chosen.backend} backend cannot run here. {reason}")
+    return chosen(policy or chosen.default_policy(), workspace=workspace, label=label)
+
+
+def backends() -> dict[str, str | None]:
+    """Return, by backend, why it cannot run here; ``None`` if it can."""
+    return {name: _reason(name) for name in BACKENDS}
+
+
+def backend_class(name: str) -> type[Sandbox]:
+    """Return the class behind a backend's name.
+
+    Raises:
+        ValueError: there is none.
+        SandboxUnavailable: this installation lacks it.
+    """
+    if name not in BACKENDS:
+        raise ValueError(f"backend is {name!r}; expected one of {', '.join(BACKENDS)}.")
+    module, _, attribute = BACKENDS[name].partition(":")
+    try:
+        loaded: type[Sandbox] = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError:
+        raise SandboxUnavailable(f"This installation has no {name} backend.") from None
+    return loaded
+
+
+def sweep() -> list[str]:
+    """Kill and remove what boxes of dead owners left, and return the boxes' names."""
+    return leases.sweep_with(_reclaim)
+
+
+def _reclaim(record: Record) -> None:
+    name = record.get("backend")
+    if name in BACKENDS:
+        module = importlib.import_module(BACKENDS[name].partition(":")[0])
+        module.reclaim(record)
+
+
+def _reason(name: str) -> str | None:
+    try:
+        return backend_class(name).unavailable()
+    except SandboxUnavailable as error:
+        return str(error)
+
+
+def _first_that_works() -> type[Sandbox]:
+    reasons = {}
+    for name in ISOLATING:
+        reasons[name] = _reason(name)
+        if reasons[name] is None:
+            return backend_class(name)
+    listed = "".join(f"\n  {name}: {why}" for name, why in reasons.items())
+    raise SandboxUnavailable(
+        f"No backend that isolates can run here:{listed}\nFor code you trust, "
+        "open_sandbox(backend='process') runs it without a box."
+    )

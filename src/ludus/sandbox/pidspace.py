@@ -1,0 +1,94 @@
+"""A process namespace, held from outside: kill all of it, or all but its first process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["PidSpace"]
+
+_NSENTER = ("nsenter",)
+_NS_GET_USERNS = 0xB701
+_KILL_OTHERS = "kill -KILL -1"
+# Never as root: a mistake in this one line must not be able to reach beyond the box's user.
+_KILL_OTHERS_OF_USER = f"[[ $EUID != 0 ]] && {_KILL_OTHERS}"
+
+
+class PidSpace:
+    """The namespace whose first process is ``pid``.
+
+    Everything is held by descriptors, so that a pid which is given to another process later
+    is never acted upon.
+
+    Args:
+        pid: the first process, as this process sees it; a child of somebody who has not reaped it.
+
+    Raises:
+        ProcessLookupError: it is gone, or is not in a namespace of its own.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._first = os.pidfd_open(pid)
+        self._spaces: dict[str, int] = {}
+        try:
+            space = os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+            self._spaces["pid"] = space
+            # The process may be in a user namespace further in, without rights over its own.
+            self._spaces["user"] = fcntl.ioctl(space, _NS_GET_USERNS)
+            # Alive now, it was alive when the namespaces were opened by its number.
+            signal.pidfd_send_signal(self._first, 0)
+            own = Path("/proc/self/ns/pid").stat()
+            found = os.fstat(self._spaces["pid"])
+            if (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino):
+                raise ProcessLookupError(f"{pid} is in no process namespace of its own.")
+        except OSError as error:
+            self.close()
+            raise ProcessLookupError(str(error)) from None
+
+    def signal_first(self, number: signal.Signals) -> None:
+        """Send a signal to the first process; SIGKILL ends the whole namespace."""
+        if self._first >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._first, number)
+
+    def kill_others(self, uid: int | None) -> None:
+        """Kill everything in the namespace but its first process, all at once.
+
+        kill(-1) from inside does that; whatever forks meanwhile is hit as well.
+
+        Args:
+            uid: the user to do it as, where this process is root; ``None``: this user.
+        """
+        if uid == 0 or (uid is None and os.geteuid() == 0):
+            raise ValueError("Processes of a box are not killed as root.")
+        pid, user = self._spaces["pid"], self._spaces["user"]
+        enter, script = [f"--pid=/proc/self/fd/{pid}"], _KILL_OTHERS_OF_USER
+        if uid is None:
+            enter += [f"--user=/proc/self/fd/{user}", "--preserve-credentials"]
+            script = _KILL_OTHERS
+        else:
+            enter += [f"--setuid={uid}", f"--setgid={uid}"]
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(  # noqa: S603 - our own arguments
+                [*_NSENTER, *enter, "--", "/bin/bash", "-c", script],
+                pass_fds=(pid, user),
+                env={"PATH": "/usr/bin:/bin"},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=5.0,
+                check=False,
+            )
+
+    def close(self) -> None:
+        """Let go of the namespace."""
+        for descriptor in (self._first, *self._spaces.values()):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._first = -1
+        self._spaces = {}

@@ -1,0 +1,201 @@
+"""What a box may use and reach: one frozen value, checked when it is made."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from ludus.core.spec import SecuritySpec
+
+__all__ = ["Mount", "Network", "Policy", "parse_size"]
+
+Network = Literal["none", "loopback", "host"]
+
+_MIB = 1 << 20
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED = ("/", "/proc", "/dev", "/sys", "/usr", "/bin", "/lib", "/lib64", "/etc")
+_OWN = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a box
+_T = TypeVar("_T")
+
+
+def parse_size(size: int | str) -> int:
+    """Return ``size`` in bytes; ``"256M"``, ``"1.5 GiB"`` and plain numbers are understood.
+
+    Units are powers of 1024.
+
+    Raises:
+        ValueError: it is not a size.
+    """
+    if isinstance(size, str):
+        match = _SIZE.fullmatch(size.strip())
+        if match:
+            return int(float(match[1]) * (1 << _UNITS[match[2].upper()]))
+    elif isinstance(size, int) and not isinstance(size, bool):
+        return size
+    raise ValueError(f"{size!r} is no size; expected bytes or a string such as '256M' or '1G'.")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A host path shown inside the box.
+
+    Args:
+        source: an existing path of the host; the box's user needs the right to read it.
+        target: an absolute path inside; not one the box makes itself.
+        writable: whether the box may change it. What it writes there is not counted as disk.
+    """
+
+    source: str
+    target: str
+    writable: bool = False
+
+    def __post_init__(self) -> None:
+        source, target = Path(self.source), PurePosixPath(self.target)
+        if not source.is_absolute() or "\0" in self.source:
+            raise ValueError(f"Mount.source is {self.source!r}; expected an absolute path.")
+        clean = target.is_absolute() and ".." not in target.parts and "\0" not in self.target
+        if not clean or str(target) in (*_RESERVED, *_OWN):
+            raise ValueError(
+                f"Mount.target is {self.target!r}; expected an absolute path without '..' that is "
+                f"none of {', '.join((*_RESERVED, *_OWN))}. A folder below them, or of its own "
+                "such as '/data', works."
+            )
+        if target.parts[1] in ("proc", "dev", "sys"):
+            raise ValueError(f"Mount.target is {self.target!r}; nothing is mounted in /proc, /dev.")
+        object.__setattr__(self, "source", str(source))
+        object.__setattr__(self, "target", str(target))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The limits of one box. ``None`` asks for no limit where the field allows it.
+
+    Sizes are bytes or strings such as ``"256M"``. A backend that cannot hold the box to one of
+    the limits refuses the policy.
+
+    Args:
+        memory: of the whole tree of processes, swap included; tmpfs contents count too.
+        cpus: CPU bandwidth of the tree.
+        pids: processes and threads of the tree.
+        disk: size of ``/workspace``. ``None`` only with a host folder as workspace.
+        tmp: size of ``/tmp`` and of ``/dev/shm``, each.
+        files: open descriptors per process.
+        wall: seconds the box may live.
+        idle: seconds a command may be silent.
+        output: bytes kept of each stream of a command, half from its head, half from its tail.
+        network: ``"none"``; ``"loopback"``, private to the box; ``"host"``, no isolation.
+        mounts: host paths shown inside.
+        environment: variables besides ``PATH``, ``HOME``, ``LANG``, ``TMPDIR``.
+        uid: host user the box runs as; ``None`` gives a root caller's box one of its own, and any
+            other caller's the caller's.
+
+    Raises:
+        ValueError: a field is out of range; the message names it.
+    """
+
+    memory: int | None = 512 * _MIB
+    cpus: float | None = 1.0
+    pids: int | None = 128
+    disk: int | None = 256 * _MIB
+    tmp: int | None = 64 * _MIB
+    files: int | None = 1024
+    wall: float | None = None
+    idle: float | None = None
+    output: int = _MIB
+    network: Network = "none"
+    mounts: tuple[Mount, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    uid: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, (read, low, high, optional) in _NUMBERS.items():
+            value = getattr(self, name)
+            if value is None and optional:
+                continue
+            object.__setattr__(self, name, _number(name, value, read, low, high))
+        if self.network not in ("none", "loopback", "host"):
+            raise ValueError(
+                f"Policy.network is {self.network!r}; expected 'none', 'loopback' or 'host'."
+            )
+        mounts = tuple(self.mounts)
+        if not all(isinstance(mount, Mount) for mount in mounts):
+            raise ValueError(f"Policy.mounts is {mounts!r}; expected Mount(source, target) values.")
+        object.__setattr__(self, "mounts", mounts)
+        environment = dict(self.environment)
+        for key, text in environment.items():
+            check_variable(key, text, "Policy.environment")
+        object.__setattr__(self, "environment", MappingProxyType(environment))
+
+    def __hash__(self) -> int:
+        return hash((self.memory, self.cpus, self.pids, self.disk, self.network, self.mounts))
+
+    @classmethod
+    def from_spec(cls, security: SecuritySpec, **overrides: Any) -> Policy:
+        """Return the policy that grants what ``security`` declares, and nothing else.
+
+        Each path of ``filesystem`` is mounted read-only at its own place; without ``subprocess``
+        the tree still gets some ``pids``, since threads count as well.
+
+        Raises:
+            ValueError: a declared path cannot be mounted, or an override is out of range.
+        """
+        granted: dict[str, Any] = {
+            "network": security.network,
+            "mounts": tuple(Mount(path, path) for path in security.filesystem),
+            "pids": 128 if security.subprocess else 32,
+        }
+        return cls(**{**granted, **overrides})
+
+
+def check_variable(key: object, text: object, where: str) -> None:
+    """Raise ``ValueError`` unless ``key=text`` can stand in an environment."""
+    if not isinstance(key, str) or not _NAME.fullmatch(key):
+        raise ValueError(f"{where} has the name {key!r}; expected letters, digits and '_'.")
+    if not isinstance(text, str) or "\0" in text:
+        raise ValueError(f"{where}[{key!r}] is {text!r}; expected a string without NUL.")
+
+
+def _number(name: str, value: Any, read: Callable[[Any], _T], low: float, high: float) -> _T:
+    try:
+        number = read(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Policy.{name}: {error}") from None
+    if not low <= number <= high:  # type: ignore[operator]
+        raise ValueError(f"Policy.{name} is {value!r}; expected {low:,} to {high:,}.")
+    return number
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ValueError(f"{value!r} is no number.")
+    return float(value)
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{value!r} is no whole number.")
+    return value
+
+
+# field: reader, smallest, largest, whether None is allowed. The lower bounds are what bash itself
+# needs to start; below them every box would fail in a way that is hard to read.
+_NUMBERS: dict[str, tuple[Callable[[Any], Any], float, float, bool]] = {
+    "memory": (parse_size, 8 * _MIB, 1 << 50, True),
+    "cpus": (_seconds, 0.01, 4096.0, True),
+    "pids": (_count, 4, 1 << 22, True),
+    "disk": (parse_size, 64 << 10, 1 << 50, True),
+    "tmp": (parse_size, 64 << 10, 1 << 50, True),
+    "files": (_count, 128, 1 << 20, True),
+    "wall": (_seconds, 0.001, 1e9, True),
+    "idle": (_seconds, 0.001, 1e9, True),
+    "output": (parse_size, 1024, 1 << 30, False),
+    "uid": (_count, 1, (1 << 32) - 2, True),
+}

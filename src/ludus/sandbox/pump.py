@@ -1,0 +1,170 @@
+"""Moves bytes between the host and a job until the job, its command or its time is over."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from contextlib import suppress
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ludus.sandbox.output import Output
+
+if TYPE_CHECKING:
+    from ludus.sandbox.job import Job
+
+__all__ = ["Ending", "Pump", "discard"]
+
+_CHUNK = 1 << 16
+_STATUS_LIMIT = 256
+# A pipe holds at most this much (fs.pipe-max-size); what is in it when its writers are dead is
+# all there is, and a writer that is not dead cannot keep the host reading.
+_PIPE_LIMIT = 1 << 20
+_IN = select.POLLIN | select.POLLHUP | select.POLLERR
+
+
+class Ending(Enum):
+    """Why pumping stopped."""
+
+    EXIT = "the process ended"
+    STATUS = "the shell reported a status"
+    TIMEOUT = "the time was over"
+    IDLE = "nothing was written for too long"
+
+
+class Pump:
+    """The streams of one command.
+
+    Args:
+        job: whose pipes are moved.
+        limit: bytes kept of each output stream.
+        data: what the process reads; its input is closed afterwards unless ``token`` is given.
+        token: what a status line of the shell must begin with; ``None`` waits for the exit.
+    """
+
+    def __init__(self, job: Job, limit: int, data: bytes = b"", token: str | None = None) -> None:
+        self.job = job
+        self.out, self.err = Output(limit), Output(limit)
+        self.status: int | None = None
+        self.token = token
+        self._data = memoryview(data)
+        self._line = b""
+        pipes = job.pipes
+        self._poll = select.poll()
+        self._streams = {pipes.stdout: self.out, pipes.stderr: self.err}
+        for descriptor in self._streams:
+            self._poll.register(descriptor, _IN)
+        self._poll.register(job.exit_fd, _IN)
+        if token is not None and pipes.status is not None:
+            self._poll.register(pipes.status, _IN)
+        self._feed()
+        if self._data:
+            self._poll.register(pipes.stdin, select.POLLOUT)
+
+    def run(self, deadline: float | None, idle: float | None = None) -> Ending:
+        """Pump until something ends it; may be called again after a time-out.
+
+        Args:
+            deadline: point of the monotonic clock.
+            idle: seconds without output after which to stop.
+        """
+        quiet_since = time.monotonic()
+        while True:
+            now = time.monotonic()
+            limits = [deadline] if deadline is not None else []
+            if idle is not None:
+                limits.append(quiet_since + idle)
+            if limits and now >= min(limits):
+                return Ending.TIMEOUT if deadline is not None and now >= deadline else Ending.IDLE
+            patience = (min(limits) - now) * 1000 + 1 if limits else None
+            ended = None
+            for descriptor, _ in self._poll.poll(patience):
+                if descriptor in self._streams:
+                    if self._read(descriptor):
+                        quiet_since = time.monotonic()
+                else:
+                    ended = self._other(descriptor) or ended
+            if ended is not None:
+                self.drain()
+                return ended
+
+    def drain(self) -> None:
+        """Read what the pipes still hold."""
+        for descriptor in list(self._streams):
+            taken = 0
+            while taken < _PIPE_LIMIT and descriptor in self._streams:
+                size = self._read(descriptor)
+                if not size:
+                    break
+                taken += size
+
+    def _other(self, descriptor: int) -> Ending | None:
+        pipes = self.job.pipes
+        if descriptor == pipes.status:
+            return self._read_status(descriptor)
+        if descriptor == pipes.stdin:
+            self._feed()
+            return None
+        # The exit may come with, or before, a status line that is still in its pipe.
+        if self.token is not None and pipes.status is not None:
+            return self._read_status(pipes.status) or Ending.EXIT
+        return Ending.EXIT
+
+    def _read(self, descriptor: int) -> int:
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return 0
+        if chunk:
+            self._streams[descriptor].write(chunk)
+        else:
+            self._forget(descriptor)
+            del self._streams[descriptor]
+        return len(chunk)
+
+    def _read_status(self, descriptor: int) -> Ending | None:
+        try:
+            chunk = os.read(descriptor, _STATUS_LIMIT)
+        except BlockingIOError:
+            return None
+        if not chunk:
+            self._forget(descriptor)
+            return None
+        # Only the token counts: whatever else a command writes here neither ends the wait nor
+        # fills the host's memory.
+        self._line = (self._line + chunk)[-2 * _STATUS_LIMIT :]
+        _, found, rest = self._line.partition((self.token or "").encode() + b" ")
+        number, newline, _ = rest.partition(b"\n")
+        if not (found and newline and number.isdigit() and len(number) <= 3):
+            return None
+        self.status = int(number)
+        return Ending.STATUS
+
+    def _feed(self) -> None:
+        stdin = self.job.pipes.stdin
+        if self._data:
+            try:
+                self._data = self._data[os.write(stdin, self._data[:_CHUNK]) :]
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                self._data = self._data[:0]
+        if self._data:
+            return
+        self._forget(stdin)
+        if self.token is None:
+            self.job.pipes.close_stdin()
+
+    def _forget(self, descriptor: int) -> None:
+        with suppress(KeyError, ValueError):
+            self._poll.unregister(descriptor)
+
+
+def discard(job: Job) -> None:
+    """Throw away what came through the pipes of a job since its last command."""
+    for descriptor in (job.pipes.stdout, job.pipes.stderr):
+        with suppress(BlockingIOError):
+            for _ in range(_PIPE_LIMIT // _CHUNK):
+                if not os.read(descriptor, _CHUNK):
+                    break

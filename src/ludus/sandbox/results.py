@@ -1,0 +1,137 @@
+"""What a box says: about one command, about itself, and about what it can promise here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ludus.errors import CommandFailed, PolicyNotEnforceable
+from ludus.sandbox.policy import Policy
+
+__all__ = ["Completed", "Enforcement", "Usage"]
+
+_LIMITS = ("memory", "cpus", "pids", "disk", "tmp", "files", "wall")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a box used so far; ``None`` where this machine does not tell."""
+
+    cpu_seconds: float | None = None
+    memory_peak: int | None = None
+    memory_now: int | None = None
+    pids_now: int | None = None
+    disk_used: int | None = None
+    wall_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """One finished command.
+
+    Args:
+        stdout: what it wrote, exactly; the middle is missing if ``stdout_cut`` is not zero.
+        stderr: likewise.
+        returncode: its exit status; 128 + n if signal n ended it.
+        timed_out: whether it was killed because its time, or its time without output, was over.
+        oom_killed: whether a process of the box was killed for want of memory meanwhile.
+        usage: of the box at the command's end; ``wall_seconds`` is the command's own.
+        stdout_cut: bytes left out of the middle of ``stdout``.
+        stderr_cut: likewise.
+        note: what else the caller should know, such as that the shell had to be started anew.
+    """
+
+    stdout: bytes
+    stderr: bytes
+    returncode: int
+    timed_out: bool = False
+    oom_killed: bool = False
+    usage: Usage = field(default_factory=Usage)
+    stdout_cut: int = 0
+    stderr_cut: int = 0
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """``stdout`` as text; bytes that are not UTF-8 become U+FFFD."""
+        return self.stdout.decode("utf-8", "replace")
+
+    @property
+    def error_text(self) -> str:
+        """``stderr`` as text; bytes that are not UTF-8 become U+FFFD."""
+        return self.stderr.decode("utf-8", "replace")
+
+    def check(self) -> Completed:
+        """Return this result if the command succeeded.
+
+        Raises:
+            CommandFailed: it timed out or its status is not zero.
+        """
+        if self.returncode == 0 and not self.timed_out:
+            return self
+        how = "timed out" if self.timed_out else f"ended with status {self.returncode}"
+        reason = " for want of memory" if self.oom_killed else ""
+        tail = _harmless(self.error_text) or _harmless(self.text) or "(no output)"
+        note = f"\n{self.note}" if self.note else ""
+        raise CommandFailed(f"The command {how}{reason}; it wrote:\n{tail}{note}", completed=self)
+
+
+def _harmless(text: str) -> str:
+    """Return the end of ``text`` without what would drive a terminal that shows it."""
+    shown = (c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text[-2000:])
+    return "".join(shown).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Enforcement:
+    """What a backend can hold a box to on this machine.
+
+    Args:
+        missing: why a field of the policy does not hold, by its name. A field that is absent
+            is enforced.
+    """
+
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", MappingProxyType(dict(self.missing)))
+
+    def __getitem__(self, name: str) -> str:
+        return self.missing.get(name, "enforced")
+
+    def holds(self, name: str) -> bool:
+        """Return whether the field called ``name`` is enforced."""
+        return name not in self.missing
+
+    def require(self, policy: Policy, backend: str, *, host_folder: bool) -> None:
+        """Refuse a policy that asks for more.
+
+        Args:
+            policy: what is asked.
+            backend: name, for the message.
+            host_folder: the workspace is a folder of the host, which has no size of its own.
+
+        Raises:
+            PolicyNotEnforceable: naming each field and why it would not hold.
+        """
+        reasons = {
+            name: self.missing[name]
+            for name in _LIMITS
+            if getattr(policy, name) is not None and name in self.missing
+        }
+        if policy.network != "host" and "network" in self.missing:
+            reasons["network"] = self.missing["network"]
+        if host_folder and policy.disk is not None:
+            reasons["disk"] = (
+                "the workspace is a folder of the host, whose size only its file system limits; "
+                "say disk=None to accept that"
+            )
+        if reasons:
+            listed = "".join(f"\n  {name}: {why}" for name, why in reasons.items())
+            raise PolicyNotEnforceable(
+                f"The {backend} backend cannot hold a box to this policy here:{listed}\n"
+                "Set these fields to None (network to 'host') to do without the limit, or choose "
+                "another backend; `ludus.sandbox.doctor()` shows what each can do.",
+                reasons=reasons,
+            )

@@ -1,0 +1,224 @@
+"""A persistent bash: commands one after the other, each with its own output, status and time.
+
+How it works. bash reads from a pipe, as if a person typed, so that an interrupt brings it back to
+its prompt with folder, variables and functions as they are. Each command is sent as a line that
+runs its text, with ``/dev/null`` as input, and reports the status together with a token that is
+made up for this command. The status has a channel of its own, closed for the command, so that
+nothing needs to be looked for in the output and every byte of it is the command's. What a command
+does to its own descriptors (``exec >file``) ends with it.
+
+What is not promised. A command runs with the rights of the shell that runs it. It can find the
+channel through ``/proc`` and forge its own status, or redefine what later commands find, exactly
+as it could return another status or change ``PATH``. It cannot forge the status of a command that
+has not been sent yet, cannot keep the host waiting beyond the command's time, and cannot reach
+anything outside the box. Whatever the channel carries besides the expected line is ignored.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ludus.errors import SandboxClosed
+from ludus.sandbox.job import Job
+from ludus.sandbox.pump import Ending, Pump, discard
+from ludus.sandbox.results import Completed, Usage
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["SHELL_ARGV", "SHELL_ENVIRONMENT", "Shell"]
+
+SHELL_ARGV = ("bash", "--norc", "--noprofile", "--noediting", "-i")
+SHELL_ENVIRONMENT = {"PS1": "", "PS2": "", "PS4": "+ ", "HISTFILE": ""}
+
+# Job control would report background jobs in the command's errors. SIGUSR1 interrupts bash even
+# where SIGINT alone would be ignored because a child died of something else. The guards make sure
+# that kill(-1) is never sent outside a process namespace of the shell's own, nor by root. The
+# function uses no variable that a command could have made read-only.
+_SETUP = """\
+set +m +H +o history; unset HISTFILE PS4; PS1=; PS2=; \
+exec 96>&2 98>&1 99{target} >/dev/null 2>&1; \
+trap 'builtin kill -INT $$' USR1; \
+__ludus() {{ \
+[[ $$ == 1 && $EUID != 0 && $3 == alone ]] && builtin kill -KILL -1; \
+builtin printf '%s %d\\n' "$2" "$1" >&99; \
+builtin unset PROMPT_COMMAND PS0; PS1=; PS2=; }}; readonly -f __ludus
+"""
+# The text is sourced, not evaluated: bash then treats it as a script, not as typed. An error that
+# drops the rest of a line drops the first report with it, so there is a second one; the host
+# ignores the one it does not wait for. The backslash keeps aliases out, the empty line
+# whatever was left of a line that a command slipped in.
+_REPORT = '\\__ludus "$?" {token} {mode}\n'
+_RUN = "\n. /dev/fd/97 97<<<{text} </dev/null >&98 2>&96 96>&- 98>&- 99>&-; " + _REPORT + _REPORT
+_KILLED = 137
+_START_TIME = 10.0
+_PATIENCE = (0.05, 0.1, 0.2, 0.5)
+_LOST = "its folder, variables and functions are lost; the next command starts a fresh one."
+
+
+class Shell:
+    """A bash that keeps its folder, variables and functions between commands.
+
+    Made by ``Sandbox.shell()``. One command runs at a time; :meth:`interrupt` and :meth:`close`
+    may be called from other threads.
+
+    Args:
+        start: starts a shell's process in the box.
+        usage: gives the box's usage, with the given seconds as ``wall_seconds``.
+        oom_kills: counts the box's processes killed for want of memory so far.
+        output: bytes kept of each stream of a command.
+        idle: seconds a command may be silent, unless it says otherwise.
+        deadline: point of the monotonic clock at which the box ends.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[], Job],
+        *,
+        usage: Callable[[float], Usage],
+        oom_kills: Callable[[], int],
+        output: int,
+        idle: float | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        self._start, self._usage, self._oom_kills = start, usage, oom_kills
+        self._output, self._idle, self._deadline = output, idle, deadline
+        self._lock = threading.Lock()
+        self._job: Job | None = None
+        self._closed = self._interrupted = False
+        self._job = self._fresh()
+
+    def run(
+        self,
+        command: str,
+        *,
+        timeout: float | None = None,
+        idle: float | None = None,
+        keep_background: bool = False,
+    ) -> Completed:
+        """Run ``command`` and return its output and status.
+
+        Args:
+            command: any number of lines of bash.
+            timeout: seconds after which it is killed, with all it started.
+            idle: seconds it may be silent; the policy's where ``None``.
+            keep_background: leave processes alone that outlive the command.
+
+        Raises:
+            SandboxClosed: shell or box are closed.
+            ValueError: the command holds a NUL, which no shell takes.
+        """
+        if "\0" in command:
+            raise ValueError("The command holds a NUL character; write such bytes to a file.")
+        with self._lock:
+            if self._closed:
+                raise SandboxClosed("This shell was closed; open another with Sandbox.shell().")
+            return self._run(command, timeout, idle, "keep" if keep_background else "alone")
+
+    def interrupt(self) -> None:
+        """Kill the running command and all it started; the shell stays as it is."""
+        self._interrupted = True
+        job = self._job
+        if job is not None:
+            job.abort_command()
+
+    def close(self) -> None:
+        """End the shell and all it started; closing twice is harmless."""
+        self._closed = True
+        job, self._job = self._job, None
+        if job is not None:
+            job.kill()
+            with self._lock:
+                job.close()
+
+    def __enter__(self) -> Shell:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _fresh(self) -> Job:
+        job = self._start()
+        # The setup answers like a command: a shell that is given out has proved that it runs.
+        token = secrets.token_hex(16)
+        lines = _SETUP.format(target=job.status_target) + _REPORT.format(token=token, mode="keep")
+        pump = Pump(job, 4096, lines.encode(), token)
+        if pump.run(time.monotonic() + _START_TIME) is not Ending.STATUS:
+            job.close()
+            said = pump.err.value().decode("utf-8", "backslashreplace").strip() or "it said nothing"
+            raise SandboxClosed(f"No shell starts in this box: {said!r}.")
+        return job
+
+    def _run(self, command: str, timeout: float | None, idle: float | None, mode: str) -> Completed:
+        job = self._job = self._job or self._fresh()
+        self._interrupted = False
+        began, kills = time.monotonic(), self._oom_kills()
+        limits = [began + timeout] if timeout is not None else []
+        if self._deadline is not None:
+            limits.append(self._deadline)
+        deadline = min(limits, default=None)
+        token = secrets.token_hex(16)
+        discard(job)
+        lines = _RUN.format(text=_quoted(command), token=token, mode=mode)
+        pump = Pump(job, self._output, lines.encode("utf-8", "surrogateescape"), token)
+        ending = pump.run(deadline, self._idle if idle is None else idle)
+        late = ending in (Ending.TIMEOUT, Ending.IDLE)
+        status, note = pump.status, ""
+        if late or self._interrupted:
+            status, note = _KILLED, self._recover(job, pump, ending)
+        elif ending is Ending.EXIT:
+            status, note = job.wait(1.0), f"The command ended the shell itself: {_LOST}"
+            self._drop(job)
+        elif mode == "alone" and not job.alone:
+            job.sweep_background()
+        return Completed(
+            stdout=pump.out.value(),
+            stderr=pump.err.value(),
+            returncode=_KILLED if status is None else status,
+            timed_out=late,
+            oom_killed=self._oom_kills() > kills,
+            usage=self._usage(time.monotonic() - began),
+            stdout_cut=pump.out.cut,
+            stderr_cut=pump.err.cut,
+            note=note,
+        )
+
+    def _recover(self, job: Job, pump: Pump, ending: Ending) -> str:
+        """Bring the shell back to its prompt; say what was lost where that fails."""
+        for patience in _PATIENCE:
+            if ending in (Ending.STATUS, Ending.EXIT):
+                break
+            job.abort_command()
+            ending = pump.run(time.monotonic() + patience)
+        if ending is not Ending.EXIT and self._in_step(job):
+            return ""
+        self._drop(job)
+        return f"The shell did not survive the kill of its command: {_LOST}"
+
+    def _in_step(self, job: Job) -> bool:
+        """Return whether the shell answers, once every interrupt on its way has arrived."""
+        for _ in range(2):
+            token = secrets.token_hex(16)
+            pump = Pump(job, 1024, _REPORT.format(token=token, mode="keep").encode(), token)
+            if pump.run(time.monotonic() + 0.5) is Ending.STATUS:
+                return True
+        return False
+
+    def _drop(self, job: Job) -> None:
+        self._job = None
+        with suppress(OSError):
+            job.close()
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,104 @@
+"""One host user per box, leased by a file that bears its number.
+
+Limits, signals and files that the kernel keeps per user then end at the box's edge: boxes cannot
+see, signal or starve each other, and everything of a box can be killed in one call.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from ludus.errors import SandboxUnavailable
+from ludus.sandbox.leases import state_folder
+
+__all__ = ["kill_user", "lease_uid", "pool", "release_uid"]
+
+# Above all ranges that distributions, container engines and systemd hand out, below 2^31.
+# Checked again by the one who kills: it is that user, and not root.
+_KILL_ALL = '[[ $EUID == "$1" && $EUID != 0 ]] && kill -KILL -1'
+_FIRST, _COUNT = 1_900_000_000, 65_536
+
+
+def pool(uid_map: str | None = None) -> range:
+    """Return the users that boxes run as: the reserved ones, or the top of what is mapped here.
+
+    Args:
+        uid_map: text of ``/proc/self/uid_map``; read if not given.
+
+    Raises:
+        SandboxUnavailable: this user namespace maps too few.
+    """
+    text = Path("/proc/self/uid_map").read_text() if uid_map is None else uid_map
+    spans = [(int(first), int(count)) for first, _, count in map(str.split, text.splitlines())]
+    for first, count in spans:
+        if first <= _FIRST and first + count >= _FIRST + _COUNT:
+            return range(_FIRST, _FIRST + _COUNT)
+    first, count = max(spans, key=lambda span: span[1], default=(0, 0))
+    size = min(_COUNT, count // 2)
+    if size < 64:
+        raise SandboxUnavailable(
+            f"Found {count} mapped users in this user namespace; boxes need at least 128. "
+            "Map more (e.g. by --userns-remap or a larger /etc/subuid), or set Policy.uid."
+        )
+    return range(first + count - size, first + count)
+
+
+def lease_uid(name: str) -> int:
+    """Take a user that no other box has.
+
+    Args:
+        name: the box's, written into the lease.
+
+    Raises:
+        SandboxUnavailable: all are taken.
+    """
+    folder = state_folder() / "uids"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    users = pool()
+    start = random.SystemRandom().randrange(len(users))
+    for offset in range(len(users)):
+        uid = users[(start + offset) % len(users)]
+        with suppress(FileExistsError):
+            file = os.open(folder / str(uid), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.write(file, name.encode())
+            os.close(file)
+            return uid
+    raise SandboxUnavailable(
+        f"All {len(users)} users for boxes are taken; run ludus.sandbox.sweep() to free those of "
+        "owners that are gone."
+    )
+
+
+def release_uid(uid: int) -> None:
+    """Give a leased user back; nothing may run as it any more."""
+    (state_folder() / "uids" / str(uid)).unlink(missing_ok=True)
+
+
+def kill_user(uid: int) -> None:
+    """Kill every process of a leased user, wherever it is.
+
+    Only for users from :func:`pool`: anybody else's would lose their session.
+
+    Raises:
+        ValueError: ``uid`` is not one that boxes lease.
+    """
+    if uid not in pool():
+        raise ValueError(f"{uid} is no user of boxes; its processes are not ours to kill.")
+    # kill(-1) as that user is atomic: nothing can fork its way past it.
+    subprocess.run(  # noqa: S603 - our own arguments
+        ["/bin/bash", "-c", _KILL_ALL, "kill", str(uid)],
+        user=uid,
+        group=uid,
+        extra_groups=[],
+        env={},
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        timeout=30,
+    )

@@ -1,0 +1,42 @@
+"""Attacks on a box, by theme; each must succeed without a box and fail in one."""
+
+from __future__ import annotations
+
+from tests.sandbox.attacks import (
+    disk,
+    files,
+    intake,
+    kernel,
+    leaks,
+    mounts,
+    network,
+    output,
+    privileges,
+    processes,
+    procfs,
+    resources,
+    sharing,
+    shell,
+    transfer,
+)
+
+__all__ = ["ATTACKS"]
+
+THEMES = (
+    files,
+    procfs,
+    mounts,
+    privileges,
+    kernel,
+    network,
+    leaks,
+    resources,
+    disk,
+    sharing,
+    output,
+    processes,
+    transfer,
+    intake,
+    shell,
+)
+ATTACKS = tuple(attack for theme in THEMES for attack in theme.ATTACKS)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ludus.errors import SandboxError, SandboxUnavailable
+from ludus.sandbox import leases, sweep, uids
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path, monkeypatch):
+    monkeypatch.setenv("LUDUS_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_a_lease_lives_as_long_as_its_owner(state):
+    lease = leases.Lease.take("process", label="My box / 1", deadline=None)
+    assert lease.name.startswith("my-box-1-")
+    assert sweep() == []
+    assert lease.folder.is_dir()
+    lease.release()
+    assert list((state / "boxes").iterdir()) == []
+
+
+def test_a_dead_owners_lease_is_swept(state):
+    code = """
+import os
+from ludus.sandbox.leases import Lease
+Lease.take("process", label=None, deadline=None)
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (left,) = (state / "boxes").iterdir()
+    assert sweep() == [left.name]
+    assert sweep() == []
+
+
+def test_a_pid_that_was_given_to_another_is_dead(state):
+    lease = leases.Lease.take("process", label=None, deadline=None)
+    lease.note(start="1")
+    assert sweep() == [lease.name]
+    lease.release()
+
+
+def test_the_state_folder_must_be_the_callers_own(state):
+    state.mkdir(mode=0o777)
+    state.chmod(0o777)
+    with pytest.raises(SandboxError, match="only user"):
+        leases.state_folder()
+    state.rmdir()
+    state.symlink_to("/")
+    with pytest.raises(SandboxError, match="LUDUS_STATE"):
+        leases.state_folder()
+
+
+def test_users_are_leased_once():
+    taken = {uids.lease_uid("box") for _ in range(20)}
+    assert len(taken) == 20
+    assert taken <= set(uids.pool())
+    for uid in taken:
+        uids.release_uid(uid)
+
+
+def test_the_pool_fits_the_user_namespace():
+    assert uids.pool("0 0 4294967295\n") == range(1_900_000_000, 1_900_065_536)
+    assert uids.pool("0 1000 1\n1 100000 65536\n") == range(32769, 65537)
+    with pytest.raises(SandboxUnavailable, match="mapped users"):
+        uids.pool("0 1000 1\n")
+
+
+@pytest.mark.parametrize("uid", [0, 1000, os.getuid()])
+def test_only_users_of_boxes_are_killed(uid):
+    with pytest.raises(ValueError, match="not ours to kill"):
+        uids.kill_user(uid)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from ludus.sandbox.seccomp import assemble, evaluate, program
+from ludus.sandbox.syscalls import ALLOWED, FILTERED, HIGHEST, numbers
+
+ALLOW, ERRNO = 0x7FFF0000, 0x50000
+MACHINES = ("x86_64", "aarch64")
+NETWORKS = ("none", "loopback", "host")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_number(machine, network):
+    made = assemble(network, machine)
+    allowed = set(numbers(ALLOWED, machine).values())
+    checked = set(numbers(FILTERED, machine).values())
+    assert not allowed & checked
+    for number in set(range(700)) - checked:
+        wanted = ALLOW if number in allowed else ERRNO | (
+            errno.ENOSYS if number > HIGHEST else errno.EPERM
+        )  # fmt: skip
+        assert evaluate(made, machine, number) == wanted, number
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("name", "args", "network", "verdict"),
+    [
+        ("clone", (0x1200011,), "none", ALLOW),
+        ("clone", (0x10000000 | 17,), "none", ERRNO | errno.EPERM),
+        ("clone", (0x00020000,), "none", ERRNO | errno.EPERM),
+        ("clone", ((1 << 40) | 0x40000000,), "none", ERRNO | errno.EPERM),
+        ("clone3", (0,), "host", ERRNO | errno.ENOSYS),
+        ("ioctl", (0, 0x5401), "none", ALLOW),
+        ("ioctl", (0, 0x5412), "none", ERRNO | errno.EPERM),
+        ("ioctl", (0, (7 << 32) | 0x5412), "none", ERRNO | errno.EPERM),
+        ("ioctl", (0, 0x541C), "none", ERRNO | errno.EPERM),
+        ("personality", (0xFFFFFFFF,), "none", ALLOW),
+        ("personality", (0x40000,), "none", ERRNO | errno.EPERM),
+        ("prctl", (15,), "none", ALLOW),
+        ("prctl", (1, 0), "none", ERRNO),
+        ("socket", (1, 1, 0), "none", ALLOW),
+        ("socket", (2, 1, 0), "none", ERRNO | errno.EAFNOSUPPORT),
+        ("socket", (10, 1, 0), "none", ERRNO | errno.EAFNOSUPPORT),
+        ("socket", (16, 3, 0), "none", ERRNO | errno.EAFNOSUPPORT),
+        ("socket", (2, 1, 0), "loopback", ALLOW),
+        ("socket", (16, 3, 0), "loopback", ALLOW),
+        ("socket", (16, 3, 9), "loopback", ERRNO | errno.EAFNOSUPPORT),
+        ("socket", (38, 5, 0), "host", ERRNO | errno.EAFNOSUPPORT),
+        ("socket", (17, 3, 0), "host", ERRNO | errno.EAFNOSUPPORT),
+        ("socketpair", (1, 1, 0), "none", ALLOW),
+        ("socketpair", (2, 1, 0), "host", ERRNO | errno.EAFNOSUPPORT),
+    ],
+)
+def test_arguments(machine, name, args, network, verdict):
+    number = numbers(FILTERED, machine)[name]
+    assert evaluate(assemble(network, machine), machine, number, *args) == verdict
+
+
+def test_foreign_instruction_sets_are_fatal():
+    made = assemble("none", "x86_64")
+    assert evaluate(made, "aarch64", 0) == 0x80000000
+    assert evaluate(made, "x86_64", 0x40000000 | 1) == ERRNO | errno.ENOSYS
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_it_fits_the_kernel(machine):
+    made = assemble("host", machine)
+    assert len(made) < 4096
+    jumps = [(p, i) for p, i in enumerate(made) if i[0] not in (0x06, 0x20)]
+    assert all(p + 1 + max(i[1], i[2], i[3] if i[0] == 0x05 else 0) < len(made) for p, i in jumps)
+    assert all(0 <= i[1] <= 255 and 0 <= i[2] <= 255 for i in made)
+    assert len(program("host", machine)) == len(made) * struct.calcsize("=HBBI")
+
+
+def test_tables_name_the_same_dangers_everywhere():
+    for machine in MACHINES:
+        names = {*numbers(ALLOWED, machine), *numbers(FILTERED, machine)}
+        assert not names & {
+            "mount", "umount2", "pivot_root", "chroot", "setns", "unshare", "ptrace", "bpf",
+            "process_vm_readv", "process_vm_writev", "kexec_load", "init_module", "io_uring_setup",
+            "perf_event_open", "userfaultfd", "open_by_handle_at", "add_key", "keyctl",
+            "move_mount", "fsopen", "pidfd_getfd", "clock_settime", "swapon", "reboot",
+        }  # fmt: skip
+
+
+def test_unknown_machine():
+    with pytest.raises(KeyError):
+        program("none", "sparc")

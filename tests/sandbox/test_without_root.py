@@ -1,0 +1,89 @@
+"""A caller without root: what still holds, and what is refused instead of ignored."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ludus
+from tests.sandbox.support import needs
+
+PYTHON = "/usr/bin/python3"
+USER = 54321
+
+pytestmark = [
+    needs("bubblewrap", root=True),
+    pytest.mark.skipif(not Path(PYTHON).exists(), reason=f"no {PYTHON}, which any user can run"),
+]
+
+# The package itself needs numpy, which that interpreter may lack; the sandbox does not.
+PRELUDE = """
+import sys, types
+package = types.ModuleType("ludus")
+package.__path__ = [sys.argv[1]]
+sys.modules["ludus"] = package
+from ludus.errors import PolicyNotEnforceable
+from ludus.sandbox import Policy, doctor, open_sandbox
+policy = Policy(memory=None, cpus=None, pids=24, disk="2M")
+"""
+
+SCRIPTS = {
+    "default_policy_is_refused": """
+try:
+    open_sandbox(backend="bubblewrap")
+except PolicyNotEnforceable as error:
+    assert set(error.reasons) == {"memory", "cpus"}, error
+else:
+    raise SystemExit("a policy that does not hold was accepted")
+""",
+    "doctor_says_so": """
+(found,) = [row for row in doctor() if row.backend == "bubblewrap"]
+assert found.works and not found.enforcement.holds("memory")
+assert found.enforcement.holds("pids") and found.enforcement.holds("disk")
+""",
+    "limits_hold": """
+with open_sandbox(policy, backend="bubblewrap") as box:
+    done = box.run(["sh", "-c", "head -c 5000000 /dev/zero > f; wc -c < f; rm f"])
+    assert int(done.stdout) <= 2 << 20, done
+    done = box.run(["bash", "-c", "for i in $(seq 60); do sleep 20 & done; wait"], timeout=2)
+    assert b"fork" in done.stderr, done
+    for place in ("/", "/usr", "/etc", "/dev"):
+        assert box.run(["touch", place + "/x"]).returncode, place
+    assert "Seccomp:\\t2" in box.run(["cat", "/proc/self/status"]).text
+""",
+    "shell_and_files_work": """
+with open_sandbox(policy, backend="bubblewrap") as box, box.shell() as shell:
+    shell.run("cd /tmp; x=kept; (setsid sleep 50 &)")
+    assert shell.run("sleep 50; echo no", timeout=0.3).timed_out
+    assert shell.run("echo $x $PWD").stdout == b"kept /tmp\\n"
+    assert shell.run("pgrep -c sleep").stdout == b"0\\n"
+    box.write_bytes("a/b", b"data")
+    assert box.run(["cat", "a/b"]).stdout == b"data"
+    kept = box.snapshot()
+    box.run(["rm", "-r", "a"]).check()
+    box.restore(kept)
+    assert box.read_bytes("a/b") == b"data"
+""",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_without_root(name):
+    done = subprocess.run(
+        [PYTHON, "-B", "-c", PRELUDE + SCRIPTS[name], str(Path(ludus.__file__).parent)],
+        user=USER,
+        group=USER,
+        extra_groups=[],
+        env={"PATH": "/usr/bin:/bin:/usr/sbin"},
+        cwd="/",
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode and b"Permission denied" in done.stderr and b"import" in done.stderr:
+        pytest.skip(f"user {USER} cannot read the package")
+    assert done.returncode == 0, done.stderr.decode()
+    left = Path(f"/tmp/ludus-{USER}/boxes")
+    assert not left.exists() or not list(left.iterdir())
