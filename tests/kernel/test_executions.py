@@ -1,4 +1,8 @@
-"""One source, four executions, the same bits: plain Python, compiled, batch, rollout."""
+"""Batches of kernels: as plain Python, beside single environments, copied, and with any generator.
+
+That all executions give the same bits over long runs is tested in ``test_bit_equality.py``, that
+states replay in ``tests/envs/test_state_replay.py``.
+"""
 
 from __future__ import annotations
 
@@ -80,49 +84,6 @@ def test_batch_returns_what_single_environments_return(env_id, mode):
             if mode is AutoresetMode.DISABLED and over.any():
                 mask = {"reset_mask": over}
                 assert_same(reference.reset(options=mask), batch.reset(options=mask), "masked")
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_rollout_and_threads_equal_steps(env_id):
-    actions = actions_for(env_id, 5)
-    stepped, rolled = vector(env_id, 5), vector(env_id, 5, num_threads=2)
-    stepped.reset(seed=9)
-    rolled.reset(seed=9)
-    results = [stepped.step(batch) for batch in actions]
-    trajectory = rolled.rollout(actions)
-    for t, (observations, rewards, ended, cut, _) in enumerate(results):
-        if not isinstance(observations, tuple):
-            np.testing.assert_array_equal(observations, trajectory.observations[t])
-        np.testing.assert_array_equal(rewards, trajectory.rewards[t])
-        np.testing.assert_array_equal(ended, trajectory.terminations[t])
-        np.testing.assert_array_equal(cut, trajectory.truncations[t])
-    assert_same(stepped.get_state()["storage"], rolled.get_state()["storage"])
-    rolled.close()
-
-
-@pytest.mark.parametrize("env_id", IDS)
-def test_state_round_trip(env_id):
-    env = bare(env_id)
-    env.action_space.seed(1)
-    env.reset(seed=4)
-    actions = [env.action_space.sample() for _ in range(30)]
-
-    def run(chosen):
-        results = []
-        for action in chosen:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                results.append(env.step(action))
-            if results[-1][2]:
-                results.append(env.reset())
-        return results
-
-    run(actions[:5])
-    state = env.get_state()
-    expected = run(actions[5:])
-    env.reset(seed=77)
-    env.set_state(state)
-    assert_same(expected, run(actions[5:]))
 
 
 @pytest.mark.parametrize("env_id", IDS)

@@ -18,6 +18,7 @@ from ludus.kernel.policies import greedy_mlp, mlp_weights, random_action
 from ludus.kernel.random import random
 from ludus.kernel.words_rng import WordsRng, generator_to_words, words_to_generator
 from tests.kernel.families import bare
+from tests.reference.twins import assert_same
 
 
 class Params(NamedTuple):
@@ -146,8 +147,10 @@ def test_actions_and_order():
     envs.reset(seed=0)
     with pytest.raises(InvalidAction, match="environment 1 is 5: expected 0 to 1"):
         envs.step(np.array([0, 5, 1]))
-    with pytest.raises(InvalidAction, match="environment 2 is -1"):
+    before = envs.get_state()
+    with pytest.raises(InvalidAction, match="environment 2 in step 1 is -1"):
         envs.rollout([np.array([0, 1, 1]), np.array([0, 1, -1])])
+    assert_same(before, envs.get_state())
     with pytest.raises(ValueError, match="Expected 3 actions"):
         envs.step(np.zeros(4, int))
     with pytest.raises(InvalidAction, match="whole numbers"):
@@ -224,14 +227,14 @@ def test_vector_state_belongs_to_its_kernel():
 def test_words_follow_numpys_generator():
     for seed in range(20):
         generator = np.random.Generator(np.random.PCG64(seed))
-        words = np.zeros((5, 1), np.uint64)
-        generator_to_words(generator, words[:, 0])
+        words = np.zeros((1, 5), np.uint64)
+        generator_to_words(generator, words[0])
         rng = WordsRng(words, 0)
         for high in (1, 2, 3, 10, 2**31, 2**32, 2**32 + 1, 2**62):
             assert rng.integers(-3, high - 3) == generator.integers(-3, high - 3)
             assert rng.random() == generator.random()
             assert rng.uniform(-2.0, 7.5) == generator.uniform(-2.0, 7.5)
-        again = words_to_generator(words[:, 0])
+        again = words_to_generator(words[0])
         assert again.random() == generator.random()
 
 
@@ -257,12 +260,105 @@ def test_plain_python_needs_no_compiler():
     subprocess.run([sys.executable, "-c", program], check=True, env={"LUDUS_JIT": "0"})
 
 
+class Board(NamedTuple):
+    jumps: np.ndarray
+
+
+class Place(NamedTuple):
+    at: int
+
+
+def first_place(params: Board, rng: Any) -> Place:
+    return Place(0)
+
+
+def jump(params: Board, state: Place, action: int, rng: Any) -> Place:
+    return Place(params.jumps[state.at])
+
+
+def place(params: Board, state: Place) -> int:
+    return state.at
+
+
+def nothing(params: Board, state: Place, action: int, next_state: Place) -> float:
+    return 0.0
+
+
+def never(params: Board, state: Place) -> bool:
+    return False
+
+
+def on_board(params: Board, state: Place) -> bool:
+    return 0 <= state.at < len(params.jumps)
+
+
+def board_env(**changes):
+    """A kernel with an array, as a user may write it."""
+    parts = {"params": Board, "state": Place, "initial": first_place, "transition": jump}
+    rest = {"observation": place, "reward": nothing, "terminal": never}
+
+    class BoardEnv(KernelEnv):
+        kernel = Kernel(**{**PARTS, **parts, **rest, "name": "Board", **changes})
+
+        def __init__(self) -> None:
+            super().__init__(Board(np.array([3, 4, 0, 1, 2])))
+
+    return BoardEnv
+
+
 @pytest.mark.parametrize("value", [10**9, -(10**9)])
 def test_a_state_from_outside_cannot_reach_other_memory(value):
-    env = bare("FrozenLake-v1")
+    env = board_env()()
     env.reset(seed=0)
-    state = env.get_state()
-    state["fields"]["storage"]["I"][0] = value
-    env.set_state(state)
-    with pytest.raises(IndexError):
+    env.state = Place(value)
+    with pytest.raises(IndexError, match="Kernel Board used an index outside an array"):
         env.step(1)
+    envs = board_env().vector(2)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    state["storage"]["I"][0, 1] = value
+    envs.set_state(state)
+    with pytest.raises(IndexError, match="Kernel Board"):
+        envs.step(np.zeros(2, int))
+
+
+@pytest.mark.parametrize("value", [10**9, -(10**9), -1, 5])
+def test_a_kernel_can_say_which_states_are_valid(value):
+    checked = board_env(valid=on_board)
+    assert not checked.kernel.checks_indices
+    env = checked()
+    env.reset(seed=0)
+    with pytest.raises(StateError, match=f"cannot be in the state.*{value}"):
+        env.state = Place(value)
+    assert env.state == Place(0)
+    env.state = Place(4)
+    assert env.step(1)[0] == 2
+    envs = checked.vector(3)
+    envs.reset(seed=0)
+    before = envs.get_state()
+    state = envs.get_state()
+    state["storage"]["I"][0, 1] = value
+    with pytest.raises(StateError, match="environment 1 cannot be"):
+        envs.set_state(state)
+    assert_same(before, envs.get_state())
+
+
+SCALE = np.array([2, 3])
+
+
+def test_what_a_kernel_is_made_from_is_in_its_name(monkeypatch):
+    from ludus.kernel.digest import digest
+
+    kernel = board_env().kernel
+    before = digest(kernel, "text")
+    assert digest(kernel, "text") == before
+    assert digest(kernel, "other") != before
+    assert digest(board_env(valid=on_board).kernel, "text") != before
+    assert digest(board_env(transition=scaled).kernel, "text") != before
+    scaled_before = digest(board_env(transition=scaled).kernel, "text")
+    monkeypatch.setitem(globals(), "SCALE", np.array([2, 4]))
+    assert digest(board_env(transition=scaled).kernel, "text") != scaled_before
+
+
+def scaled(params: Board, state: Place, action: int, rng: Any) -> Place:
+    return Place(params.jumps[state.at] * SCALE[0] % 5)

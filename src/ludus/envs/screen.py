@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from ludus import logger
 from ludus.errors import DependencyNotInstalled
 
-__all__ = ["Screen", "import_pygame"]
+__all__ = ["Screen", "import_pygame", "show_text", "warn_no_render_mode"]
 
 
 def import_pygame() -> Any:
@@ -46,6 +48,11 @@ class Screen:
         self._window: Any = None
         self._clock: Any = None
 
+    def __reduce__(self) -> Any:
+        # A window belongs to the process and the environment that opened it.
+        mode = "human" if self._human else "rgb_array"
+        return type(self), (*self._size, mode, self._fps)
+
     def canvas(self) -> Any:
         """Return a fresh white surface."""
         surface = self._pygame.Surface(self._size)
@@ -54,15 +61,18 @@ class Screen:
 
     def show(self, canvas: Any) -> np.ndarray[Any, Any] | None:
         """Present the canvas, or return it as an array."""
-        flipped = self._pygame.transform.flip(canvas, False, True)
+        return self.show_upright(self._pygame.transform.flip(canvas, False, True))
+
+    def show_upright(self, canvas: Any) -> np.ndarray[Any, Any] | None:
+        """Do as :meth:`show` for a canvas whose origin is at the top left."""
         if not self._human:
-            pixels = self._pygame.surfarray.pixels3d(flipped)
+            pixels = self._pygame.surfarray.pixels3d(canvas)
             return np.ascontiguousarray(np.transpose(pixels, (1, 0, 2)))
         if self._window is None:
             self._pygame.display.init()
             self._window = self._pygame.display.set_mode(self._size)
             self._clock = self._pygame.time.Clock()
-        self._window.blit(flipped, (0, 0))
+        self._window.blit(canvas, (0, 0))
         self._pygame.event.pump()
         self._clock.tick(self._fps)
         self._pygame.display.flip()
@@ -79,7 +89,22 @@ def warn_no_render_mode(env: Any) -> None:
     """Tell the user that ``render`` does nothing without a mode."""
     name = env.spec.id if env.spec is not None else "..."
     logger.warn(
-        "You are calling render method without specifying any render mode. You can specify the "
-        f'render_mode at initialization, e.g. make("{name}", render_mode="rgb_array")',
+        "render() was called without specifying any render mode, so nothing is shown. Choose one "
+        f'when the environment is built: make("{name}", render_mode="rgb_array").',
         stacklevel=3,
     )
+
+
+def show_text(env: Any, write: Callable[[], str | None]) -> str | None:
+    """Return what ``write`` returns in the mode ``ansi``; in ``human`` it goes to standard output.
+
+    Without a render mode the user is warned.
+    """
+    if env.render_mode is None:
+        warn_no_render_mode(env)
+        return None
+    text = write()
+    if text is None or env.render_mode == "ansi":
+        return text
+    sys.stdout.write(text)
+    return None

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from ludus.kernel import random as plain
+from ludus.kernel.intrinsics import multiply_high
 
 __all__ = ["REPLACEMENTS"]
 
@@ -21,24 +22,16 @@ _MASK32 = _U(0xFFFFFFFF)
 _SPARE = _U(1 << 32)
 _32, _11, _58, _63, _64 = _U(32), _U(11), _U(58), _U(63), _U(64)
 _0, _1 = _U(0), _U(1)
+_inlined = njit(
+    error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 
-@njit(error_model="numpy")
-def _multiply_high(a: Any, b: Any) -> Any:
-    """Return the upper half of a 64-bit product."""
-    a_hi, a_lo = a >> _32, a & _MASK32
-    b_hi, b_lo = b >> _32, b & _MASK32
-    low = a_lo * b_lo
-    middle = a_hi * b_lo + (low >> _32)
-    other = a_lo * b_hi + (middle & _MASK32)
-    return a_hi * b_hi + (middle >> _32) + (other >> _32)
-
-
-@njit(error_model="numpy")
+@_inlined
 def _next64(rng: Any) -> Any:
     hi, lo = rng[0], rng[1]
     product_lo = lo * _MUL_LO
-    product_hi = _multiply_high(lo, _MUL_LO) + hi * _MUL_LO + lo * _MUL_HI
+    product_hi = multiply_high(lo, _MUL_LO) + hi * _MUL_LO + lo * _MUL_HI
     new_lo = product_lo + rng[3]
     carry = _1 if new_lo < product_lo else _0
     new_hi = product_hi + rng[2] + carry
@@ -48,28 +41,33 @@ def _next64(rng: Any) -> Any:
     return (value >> turn) | (value << ((_64 - turn) & _63))
 
 
-@njit(error_model="numpy")
+@_inlined
 def _next32(rng: Any) -> Any:
+    """Return the spare half of the last draw, or the first half of a new one.
+
+    Which of them is as good as random, so both are computed and one is chosen.
+    """
     spare = rng[4]
-    if spare & _SPARE != _0:
-        rng[4] = spare & _MASK32
-        return spare & _MASK32
+    is_spare = spare & _SPARE != _0
+    hi, lo = rng[0], rng[1]
     drawn = _next64(rng)
-    rng[4] = (drawn >> _32) | _SPARE
-    return drawn & _MASK32
+    rng[0] = hi if is_spare else rng[0]
+    rng[1] = lo if is_spare else rng[1]
+    rng[4] = spare & _MASK32 if is_spare else (drawn >> _32) | _SPARE
+    return (spare if is_spare else drawn) & _MASK32
 
 
-@njit(error_model="numpy")
+@_inlined
 def _random(rng: Any) -> Any:
     return np.float64(_next64(rng) >> _11) * (1.0 / 9007199254740992.0)
 
 
-@njit(error_model="numpy")
+@_inlined
 def _uniform(rng: Any, low: Any, high: Any) -> Any:
     return low + (high - low) * _random(rng)
 
 
-@njit(error_model="numpy")
+@_inlined
 def _integers(rng: Any, low: Any, high: Any) -> Any:
     if high - low <= 1:
         return np.int64(low)
@@ -91,7 +89,7 @@ def _integers(rng: Any, low: Any, high: Any) -> Any:
         while leftover < threshold:
             drawn = _next64(rng)
             leftover = drawn * count
-    return np.int64(low) + np.int64(_multiply_high(drawn, count))
+    return np.int64(low) + np.int64(multiply_high(drawn, count))
 
 
 REPLACEMENTS: dict[Any, Any] = {

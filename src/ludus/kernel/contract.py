@@ -8,6 +8,7 @@ The functions, by parameter names::
     reward(params, state, action, next_state) -> float
     terminal(params, state) -> bool
     info(params, state) -> NamedTuple           optional
+    valid(params, state) -> bool                optional
 
 ``params`` holds what is constant, ``state`` what changes; scalars go by value, array fields are
 changed in place. Transcendental functions come from :mod:`ludus.kernel.math`, random numbers from
@@ -22,6 +23,7 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +45,7 @@ class Field:
     kind: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Kernel:
     """The functions of one environment, and the types they work on.
 
@@ -59,6 +61,9 @@ class Kernel:
         spaces: From params to the pair (observation space, action space).
         info: Further numbers about a state.
         state_arrays: From params to the shape and dtype of each array field of the state.
+        valid: Tells whether a state that comes from outside is one the other functions can work
+            on, above all: whether what they use as an index is one. A kernel that has arrays and
+            no ``valid`` checks every index at every step, which takes time.
 
     Raises:
         KernelError: A function has other parameters than those above, or a field an unknown type.
@@ -75,11 +80,12 @@ class Kernel:
     spaces: Callable[[Any], tuple[Space[Any], Space[Any]]]
     info: Function | None = None
     state_arrays: Callable[[Any], dict[str, tuple[tuple[int, ...], Any]]] | None = None
+    valid: Function | None = None
 
     def __post_init__(self) -> None:
         for role, allowed in _SIGNATURES.items():
             function = getattr(self, role)
-            if function is None and role == "info":
+            if function is None and role in ("info", "valid"):
                 continue
             found = tuple(inspect.signature(function).parameters)
             if found not in allowed:
@@ -99,17 +105,17 @@ class Kernel:
                 "their shapes and dtypes with state_arrays."
             )
 
-    @property
+    @cached_property
     def state_fields(self) -> list[Field]:
         """The fields of the state."""
         return _fields(self.name, self.state)
 
-    @property
+    @cached_property
     def param_fields(self) -> list[Field]:
         """The fields of the params."""
         return _fields(self.name, self.params)
 
-    @property
+    @cached_property
     def info_fields(self) -> list[Field]:
         """The fields of the info, none if there is no such function."""
         if self.info is None:
@@ -122,28 +128,40 @@ class Kernel:
             )
         return _fields(self.name, made)
 
-    @property
+    @cached_property
     def array_fields(self) -> list[str]:
         """The names of the state's array fields."""
         return [field.name for field in self.state_fields if field.kind == "array"]
 
-    @property
+    @cached_property
     def keeps_state(self) -> bool:
         """Whether ``initial`` receives the state before."""
         return "state" in inspect.signature(self.initial).parameters
 
-    @property
+    @cached_property
     def writes_observation(self) -> bool:
         """Whether ``observation`` fills an array instead of returning numbers."""
         return "out" in inspect.signature(self.observation).parameters
 
-    @property
+    @cached_property
     def transition_draws(self) -> bool:
         """Whether ``transition`` uses its ``rng``."""
         return any(
             "LOAD" in instruction.opname and instruction.argval == "rng"
             for instruction in dis.get_instructions(self.transition)
         )
+
+    @cached_property
+    def checks_indices(self) -> bool:
+        """Whether compiled code looks at each index before it uses it, as Python does."""
+        fields = (*self.state_fields, *self.param_fields)
+        arrays = self.writes_observation or any(field.kind == "array" for field in fields)
+        return arrays and self.valid is None
+
+    @cached_property
+    def vectorises(self) -> bool:
+        """Whether its steps can be computed several at once: no draws, no arrays."""
+        return not (self.transition_draws or self.array_fields or self.writes_observation)
 
 
 _SIGNATURES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -153,6 +171,7 @@ _SIGNATURES: dict[str, tuple[tuple[str, ...], ...]] = {
     "reward": (("params", "state", "action", "next_state"),),
     "terminal": (("params", "state"),),
     "info": (("params", "state"),),
+    "valid": (("params", "state"),),
 }
 
 

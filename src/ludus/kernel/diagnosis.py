@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import linecache
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ludus.errors import KernelError
 from ludus.kernel.contract import Kernel
 
-__all__ = ["explain"]
+__all__ = ["explained"]
 
 _ROLES = ("initial", "transition", "observation", "reward", "terminal", "info")
 
 
-def explain(kernel: Kernel, problem: Exception) -> KernelError:
+@contextmanager
+def explained(kernel: Kernel) -> Iterator[None]:
+    """Turn the compiler's errors into one about the kernel.
+
+    Raises:
+        KernelError: It cannot be compiled.
+    """
+    try:
+        yield
+    except Exception as problem:
+        if type(problem).__module__.startswith("numba"):
+            raise _explain(kernel, problem) from problem
+        raise
+
+
+def _explain(kernel: Kernel, problem: Exception) -> KernelError:
     """Return an error that names the kernel's own line and what is wrong there."""
     text = str(problem)
     places = re.findall(r'File "([^"]+)", line (\d+)', text)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ludus.core.env import Env
 from ludus.core.types import State as SavedState
-from ludus.errors import InvalidAction, KernelError, ResetNeeded
+from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
-from ludus.kernel.program import program_drawing_from, program_for
+from ludus.kernel.one_env import action_reader, observation_reader
+from ludus.kernel.program import Program, program_drawing_from, program_for
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import generator_to_words, seed_to_words, words_to_generator
-from ludus.spaces import Box, Discrete, Space, Tuple
+from ludus.spaces import Discrete
+
+if TYPE_CHECKING:
+    from ludus.kernel.vector_env import KernelVectorEnv
 
 __all__ = ["KernelEnv"]
 
 _EVERY = np.ones(1, np.bool_)
-_BUILT = frozenset(
-    {"_storage", "_program", "_step_one", "_advance", "_read", "_write", "_before", "_after"}
-)
+_BUILT = {"_advance", "_program", "_read", "_storage", "_table", "_write"}
+_BUILT |= {"_columns", "_info_arrays", "_told"}
+_CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
 
 class KernelEnv(Env[Any, Any]):
@@ -54,14 +58,17 @@ class KernelEnv(Env[Any, Any]):
         self._storage = Storage(
             self.kernel, self.params, self.observation_space, self.action_space, 1
         )
-        self._program = program_for(self.kernel, self.observation_space, self.action_space)
-        self._step_one: Any
+        self._use(program_for(self._storage))
         self._draws = self.kernel.transition_draws
-        self._read = _reader(self.kernel, self.observation_space, self._storage.O)
-        self._write = _action_reader(self.action_space)
-        self._info_names = [(field.name, field.kind) for field in self.kernel.info_fields]
-        self._tells = bool(self._info_names) or hasattr(self, "info_arrays")
-        self._collect_arguments()
+        self._read = observation_reader(self.kernel, self.observation_space, self._storage.O)
+        self._write = action_reader(self.action_space)
+        self._told = [
+            (field.name, row.item, _CONVERT[field.kind])
+            for field, row in zip(self.kernel.info_fields, self._storage.X, strict=False)
+        ]
+        self._info_arrays = getattr(self, "info_arrays", None)
+        self._columns = self._storage.columns()
+        self._tells = bool(self._told) or self._info_arrays is not None
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows are views of one another, and compiled functions belong to their process.
@@ -73,7 +80,7 @@ class KernelEnv(Env[Any, Any]):
         self.__dict__.update(kept)
         generator = self._generator
         self._build()
-        self._storage.load(saved)
+        self._storage.load(saved, [self._started], draws=self._draws_from_words())
         if generator is not None:
             self._set_generator(generator, self._seed)
 
@@ -85,13 +92,14 @@ class KernelEnv(Env[Any, Any]):
         params = self.reset_params(options)
         if seed is not None or not (self._seeded or self._generator is not None):
             self._generator = None
-            self._program = program_for(self.kernel, self.observation_space, self.action_space)
-            self._seed = seed_to_words(seed, storage.U[:, 0])
+            self._use(program_for(storage))
+            self._seed = seed_to_words(seed, storage.U[0])
             self._seeded = True
         if params is not self.params:
             storage.set_params(params)
         self._pull()
-        storage.run_reset(self._program, _EVERY)
+        run = self._program.function("reset", gil=True)
+        run(self._table, self._program.address(_EVERY))
         self._push()
         if params is not self.params:
             storage.set_params(self.params)
@@ -114,8 +122,6 @@ class KernelEnv(Env[Any, Any]):
             InvalidAction: It is not in the action space.
             ResetNeeded: There was no reset yet.
         """
-        if not self._started:
-            raise ResetNeeded("Call reset before using step method.")
         result: tuple[Any, float, bool, bool, dict[str, Any]] = self._advance(action)
         self.last_action = action
         if result[2]:
@@ -128,70 +134,98 @@ class KernelEnv(Env[Any, Any]):
         """Take note of a step that terminated; for subclasses."""
 
     def _first_advance(self, action: Any) -> Any:
-        """Step the long way, which tells what is wrong with a kernel; later on the short one."""
-        result = self._long_advance(action)
-        self._step_one = self._program.fast_step_one
-        self._advance = self._short_advance() or self._long_advance
-        return result
+        """Compile the step, if that was not done before, then make it."""
+        if not self._started:
+            raise ResetNeeded("Call reset before using step method.")
+        run = self._program.function("step_one", gil=True)
+        if self._generator is not None and self._draws:
+            self._advance = self._shared_advance(run)
+        elif isinstance(self.action_space, Discrete):
+            self._advance = self._discrete_advance(run)
+        elif self._storage.action_kinds[0] == "float":
+            self._advance = self._box_advance(run)
+        else:
+            self._advance = self._any_advance(run)
+        return self._advance(action)
 
-    def _long_advance(self, action: Any) -> Any:
-        numbers = self._write(action)
-        shared = self._generator is not None and self._draws
-        if shared:
-            self._pull()
-        terminated = self._step_one(*self._before, *numbers, *self._after)
-        if shared:
-            self._push()
-        storage = self._storage
-        infos = self._infos() if self._tells else {}
-        return self._read(), storage.packed.item(storage.reward_at), bool(terminated), False, infos
-
-    def _short_advance(self) -> Callable[[Any], Any] | None:
+    def _discrete_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
         """Return the step of the common case in as few operations as Python can do it in."""
-        space, storage = self.action_space, self._storage
-        if not isinstance(space, Discrete) or self._tells or self._generator is not None:
-            return None
-        start, stop = int(space.start), int(space.start) + int(space.n)
-        run, read, check = self._step_one, self._read, self._write
-        packed, ints, rows, after = storage.packed, storage.ints, storage.O, self._after
-        item, at, int64 = packed.item, storage.reward_at, np.int64
+        space, table, read, check = self.action_space, self._table, self._read, self._write
+        start, stop = int(space.start), int(space.start) + int(space.n)  # type: ignore[attr-defined]
+        reward, int64 = self._storage.R.item, np.int64
+        infos = self._infos
 
         def advance(action: Any) -> Any:
             kind = action.__class__
             if not ((kind is int or kind is int64) and start <= action < stop):
                 check(action)
-            terminated = run(packed, ints, rows, int(action), *after)
-            return read(), item(at), bool(terminated), False, {}
+            terminated = run(table, int(action)) == 1
+            return read(), reward(), terminated, False, infos()
 
-        def advance_without_arrays(action: Any) -> Any:
-            # Compiled code returns a bool; and passing no tuple on saves a tenth of the time.
+        def advance_without_infos(action: Any) -> Any:
             kind = action.__class__
             if not ((kind is int or kind is int64) and start <= action < stop):
                 check(action)
-            terminated = run(packed, ints, rows, int(action))
-            return read(), item(at), terminated, False, {}
+            terminated = run(table, int(action)) == 1
+            return read(), reward(), terminated, False, {}
 
-        return advance if after or not self._program.jit else advance_without_arrays
+        return advance if self._tells else advance_without_infos
+
+    def _any_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
+        table, read, numbers = self._table, self._read, self._write
+        reward = self._storage.R.item
+        infos, tells = self._infos, self._tells
+
+        def advance(action: Any) -> Any:
+            terminated = run(table, *numbers(action)) == 1
+            return read(), reward(), terminated, False, infos() if tells else {}
+
+        return advance
+
+    def _box_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
+        """Return the step of actions that are arrays of floats; anything odd goes the long way."""
+        table, read, any_advance = self._table, self._read, self._any_advance(run)
+        reward, array, size = self._storage.R.item, np.ndarray, len(self._storage.A)
+
+        def advance(action: Any) -> Any:
+            if action.__class__ is not array or action.size != size or action.ndim != 1:
+                return any_advance(action)
+            try:
+                terminated = run(table, *action.tolist()) == 1
+            except TypeError:
+                return any_advance(action)
+            return read(), reward(), terminated, False, {}
+
+        return any_advance if self._tells else advance
+
+    def _shared_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
+        """Return the step that draws from a generator which others draw from as well."""
+        step = self._any_advance(run)
+
+        def advance(action: Any) -> Any:
+            self._pull()
+            try:
+                return step(action)
+            finally:
+                self._push()
+
+        return advance
+
+    def _use(self, program: Program) -> None:
+        self._program = program
+        self._collect_arguments()
 
     def _collect_arguments(self) -> None:
         """Look up what a step needs, after anything of it may have changed."""
-        storage = self._storage
+        self._table = self._program.table(self._storage)
         self._advance = self._first_advance
-        self._step_one = self._program.step_one
-        self._before = (storage.packed, storage.ints, storage.O)
-        self._after = (*((storage.U,) if self._draws else ()), *storage.extra)
 
     def _infos(self) -> dict[str, Any]:
-        storage = self._storage
-        infos: dict[str, Any] = {}
-        for k, (name, kind) in enumerate(self._info_names):
-            value = storage.packed.item(storage.info_at + k)
-            infos[name] = value if kind == "float" else int(value) if kind == "int" else bool(value)
-        arrays = getattr(self, "info_arrays", None)
-        if arrays is not None:
-            infos.update(
-                (name, column[0]) for name, column in arrays(self.params, storage.columns()).items()
-            )
+        infos = {name: convert(item()) for name, item, convert in self._told}
+        if self._info_arrays is not None:
+            columns = self._info_arrays(self.params, self._columns)
+            for name, column in columns.items():
+                infos[name] = column[0]
         return infos
 
     @property
@@ -201,9 +235,10 @@ class KernelEnv(Env[Any, Any]):
 
     @state.setter
     def state(self, value: Any) -> None:
-        self._started = value is not None
         if value is not None:
             self._storage.set_state_at(0, value)
+        self._started = value is not None
+        self._collect_arguments()
 
     @classmethod
     def vector(cls, num_envs: int = 1, **kwargs: Any) -> Any:
@@ -214,10 +249,17 @@ class KernelEnv(Env[Any, Any]):
             **kwargs: The constructor's arguments, and those of
                 :class:`~ludus.kernel.KernelVectorEnv`.
         """
-        from ludus.kernel.vector_env import VECTOR_ARGUMENTS, KernelVectorEnv
+        from ludus.kernel.vector_env import VECTOR_ARGUMENTS
 
         own = {name: kwargs.pop(name) for name in VECTOR_ARGUMENTS if name in kwargs}
-        return KernelVectorEnv(cls(**kwargs), num_envs, **own)
+        return cls.vector_class()(cls(**kwargs), num_envs, **own)
+
+    @classmethod
+    def vector_class(cls) -> type[KernelVectorEnv]:
+        """Return the class of what :meth:`vector` builds; override to build another."""
+        from ludus.kernel.vector_env import KernelVectorEnv
+
+        return KernelVectorEnv
 
     # --- the random generator -----------------------------------------------------------------
 
@@ -226,9 +268,9 @@ class KernelEnv(Env[Any, Any]):
         """The generator; what it draws and what the kernel draws is one stream."""
         if self._generator is None:
             if not self._seeded:
-                self._seed = seed_to_words(None, self._storage.U[:, 0])
+                self._seed = seed_to_words(None, self._storage.U[0])
                 self._seeded = True
-            self._generator = words_to_generator(self._storage.U[:, 0])
+            self._generator = words_to_generator(self._storage.U[0])
             self._collect_arguments()
         return self._generator
 
@@ -240,7 +282,7 @@ class KernelEnv(Env[Any, Any]):
     def np_random_seed(self) -> int:
         """The generator's seed; -1 if the generator was assigned from outside."""
         if self._seed is None:
-            self._seed = seed_to_words(None, self._storage.U[:, 0])
+            self._seed = seed_to_words(None, self._storage.U[0])
             self._seeded = True
         return self._seed
 
@@ -267,26 +309,29 @@ class KernelEnv(Env[Any, Any]):
             self._collect_arguments()
             return
         if type(value.bit_generator) is np.random.PCG64:
-            self._program = program_for(self.kernel, self.observation_space, self.action_space)
+            self._use(program_for(self._storage))
             self._pull()
             self._seeded = True
         else:
             # Compiled code knows PCG64 only; any other stream is drawn from in plain Python.
-            self._program = program_drawing_from(
-                self.kernel, self.observation_space, self.action_space, value
-            )
+            self._use(program_drawing_from(self._storage, value))
         self._collect_arguments()
+
+    def _draws_from_words(self) -> bool:
+        """Tell whether the stream is a PCG64, which compiled code can draw from."""
+        generator = self._generator
+        return generator is None or type(generator.bit_generator) is np.random.PCG64
 
     def _pull(self) -> None:
         generator = self._generator
-        if generator is not None and type(generator.bit_generator) is np.random.PCG64:
-            generator_to_words(generator, self._storage.U[:, 0])
+        if generator is not None and self._draws_from_words():
+            generator_to_words(generator, self._storage.U[0])
 
     def _push(self) -> None:
         generator = self._generator
-        if generator is not None and type(generator.bit_generator) is np.random.PCG64:
-            moved = words_to_generator(self._storage.U[:, 0])
-            generator.bit_generator.state = moved.bit_generator.state  # type: ignore[assignment]
+        if generator is not None and self._draws_from_words():
+            moved = words_to_generator(self._storage.U[0])
+            generator.bit_generator.state = moved.bit_generator.state
 
     # --- state --------------------------------------------------------------------------------
 
@@ -294,85 +339,7 @@ class KernelEnv(Env[Any, Any]):
         return {"started": self._started, "storage": self._storage.save()}
 
     def _load_state(self, fields: SavedState) -> None:
-        self._started = bool(fields["started"])
-        self._storage.load(fields["storage"])
-
-
-def _reader(kernel: Kernel, space: Space[Any], rows: Any) -> Callable[[], Any]:
-    """Return a function that reads the observation in the form the space gives it."""
-    if kernel.writes_observation:
-        return rows[0].copy  # type: ignore[no-any-return]
-    if isinstance(space, Discrete):
-        cell = rows.reshape(-1)
-        return lambda: cell.item(0)
-    if isinstance(space, Tuple):
-        return lambda: _split(space, rows[:, 0])
-    column = rows[:, 0]
-    return column.copy  # type: ignore[no-any-return]
-
-
-def _split(space: Tuple, numbers: Any) -> tuple[Any, ...]:
-    parts: list[Any] = []
-    at = 0
-    for part in space.spaces:
-        if isinstance(part, Discrete):
-            parts.append(int(numbers[at]))
-            at += 1
-        else:
-            size = int(np.prod(part.shape or (1,)))
-            parts.append(numbers[at : at + size].astype(part.dtype).reshape(part.shape or ()))
-            at += size
-    return tuple(parts)
-
-
-def _action_reader(space: Space[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that turns an action into the numbers the driver takes."""
-    if isinstance(space, Discrete):
-        start, stop = int(space.start), int(space.start) + int(space.n)
-
-        def read_discrete(action: Any) -> tuple[int]:
-            kind = action.__class__
-            if (kind is int or kind is np.int64) and start <= action < stop:
-                return (int(action),)
-            if not space.contains(action):
-                raise InvalidAction(
-                    f"{action!r} ({type(action)}) invalid: expected an integer from {start} to "
-                    f"{stop - 1}."
-                )
-            return (int(action),)
-
-        return read_discrete
-    if isinstance(space, Box):
-        size = space.shape[0]
-
-        def read_box(action: Any) -> tuple[float, ...]:
-            try:
-                numbers = tuple(map(float, action))
-            except TypeError as problem:
-                raise InvalidAction(
-                    f"{action!r} ({type(action)}) invalid: expected {size} numbers, {space}."
-                ) from problem
-            if len(numbers) != size:
-                raise InvalidAction(f"{action!r} invalid: expected {size} numbers, {space}.")
-            return numbers
-
-        return read_box
-    if isinstance(space, Tuple):
-
-        def read_tuple(action: Any) -> tuple[int, ...]:
-            if not space.contains(tuple(action) if isinstance(action, list) else action):
-                raise InvalidAction(
-                    f"{action!r} ({type(action)}) invalid: expected one of {space}."
-                )
-            return tuple(map(int, action))
-
-        return read_tuple
-
-    def read_array(action: Any) -> tuple[int, ...]:
-        if not space.contains(action):
-            raise InvalidAction(f"{action!r} ({type(action)}) invalid: expected one of {space}.")
-        return tuple(map(int, action))
-
-    if space.shape is None:
-        raise KernelError(f"Actions of {space} are not supported by kernels.")
-    return read_array
+        started = bool(fields["started"])
+        self._storage.load(fields["storage"], [started], draws=self._draws_from_words())
+        self._started = started
+        self._collect_arguments()

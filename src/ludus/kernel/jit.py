@@ -12,7 +12,7 @@ from typing import Any
 
 from ludus.errors import KernelError
 
-__all__ = ["compiled", "jit_enabled"]
+__all__ = ["check_plain", "compiled", "jit_enabled"]
 
 
 def jit_enabled() -> bool:
@@ -20,7 +20,30 @@ def jit_enabled() -> bool:
     return os.environ.get("LUDUS_JIT", "1") != "0"
 
 
-def compiled(function: Any, memo: dict[Any, Any], tag: str, *, check_indices: bool = False) -> Any:
+def check_plain(function: Any) -> None:
+    """Check that a function can be compiled away from where it was defined.
+
+    Raises:
+        KernelError: It is a closure, or no plain function at all.
+    """
+    if not isinstance(function, FunctionType):
+        raise KernelError(f"{function!r} is not a plain Python function.")
+    code = function.__code__
+    if function.__closure__:
+        raise KernelError(
+            f"{function.__name__} uses {list(code.co_freevars)} of an enclosing function "
+            f"({code.co_filename}, line {code.co_firstlineno}); pass them in params instead."
+        )
+
+
+def compiled(
+    function: Any,
+    memo: dict[Any, Any],
+    tag: str,
+    *,
+    check_indices: bool = False,
+    inline: bool = True,
+) -> Any:
     """Return the function compiled, along with every plain function it calls by name.
 
     Args:
@@ -31,6 +54,8 @@ def compiled(function: Any, memo: dict[Any, Any], tag: str, *, check_indices: bo
             process has left on disk.
         check_indices: Raise ``IndexError`` outside an array, as Python does, instead of reading or
             writing whatever lies there.
+        inline: Put it into its callers: a call left standing keeps a loop from vectorising, but
+            large functions in many places take long to compile.
 
     Raises:
         KernelError: The function is a closure, or no plain function at all.
@@ -39,23 +64,19 @@ def compiled(function: Any, memo: dict[Any, Any], tag: str, *, check_indices: bo
         return memo[function]
     from numba import njit
 
-    if not isinstance(function, FunctionType):
-        raise KernelError(f"{function!r} is not a plain Python function.")
+    check_plain(function)
     code = function.__code__
-    if function.__closure__:
-        raise KernelError(
-            f"{function.__name__} uses {list(code.co_freevars)} of an enclosing function "
-            f"({code.co_filename}, line {code.co_firstlineno}); pass them in params instead."
-        )
     namespace = dict(function.__globals__)
     name = f"{function.__name__}{tag}"
     twin = FunctionType(
         code.replace(co_name=name, co_qualname=name), namespace, name, function.__defaults__
     )
-    options = {"error_model": "numpy", "forceinline": True, "boundscheck": check_indices}
-    dispatcher = memo[function] = njit(**options)(twin)
+    # Only compiled code calls it: what Python would need is not made.
+    unneeded = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = {"error_model": "numpy", "forceinline": inline, "boundscheck": check_indices}
+    dispatcher = memo[function] = njit(**options, **unneeded)(twin)
     for name in code.co_names:
         value = namespace.get(name)
         if isinstance(value, FunctionType):
-            namespace[name] = compiled(value, memo, tag, check_indices=check_indices)
+            namespace[name] = compiled(value, memo, tag, check_indices=check_indices, inline=inline)
     return dispatcher

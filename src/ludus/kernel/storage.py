@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ludus.errors import KernelError
+from ludus.errors import KernelError, StateError
 from ludus.kernel.contract import Kernel
-from ludus.kernel.program import action_kinds, row_count
-from ludus.kernel.words_rng import ROWS
+from ludus.kernel.layout import Layout
+from ludus.kernel.source import MODES
+from ludus.kernel.space_numbers import action_kinds, row_count
+from ludus.kernel.words_rng import WORDS
 from ludus.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
-__all__ = ["Storage", "observation_dtype"]
+__all__ = ["NO_LIMIT", "Storage"]
 
 NO_LIMIT = 2**62
 
@@ -28,11 +31,26 @@ def observation_dtype(space: Space[Any]) -> Any:
     return np.dtype(np.int64)
 
 
+class _Columns(dict[str, Any]):
+    """Rows by name, and bools that are kept as numbers."""
+
+    def __init__(self, rows: dict[str, Any], bools: dict[str, Any]) -> None:
+        super().__init__(rows)
+        self._bools = bools
+
+    def __missing__(self, name: str) -> Any:
+        return self._bools[name] != 0
+
+
 class Storage:
     """State, random words and results of ``n`` environments.
 
-    For one environment everything that is a float lies in one array, :attr:`packed`, params
-    included, and everything that is an int in another: a call then has few arguments to unpack.
+    ``F`` has a row per float: the state's, then the return, the last episode's return, the reward,
+    the infos and those of the last state before a reset. ``I`` has one per int: the state's ints
+    and bools, the steps taken, those of the last episode, and room for a list of indices. ``B``
+    holds the flags, ``both`` the observations and those before a reset, ``U`` the random words,
+    ``P`` the params, then lowest and highest value of each int of an action, autoreset mode and
+    time limit, ``A`` the actions.
     """
 
     def __init__(
@@ -42,6 +60,9 @@ class Storage:
         observation: Space[Any],
         action: Space[Any],
         n: int,
+        *,
+        mode: int = MODES["by_caller"],
+        limit: int = NO_LIMIT,
     ) -> None:
         self.kernel = kernel
         self.n = n
@@ -49,42 +70,67 @@ class Storage:
         self._floats = [f.name for f in fields if f.kind == "float"]
         self._ints = [f.name for f in fields if f.kind in ("int", "bool")]
         self._kinds = {f.name: f.kind for f in fields}
-        self._param_fields = kernel.param_fields
-        scalars = sum(f.kind != "array" for f in self._param_fields)
-        float_rows, int_rows = len(self._floats) + 2, len(self._ints) + 2
-        infos = max(len(kernel.info_fields), 1)
-        self.reward_at = scalars + float_rows
-        self.info_at = self.reward_at + 1
-        if n == 1:
-            self.packed = np.zeros(self.info_at + infos)
-            self.ints = np.zeros(int_rows, np.int64)
-            self.P = self.packed[:scalars]
-            self.F = self.packed[scalars : scalars + float_rows].reshape(float_rows, 1)
-            self.I = self.ints.reshape(int_rows, 1)
-            self.R = self.packed[self.reward_at : self.reward_at + 1]
-            self.X = self.packed[self.info_at :].reshape(infos, 1)
-        else:
-            self.P = np.zeros(scalars)
-            self.F = np.zeros((float_rows, n))
-            self.I = np.zeros((int_rows, n), np.int64)
-            self.R = np.zeros(n)
-            self.X = np.zeros((infos, n))
-        self.XF = np.zeros((infos, n))
-        self.U = np.zeros((ROWS, n), np.uint64)
-        self.T, self.C, self.D = (np.zeros(n, np.bool_) for _ in range(3))
-        rows = row_count(kernel, observation)
-        shape = (rows, n) if rows else (n, *(observation.shape or ()))
-        dtype = observation_dtype(observation)
-        self.O, self.OF = np.zeros(shape, dtype), np.zeros(shape, dtype)
-        kinds = action_kinds(kernel, action)
-        self.A = np.zeros((len(kinds), n), np.int64 if kinds[0] == "int" else np.float64)
-        self.L = _action_bounds(action, len(kinds))
+        self._scalars = sum(f.kind != "array" for f in kernel.param_fields)
+        self.action_kinds = action_kinds(kernel, action)
+        self.A = np.zeros(
+            (len(self.action_kinds), n), np.int64 if self.action_kinds[0] == "int" else np.float64
+        )
+        self.bounds = _action_bounds(action, len(self.action_kinds))
+        rules = [*self.bounds.ravel().tolist(), mode, limit]
+        self.P = np.array([*[0.0] * self._scalars, *rules], np.float64)
+        self._make_rows(max(len(kernel.info_fields), 1))
+        self.U = np.zeros((n, WORDS), np.uint64)
+        self.B = np.zeros((3, n), np.bool_)
+        self.T, self.C, self.D = self.B
+        self.rows = row_count(kernel, observation)
+        shape = (self.rows, n) if self.rows else (n, *(observation.shape or ()))
+        self.both = np.zeros((2, *shape), observation_dtype(observation))
+        self.O, self.OF = self.both
         shapes = kernel.state_arrays(params) if kernel.state_arrays is not None else {}
         self._arrays = {
             name: np.zeros((n, *shapes[name][0]), shapes[name][1]) for name in kernel.array_fields
         }
-        self._param_arrays: tuple[Any, ...] = ()
-        self.set_params(params)
+        self._param_arrays: dict[str, Any] = {}
+        self._set_params(params)
+        self.layout = Layout.of(self.arrays())
+        self._table = np.zeros(len(self.layout.words(self.arrays())), np.int64)
+        self._by_place: dict[int, Any] = {}
+        self._describe()
+
+    def _make_rows(self, infos: int) -> None:
+        n, floats = self.n, len(self._floats)
+        self.F = np.zeros((floats + 3 + 2 * infos, n))
+        self.I = np.zeros((len(self._ints) + 3, n), np.int64)
+        self._kept_ints = self.I[:-1]
+        self.returns, self.last_returns, self.R = self.F[floats : floats + 3]
+        self.lengths, self.last_lengths = self._kept_ints[-2:]
+        self.X = self.F[floats + 3 : floats + 3 + infos]
+        self.XF = self.F[floats + 3 + infos :]
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays that a driver works on, by the names it has for them."""
+        own = {name: getattr(self, name) for name in ("F", "I", "U", "P", "A", "both", "B")}
+        state = {f"S_{name}": array for name, array in self._arrays.items()}
+        return own | state | {f"p_{name}": array for name, array in self._param_arrays.items()}
+
+    def table(self, *, native: bool) -> Any:
+        """Return what a driver takes as its table; the same one until the storage is gone."""
+        return self._table.ctypes.data if native else self._by_place
+
+    def _describe(self) -> None:
+        """Write the table anew, in its place: drivers hold its address."""
+        arrays = self.arrays()
+        self._table[:] = self.layout.words(arrays)
+        self._by_place.update(self.layout.by_place(arrays))
+
+    @property
+    def mode(self) -> int:
+        """One of ``MODES``."""
+        return int(self.P[-2])
+
+    @mode.setter
+    def mode(self, value: int) -> None:
+        self.P[-2] = value
 
     def set_params(self, params: Any) -> None:
         """Put params where the driver reads them.
@@ -92,20 +138,29 @@ class Storage:
         Raises:
             KernelError: A field does not have the type its annotation says.
         """
-        words, arrays = [], []
-        for field, value in zip(self._param_fields, params, strict=True):
-            if field.kind == "array":
-                if not isinstance(value, np.ndarray):
-                    raise KernelError(
-                        f"Kernel {self.kernel.name}: params.{field.name} is {type(value)}, its "
-                        "annotation says np.ndarray."
-                    )
-                arrays.append(np.ascontiguousarray(value))
-            else:
+        self._set_params(params)
+        self._describe()
+
+    def _set_params(self, params: Any) -> None:
+        words = []
+        for field, value in zip(self.kernel.param_fields, params, strict=True):
+            if field.kind != "array":
                 words.append(float(value))
-        self.P[:] = words
-        self._param_arrays = tuple(arrays)
-        self.extra = (*self._arrays.values(), *self._param_arrays)
+                continue
+            if not isinstance(value, np.ndarray):
+                raise KernelError(
+                    f"Kernel {self.kernel.name}: params.{field.name} is {type(value)}, its "
+                    "annotation says np.ndarray."
+                )
+            before = self._param_arrays.get(field.name, value)
+            if (value.dtype, value.ndim) != (before.dtype, before.ndim):
+                raise KernelError(
+                    f"Kernel {self.kernel.name}: params.{field.name} was of {before.dtype} with "
+                    f"{before.ndim} axes and cannot become {value.dtype} with {value.ndim}."
+                )
+            self._param_arrays[field.name] = np.ascontiguousarray(value)
+        self.params = params
+        self.P[: self._scalars] = words
 
     def state_at(self, column: int) -> Any:
         """Return one environment's state."""
@@ -123,7 +178,21 @@ class Storage:
         return self.kernel.state(*values)
 
     def set_state_at(self, column: int, state: Any) -> None:
-        """Set one environment's state."""
+        """Set one environment's state.
+
+        Raises:
+            StateError: The kernel cannot work on it.
+        """
+        before = self.state_at(column)
+        try:
+            self._put(column, state)
+            # As it is kept, not as it was given: a bool given as 0.5 is kept as False.
+            self._check_valid(column)
+        except Exception:
+            self._put(column, before)
+            raise
+
+    def _put(self, column: int, state: Any) -> None:
         for name, value in zip(self.kernel.state._fields, state, strict=True):  # type: ignore[attr-defined]
             kind = self._kinds[name]
             if kind == "array":
@@ -133,41 +202,74 @@ class Storage:
             else:
                 self.I[self._ints.index(name), column] = int(value)
 
-    def columns(self) -> dict[str, Any]:
-        """Return every field of the state as an array over environments."""
-        found: dict[str, Any] = dict(zip(self._floats, self.F, strict=False))
-        for name, row in zip(self._ints, self.I, strict=False):
-            found[name] = row.astype(np.bool_) if self._kinds[name] == "bool" else row
-        return found | self._arrays
+    def _check_valid(self, column: int) -> None:
+        valid = self.kernel.valid
+        state = self.state_at(column)
+        if valid is not None and not valid(self.params, state):
+            raise StateError(
+                f"Kernel {self.kernel.name}: environment {column} cannot be in the state {state}."
+            )
+
+    def columns(self) -> Mapping[str, Any]:
+        """Return every field of the state as an array over environments.
+
+        Numbers and arrays are views, bools are made anew at each look.
+        """
+        rows = dict(zip(self._ints, self.I, strict=False))
+        bools = {name: rows.pop(name) for name in self._ints if self._kinds[name] == "bool"}
+        floats = dict(zip(self._floats, self.F, strict=False))
+        return _Columns(floats | rows | self._arrays, bools)
 
     def save(self) -> dict[str, Any]:
         """Return everything that changes, as plain data."""
-        saved = {name: getattr(self, name).copy() for name in _SAVED}
-        saved["arrays"] = {name: array.copy() for name, array in self._arrays.items()}
-        return saved
+        saved = {name: rows.copy() for name, rows in self._saved_rows().items()}
+        return saved | {"arrays": {name: array.copy() for name, array in self._arrays.items()}}
 
-    def load(self, saved: dict[str, Any]) -> None:
-        """Undo :meth:`save`."""
-        for name in _SAVED:
-            getattr(self, name)[...] = saved[name]
+    def load(self, saved: dict[str, Any], started: Any, *, draws: bool = True) -> None:
+        """Undo :meth:`save`.
+
+        Args:
+            saved: What :meth:`save` returned.
+            started: For each environment whether it has had a reset; one without is in no state,
+                its numbers are zeros.
+            draws: Whether random numbers come from the words.
+
+        Raises:
+            StateError: It holds a state that the kernel cannot work on; nothing has changed then.
+        """
+        before = self.save()
+        try:
+            self._fill(saved)
+            self._check_words(np.asarray(started, np.bool_) & draws)
+            if self.kernel.valid is not None:
+                for column in range(self.n):
+                    if started[column] or not self._is_blank(column):
+                        self._check_valid(column)
+        except Exception:
+            self._fill(before)
+            raise
+
+    def _check_words(self, started: Any) -> None:
+        """Check random words: a generator with an even increment may repeat one number for ever."""
+        odd = self.U[:, 3] & np.uint64(1) == np.uint64(1)
+        wrong = np.flatnonzero(started & ~(odd & (self.U[:, 4] < np.uint64(1 << 33))))
+        if wrong.size:
+            raise StateError(
+                f"Kernel {self.kernel.name}: the random words of environment {wrong[0]} are not "
+                "those of a PCG64 generator."
+            )
+
+    def _is_blank(self, column: int) -> bool:
+        return not any(np.any(value) for value in self.state_at(column))
+
+    def _fill(self, saved: dict[str, Any]) -> None:
+        for name, rows in self._saved_rows().items():
+            rows[...] = saved[name]
         for name, array in self._arrays.items():
             array[...] = saved["arrays"][name]
 
-    def run_reset(self, program: Any, mask: Any) -> None:
-        """Reset the environments in the mask."""
-        program.reset(
-            self.F,
-            self.I,
-            self.U,
-            self.P,
-            self.O,
-            self.T,
-            self.C,
-            self.D,
-            self.X,
-            mask,
-            *self.extra,
-        )
+    def _saved_rows(self) -> dict[str, Any]:
+        return {"F": self.F, "I": self._kept_ints, "U": self.U, "O": self.both, "B": self.B}
 
 
 def _action_bounds(space: Space[Any], count: int) -> Any:
@@ -179,9 +281,8 @@ def _action_bounds(space: Space[Any], count: int) -> Any:
     elif isinstance(space, MultiDiscrete):
         ends = space.start + space.nvec - 1
         bounds = list(zip(space.start.tolist(), ends.tolist(), strict=True))
+    elif isinstance(space, Box) and space.dtype.kind in "iu":
+        bounds = list(zip(space.low.tolist(), space.high.tolist(), strict=True))
     else:
         bounds = [(0, 1)] * count
     return np.array(bounds, np.int64).reshape(count, 2)
-
-
-_SAVED = ("F", "I", "U", "R", "O", "OF", "T", "C", "D", "X", "XF")

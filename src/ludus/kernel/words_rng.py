@@ -1,6 +1,6 @@
 """PCG64 as five words of memory: NumPy's generator, where compiled code can reach it.
 
-Rows of a uint64 array: the high and low half of the state, those of the increment, and the spare
+A row of a uint64 array: the high and low half of the state, those of the increment, and the spare
 32 bits NumPy keeps from the last 64-bit draw (bit 32 says that there are any).
 """
 
@@ -12,9 +12,15 @@ import numpy as np
 
 from ludus.seeding import np_random
 
-__all__ = ["ROWS", "WordsRng", "generator_to_words", "seed_to_words", "words_to_generator"]
+__all__ = [
+    "WORDS",
+    "WordsRng",
+    "generator_to_words",
+    "seed_to_words",
+    "words_to_generator",
+]
 
-ROWS = 5
+WORDS = 5
 _LOW = (1 << 64) - 1
 _MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 _SPARE = 1 << 32
@@ -56,29 +62,28 @@ def seed_to_words(seed: int | None, words: Any) -> int:
 
 
 class WordsRng:
-    """A column of words as the ``rng`` of a kernel in plain Python."""
+    """A row of words as the ``rng`` of a kernel in plain Python."""
 
-    def __init__(self, words: Any, column: int) -> None:
-        self._words = words
-        self._column = column
+    def __init__(self, words: Any, row: int) -> None:
+        self._words = words[row]
 
     def _next64(self) -> int:
-        words, i = self._words, self._column
-        state = int(words[0, i]) << 64 | int(words[1, i])
-        increment = int(words[2, i]) << 64 | int(words[3, i])
+        words = self._words
+        state = int(words[0]) << 64 | int(words[1])
+        increment = int(words[2]) << 64 | int(words[3])
         state = (state * _MULTIPLIER + increment) & (1 << 128) - 1
-        words[0, i], words[1, i] = state >> 64, state & _LOW
+        words[0], words[1] = state >> 64, state & _LOW
         value = state >> 64 ^ state & _LOW
         turn = state >> 122
         return (value >> turn | value << (64 - turn & 63)) & _LOW
 
     def _next32(self) -> int:
-        spare = int(self._words[4, self._column])
+        spare = int(self._words[4])
         if spare & _SPARE:
-            self._words[4, self._column] = spare & 0xFFFFFFFF
+            self._words[4] = spare & 0xFFFFFFFF
             return spare & 0xFFFFFFFF
         drawn = self._next64()
-        self._words[4, self._column] = drawn >> 32 | _SPARE
+        self._words[4] = drawn >> 32 | _SPARE
         return drawn & 0xFFFFFFFF
 
     def random(self) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -76,3 +79,17 @@ def test_windows_and_missing_modes(env_id):
         env.reset(seed=0)
         with pytest.warns(UserWarning, match="without specifying any render mode"):
             assert env.render() is None
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "MinAtar/Breakout-v1"])
+def test_copies_draw_for_themselves(env_id):
+    env = ludus.make(env_id, render_mode="rgb_array").unwrapped
+    env.reset(seed=0)
+    frame = env.render()
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        np.testing.assert_array_equal(twin.render(), frame)
+        for _ in range(5):
+            twin.step(0)
+        assert (twin.render() != frame).any()
+        twin.close()
+    np.testing.assert_array_equal(env.render(), frame)

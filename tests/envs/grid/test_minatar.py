@@ -7,10 +7,11 @@ import pytest
 
 from ludus.envs.grid import AsterixEnv, BreakoutEnv, FreewayEnv, SeaquestEnv, SpaceInvadersEnv
 from ludus.envs.grid.minatar import DOWN, FIRE, LEFT, RIGHT, UP
-from ludus.envs.grid.registration import SPECS
+from ludus.envs.grid.registration import SPECS as GRID_SPECS
 from ludus.errors import InvalidAction
 from ludus.registration import make, make_vec
 
+SPECS = [spec for spec in GRID_SPECS if spec.id.startswith("MinAtar/")]
 KINDS = {
     "Asterix": (AsterixEnv, 4, 5),
     "Breakout": (BreakoutEnv, 4, 3),
@@ -206,7 +207,7 @@ def test_many_at_once_equal_one_by_one(kind):
 
 @pytest.mark.parametrize("value", [-0.1, 1.5, float("nan")])
 def test_bad_stickiness(value):
-    with pytest.raises(ValueError, match="expected a probability"):
+    with pytest.raises(ValueError, match="sticky_action_prob is (a probability|NaN)"):
         BreakoutEnv(sticky_action_prob=value)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from ludus.envs.grid.minatar import UP
 from ludus.seeding import np_random
+from tests.envs.foreign import Draws
 
 minatar = pytest.importorskip("minatar")
 
@@ -23,25 +24,6 @@ GAMES = {
     "seaquest": "SeaquestEnv",
     "space_invaders": "SpaceInvadersEnv",
 }
-
-
-class Draws:
-    """A RandomState's methods over a Generator, one number at a time."""
-
-    def __init__(self, generator):
-        self._generator = generator
-
-    def rand(self, size=None):
-        if size is None:
-            return self._generator.random()
-        return np.array([self._generator.random() for _ in range(size)])
-
-    def randint(self, low, high=None, size=None):
-        if high is None:
-            low, high = 0, low
-        if size is None:
-            return int(self._generator.integers(low, high))
-        return np.array([int(self._generator.integers(low, high)) for _ in range(size)])
 
 
 def pair(game, seed, **options):

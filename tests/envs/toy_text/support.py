@@ -6,7 +6,7 @@ import numpy as np
 
 from ludus.envs.toy_text.registration import SPECS
 
-BY_ID = {spec.id: spec for spec in SPECS}
+BY_ID = {spec.id: spec for spec in SPECS if spec.namespace is None}
 
 
 def make(env_id, **kwargs):

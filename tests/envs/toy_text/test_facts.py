@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ludus.envs.toy_text import guessing_game, kelly_coinflip, nchain, roulette
+from ludus.envs.toy_text import guessing, kelly_coinflip, nchain, roulette
 from ludus.envs.toy_text.kelly_coinflip_generalized import pareto_quantile
+from ludus.errors import InvalidAction, ResetNeeded
 from tests.envs.toy_text.support import BY_ID, Script, make, optimum
 
 
@@ -132,9 +133,55 @@ def test_guessing_game():
     observation, reward, terminated, _, info = env.step(number + 9.5)
     assert (observation, reward, terminated) == (3, 1.0, True)
     assert info == {"number": number, "guesses": 3}
-    params = guessing_game.Params(1000.0, 200)
-    state = guessing_game.State(64.0, 0, 0, False)
-    assert guessing_game.transition(params, state, (64.0,), None).hint == 2
+
+
+def test_guesses_are_compared_as_float32():
+    """NumPy compares a float32 array with a float in single precision: so did classic Gym."""
+    params = guessing.Params(10_000.0)
+    rng = np.random.default_rng(0)
+    hints = set()
+    for number in rng.uniform(-1000, 1000, 300).tolist():
+        state = guessing.State(number, 0, 0, False)
+        for offset in (0.0, -10.0, 10.0, 300.0):
+            for guess in np.nextafter(
+                np.float32(number + offset), np.array([-3e4, number + offset, 3e4], np.float32)
+            ):
+                array = np.array([guess])
+                hint = 1 if array < number else 2 if array == number else 3
+                near = bool(number - 10.0 < array < number + 10.0)
+                after = guessing.transition(params, state, (float(guess),), None)
+                assert (after.hint, after.near) == (hint, near)
+                hints.add(hint)
+    assert hints == {1, 2, 3}
+
+
+@pytest.mark.parametrize("env_id", ["GuessingGame-v0", "HotterColder-v0"])
+def test_many_guesses_at_once_are_judged_like_single_ones(env_id):
+    envs = [make(env_id).unwrapped for _ in range(3)]
+    venv = envs[0].vector(num_envs=3)
+    with pytest.raises(ResetNeeded):
+        venv.step(np.zeros((3, 1)))
+    venv.reset(seed=1)
+    for i, env in enumerate(envs):
+        env.reset(seed=1 + i)
+    for guesses in ([[0.1], [-900.7], [1000.3]], [[3.3], [1999.9], [-1.7]]):
+        together = venv.step(np.array(guesses))
+        apart = [env.step(guess) for env, guess in zip(envs, guesses, strict=True)]
+        for k in range(3):
+            assert together[k].tolist() == [result[k] for result in apart]
+    bound = float(venv.single_action_space.high[0])
+    for bad in (bound * 1.001, -bound * 1.001, np.nan, np.inf):
+        with pytest.raises(InvalidAction, match="environment 1 is .* invalid"):
+            venv.step(np.array([[0.0], [bad], [0.0]], np.float32))
+        with pytest.raises(InvalidAction, match="environment 2 is .* invalid"):
+            venv.step(np.array([0.0, 0.0, bad]))
+        with pytest.raises(InvalidAction, match="environment 0 is .* invalid"):
+            venv.rollout([[[bad], [0.0], [0.0]]])
+    with pytest.raises(InvalidAction, match="expected numbers"):
+        venv.step(["left", "right", "up"])
+    with pytest.raises(ValueError, match="Expected 3 actions"):
+        venv.step(np.zeros((2, 1), np.float32))
+    venv.step(np.zeros((3, 1)))
 
 
 def test_guessing_ends_at_the_two_hundredth_guess():
@@ -145,15 +192,16 @@ def test_guessing_ends_at_the_two_hundredth_guess():
         assert ends == [False] * 199 + [True]
 
 
-def test_hotter_colder_pays_the_squared_ratio():
+def test_hotter_colder_pays_the_squared_ratio_in_single_precision():
     env = make("HotterColder-v0")
     _, info = env.reset(seed=1)
     number = info["number"]
-    for guess in (-2000.0, -500.25, 0.5, 1999.0):
-        low, high = sorted((guess, number))
-        expected = ((low + 2000) / (high + 2000)) ** 2
-        reward = env.step(np.array([guess], np.float32))[1]
-        assert reward == pytest.approx(expected, rel=1e-12)
+    rng = np.random.default_rng(1)
+    for guess in [-2000.0, -500.25, 0.5, 1999.0, number, *rng.uniform(-2000, 2000, 150)]:
+        array = np.array([guess], np.float32)
+        expected = ((min(array, number) + 2000) / (max(array, number) + 2000)) ** 2
+        reward = env.step(array)[1]
+        assert reward == expected[0]
         assert 0 <= reward <= 1
 
 
@@ -226,6 +274,42 @@ def test_generalized_kelly_can_be_clipped():
     wealth, rounds = np.array(games).T
     assert 200 <= wealth.min() < wealth.max() <= 2834
     assert rounds.max() <= 358
+
+
+def test_generalized_kelly_keeps_its_spaces_when_clipped():
+    env = make("KellyCoinflipGeneralized-v0", clip_distributions=True).unwrapped
+    actions = env.action_space
+    assert repr(actions) == "Discrete(283400)"
+    assert [space.n for space in env.observation_space.spaces[1:4]] == [359] * 3
+    assert env.observation_space.spaces[0].high == env.observation_space.spaces[4].high == 2834
+    for seed in range(20):
+        env.reset(seed=seed)
+        assert env.action_space is actions
+        assert env.reward_range == (0.0, env.max_wealth)
+    other = make("KellyCoinflipGeneralized-v0", clip_distributions=True).unwrapped
+    other.set_state(env.get_state())
+    assert other.action_space == actions
+
+
+def test_generalized_kelly_draws_edge_cap_and_rounds():
+    genpareto = pytest.importorskip("scipy.stats").genpareto
+    env = make("KellyCoinflipGeneralized-v0").unwrapped
+    for seed in range(200):
+        env.reset(seed=seed)
+        rng = np.random.default_rng(seed)
+        assert env.edge == rng.beta(7, 3)
+        assert env.max_wealth == round(genpareto.ppf(rng.uniform(), 5.0, 200.0))
+        assert env.max_rounds == round(rng.normal(300.0, 25.0))
+
+
+def test_generalized_kelly_survives_an_astronomic_cap():
+    env = make("KellyCoinflipGeneralized-v0", max_wealth_alpha=60.0).unwrapped
+    caps = []
+    for seed in range(40):
+        observation, _ = env.reset(seed=seed)
+        assert observation in env.observation_space
+        caps.append(env.max_wealth)
+    assert max(caps) > 3.5e38
 
 
 def test_generalized_kelly_saves_its_spaces():

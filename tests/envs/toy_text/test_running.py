@@ -191,14 +191,18 @@ def test_kelly_lines(env_id, capsys):
         ("FrozenLake-v1", {"reward_schedule": (1, 0)}, ValueError, "three numbers"),
         ("Taxi-v4", {"rainy_probability": -0.1}, ValueError, "rainy_probability .* got -0.1"),
         ("Taxi-v4", {"fickle_probability": 2}, ValueError, "fickle_probability .* got 2"),
-        ("NChain-v0", {"n": 0}, ValueError, "at least one link"),
+        ("NChain-v0", {"n": 0}, ValueError, "n is 0; expected an integer of at least 1"),
+        ("NChain-v0", {"n": 2.5}, ValueError, "n is 2.5; expected an integer"),
         ("NChain-v0", {"slip": 7}, ValueError, "slip is a probability"),
-        ("Roulette-v0", {"spots": 0}, ValueError, "at least one pocket"),
+        ("Roulette-v0", {"spots": 0}, ValueError, "spots is 0; expected an integer of at least 1"),
         ("KellyCoinflip-v0", {"edge": 60}, ValueError, "edge is a probability"),
         ("KellyCoinflip-v0", {"initial_wealth": 500.0}, ValueError, "max_wealth=250.0"),
         ("KellyCoinflip-v0", {"max_rounds": 0}, ValueError, "at least 1"),
         ("KellyCoinflipGeneralized-v0", {"edge_prior_beta": 0}, ValueError, "must be positive"),
+        ("KellyCoinflip-v0", {"max_wealth": np.inf}, ValueError, "max_wealth must be finite"),
         ("KellyCoinflipGeneralized-v0", {"max_rounds_sd": -1}, ValueError, "not be negative"),
+        ("KellyCoinflipGeneralized-v0", {"max_rounds_sd": np.nan}, ValueError, "got nan"),
+        ("KellyCoinflipGeneralized-v0", {"max_wealth_m": np.inf}, ValueError, "finite, got inf"),
     ],
 )
 def test_bad_arguments(env_id, kwargs, problem, words):
@@ -218,6 +222,8 @@ def test_bad_maps_and_cards_and_states():
     cards.reset(seed=0)
     with pytest.raises(ValueError, match="got 11"):
         cards.player = [11]
+    with pytest.raises(ValueError, match="at least one card"):
+        cards.dealer = []
 
 
 def test_a_random_map_when_none_is_named():

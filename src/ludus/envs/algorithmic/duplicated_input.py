@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.envs.algorithmic.env import AlgorithmicEnv, at_least_one
+from ludus.envs.algorithmic.env import AlgorithmicEnv
 from ludus.envs.algorithmic.tape import SPREAD, Params, State, begin, level, task
+from ludus.envs.arguments import positive_int
 from ludus.kernel.random import integers
 
 __all__ = ["KERNEL", "DuplicatedInputEnv"]
@@ -42,5 +43,6 @@ class DuplicatedInputEnv(AlgorithmicEnv):
     kernel = KERNEL
 
     def __init__(self, duplication: int = 2, base: int = 5, render_mode: str | None = None) -> None:
-        at_least_one(duplication=duplication, base=base)
-        super().__init__(Params(base, 1, 2, 2, 10, -1.0, duplication), True, render_mode)
+        params = Params(positive_int("base", base), 1, 2, 2, 10, -1.0)
+        params = params._replace(duplication=positive_int("duplication", duplication))
+        super().__init__(params, True, render_mode)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, ClassVar
 
 from ludus import logger
 from ludus.envs.algorithmic.drawing import draw
 from ludus.envs.algorithmic.tape import Params
-from ludus.envs.screen import warn_no_render_mode
+from ludus.envs.screen import show_text
 from ludus.kernel import KernelEnv
 
-__all__ = ["AlgorithmicEnv", "at_least_one"]
+__all__ = ["AlgorithmicEnv"]
 
 
 class AlgorithmicEnv(KernelEnv):
@@ -51,24 +50,9 @@ class AlgorithmicEnv(KernelEnv):
 
     def render(self) -> str | None:
         """Return both tapes, the target and the last step as text, or write it to stdout."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
+        return show_text(self, self._text)
+
+    def _text(self) -> str | None:
         if self.state is None:
             return None
-        text = draw(self.params, self.state, self.last_action, self._symbols)
-        if self.render_mode == "human":
-            sys.stdout.write(text)
-            return None
-        return text
-
-
-def at_least_one(**numbers: Any) -> None:
-    """Check the arguments of a task.
-
-    Raises:
-        ValueError: One of them is not a positive integer.
-    """
-    for name, value in numbers.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} is {value!r}; expected an integer of at least 1.")
+        return draw(self.params, self.state, self.last_action, self._symbols)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.envs.algorithmic.env import AlgorithmicEnv, at_least_one
-from ludus.envs.algorithmic.tape import SPREAD, Params, State, begin, draw_symbols, level, task
-from ludus.kernel.random import integers
+from ludus.envs.algorithmic.env import AlgorithmicEnv
+from ludus.envs.algorithmic.tape import Params, State, begin, draw_input, task
+from ludus.envs.arguments import positive_int
 
 __all__ = ["KERNEL", "ReverseEnv"]
 
 
 def initial(params: Params, state: State, rng: Any) -> State:
     """Draw an input; the target is its reverse."""
-    min_length, streak = level(params, state)
-    width = min_length + integers(rng, 0, SPREAD)
-    draw_symbols(params, state, width, rng)
+    min_length, streak, width = draw_input(params, state, rng)
     for i in range(width):
         state.target[i] = state.data[width - 1 - i, 0]
     return begin(params, state, min_length, streak, width, width, 2 * width + 4)
@@ -38,5 +36,4 @@ class ReverseEnv(AlgorithmicEnv):
     kernel = KERNEL
 
     def __init__(self, base: int = 2, render_mode: str | None = None) -> None:
-        at_least_one(base=base)
-        super().__init__(Params(base, 1, 2, 1, 50, -0.1), True, render_mode)
+        super().__init__(Params(positive_int("base", base), 1, 2, 1, 50, -0.1), True, render_mode)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.envs.algorithmic.env import AlgorithmicEnv, at_least_one
-from ludus.envs.algorithmic.tape import SPREAD, Params, State, begin, draw_symbols, level, task
-from ludus.kernel.random import integers
+from ludus.envs.algorithmic.env import AlgorithmicEnv
+from ludus.envs.algorithmic.tape import Params, State, begin, draw_input, task
+from ludus.envs.arguments import positive_int
 
 __all__ = ["KERNEL", "ReversedAdditionEnv"]
 
 
 def initial(params: Params, state: State, rng: Any) -> State:
     """Draw the digits; the target is the sum of the rows, with a digit more if one carries over."""
-    min_length, streak = level(params, state)
-    width = min_length + integers(rng, 0, SPREAD)
-    draw_symbols(params, state, width, rng)
+    min_length, streak, width = draw_input(params, state, rng)
     total = 0
     for x in range(width):
         for y in range(params.rows):
@@ -50,5 +48,5 @@ class ReversedAdditionEnv(AlgorithmicEnv):
     kernel = KERNEL
 
     def __init__(self, rows: int = 2, base: int = 3, render_mode: str | None = None) -> None:
-        at_least_one(rows=rows, base=base)
-        super().__init__(Params(base, rows, 4, 2, 10, -1.0), False, render_mode)
+        digits, numbers = positive_int("base", base), positive_int("rows", rows)
+        super().__init__(Params(digits, numbers, 4, 2, 10, -1.0), False, render_mode)

@@ -15,12 +15,14 @@ from ludus.kernel import Kernel
 from ludus.kernel.random import integers
 from ludus.spaces import Discrete, Space, Tuple
 
-__all__ = ["LONGEST", "SPREAD", "Params", "State", "begin", "draw_symbols", "level", "task"]
+__all__ = ["LONGEST", "SPREAD", "Params", "State", "begin", "draw_input", "level", "task"]
 
 LONGEST = 30
 """The minimal length at which the curriculum stops."""
 SPREAD = 3
 """An input is up to ``SPREAD - 1`` longer than the minimal length."""
+NEVER = 2**62
+"""More than anything counts up to: from below it, no number becomes too large for 64 bits."""
 STEP_X = (-1, 1, 0, 0)
 STEP_Y = (0, 0, -1, 1)
 
@@ -68,8 +70,8 @@ class State(NamedTuple):
 def level(params: Params, state: State) -> tuple[int, int]:
     """Score the episode that ``state`` leaves; return the minimal length and the streak after it.
 
-    The longest run of good episodes up to now says the same as a window of the last returns: the
-    smallest of them is good enough exactly if the run is as long as the window.
+    The run of good episodes up to now says the same as a window of the last returns: the smallest
+    of them is good enough exactly if the run is as long as the window.
     """
     if state.min_length == 0:
         return params.min_length, 0
@@ -80,11 +82,18 @@ def level(params: Params, state: State) -> tuple[int, int]:
     return state.min_length, state.streak + 1
 
 
-def draw_symbols(params: Params, state: State, width: int, rng: Any) -> None:
-    """Fill the first ``width`` columns of the input, column by column."""
+def draw_input(params: Params, state: State, rng: Any) -> tuple[int, int, int]:
+    """Draw an input's width, then its symbols, column by column.
+
+    Returns:
+        The minimal length and the streak after the episode that ``state`` leaves, and the width.
+    """
+    min_length, streak = level(params, state)
+    width = min_length + integers(rng, 0, SPREAD)
     for x in range(width):
         for y in range(params.rows):
             state.data[x, y] = integers(rng, 0, params.base)
+    return min_length, streak, width
 
 
 def begin(
@@ -171,6 +180,22 @@ def terminal(params: Params, state: State) -> bool:
     return state.over
 
 
+def valid(params: Params, state: State) -> bool:
+    """Tell whether lengths fit the tapes, and the input has only symbols that there are.
+
+    Lengths are 0 before the first episode.
+    """
+    if not (0 <= state.min_length <= LONGEST and 0 <= state.width <= state.data.shape[0]):
+        return False
+    if not (0 <= state.target_length <= state.target.shape[0] and 0 <= state.written < NEVER):
+        return False
+    for x in range(state.width):
+        for y in range(params.rows):
+            if not 0 <= state.data[x, y] < params.base:
+                return False
+    return True
+
+
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
     """Return the symbols and blank, and the triples of move, write flag and symbol."""
     action = Tuple((Discrete(params.moves), Discrete(2), Discrete(params.base)))
@@ -199,4 +224,5 @@ def task(name: str, initial: Callable[[Params, State, Any], State]) -> Kernel:
         terminal=terminal,
         spaces=spaces,
         state_arrays=state_arrays,
+        valid=valid,
     )

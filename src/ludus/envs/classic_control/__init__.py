@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ludus.envs.classic_control.acrobot import AcrobotEnv
     from ludus.envs.classic_control.cartpole import CartPoleEnv
+    from ludus.envs.classic_control.cartpole_vector import CartPoleVectorEnv
     from ludus.envs.classic_control.continuous_mountain_car import Continuous_MountainCarEnv
     from ludus.envs.classic_control.mountain_car import MountainCarEnv
     from ludus.envs.classic_control.pendulum import PendulumEnv
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AcrobotEnv",
     "CartPoleEnv",
+    "CartPoleVectorEnv",
     "Continuous_MountainCarEnv",
     "MountainCarEnv",
     "PendulumEnv",
@@ -23,6 +25,7 @@ __all__ = [
 _MODULES = {
     "AcrobotEnv": "acrobot",
     "CartPoleEnv": "cartpole",
+    "CartPoleVectorEnv": "cartpole_vector",
     "Continuous_MountainCarEnv": "continuous_mountain_car",
     "MountainCarEnv": "mountain_car",
     "PendulumEnv": "pendulum",

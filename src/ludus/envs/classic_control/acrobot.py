@@ -8,18 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ludus.envs.arguments import number
 from ludus.envs.classic_control.acrobot_drawing import draw
-from ludus.envs.classic_control.arithmetic import (
-    clip,
-    cos_float32,
-    is_float32,
-    round_to_float32,
-    sin_float32,
-    wrap_angle,
-)
-from ludus.envs.classic_control.parameter import Parameter, check_range, number
+from ludus.envs.classic_control.arithmetic import clip, cos_float32, sin_float32, wrap_angle
+from ludus.envs.classic_control.parameter import KernelParameter, Parameter
 from ludus.envs.classic_control.picture_env import PictureEnv
-from ludus.envs.reset_options import reset_bounds
+from ludus.envs.reset_options import with_reset_bounds
+from ludus.envs.single_precision import is_float32, round_to_float32
 from ludus.kernel import Kernel
 from ludus.kernel.math import cos, sincos
 from ludus.kernel.random import uniform
@@ -216,15 +211,6 @@ class _Equations(Parameter):
         return "nips" if params.nips else "book"
 
 
-class _Noise(Parameter):
-    """The bound of the torque's noise; with noise, another kernel runs."""
-
-    def __set__(self, env: AcrobotEnv, value: Any) -> None:
-        super().__set__(env, value)
-        # What was built for the other kernel cannot be used; all else is kept.
-        env.__setstate__(env.__getstate__())
-
-
 class AcrobotEnv(PictureEnv):
     """Observations are cosine and sine of both angles and the speeds; actions 0, 1, 2 are torques.
 
@@ -255,7 +241,7 @@ class AcrobotEnv(PictureEnv):
     MAX_VEL_1 = Parameter(4 * math.pi, "max_speed_1")
     MAX_VEL_2 = Parameter(9 * math.pi, "max_speed_2")
     AVAIL_TORQUE = _Torques([-1.0, 0.0, 1.0])
-    torque_noise_max = _Noise(0.0, "torque_noise")
+    torque_noise_max = KernelParameter(0.0, "torque_noise")
     book_or_nips = _Equations("book", "nips")
 
     def __init__(self, render_mode: str | None = None) -> None:
@@ -278,12 +264,8 @@ class AcrobotEnv(PictureEnv):
 
     def reset_params(self, options: dict[str, Any] | None) -> Params:
         """Take the bounds of the first state from the options."""
-        params: Params = self.params
-        if options is None:
-            return params
-        low, high = reset_bounds(options, -0.1, 0.1)
-        check_range(low, high)
-        return params._replace(initial_low=low, initial_high=high)
+        params: Params = with_reset_bounds(self.params, options)
+        return params
 
     def draw(self, canvas: Any) -> None:
         """Draw both links."""

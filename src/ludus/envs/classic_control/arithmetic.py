@@ -1,27 +1,15 @@
-"""Arithmetic that the kernels of this family share: clipping, angles, and single precision.
-
-Gymnasium computes parts of these environments in NumPy's float32. Kernels work in float64, so they
-round where it rounds: a result of +, -, * or / that is computed in float64 from float32 numbers and
-then rounded to float32 is the float32 result, bit for bit.
-"""
+"""Arithmetic that the kernels of this family share: clipping, angles, float32's sine and cosine."""
 
 from __future__ import annotations
 
 import math
 
-__all__ = [
-    "clip",
-    "cos_float32",
-    "is_float32",
-    "narrow",
-    "round_to_float32",
-    "sin_float32",
-    "wrap_angle",
-]
+from ludus.envs.single_precision import round_to_float32
+
+__all__ = ["clip", "cos_float32", "sin_float32", "wrap_angle"]
 
 _FULL_TURN = 2.0 * math.pi
 _ROUNDER = 1.5 * 2.0**52
-_SPLITTER = 2.0**29 + 1.0
 _COS = (0x198E616 * 2.0**-40, -0x16C06DC * 2.0**-34, 0x155553C * 2.0**-29, -0.5, 1.0)
 _SIN = (0x17D3BBC * 2.0**-43, -0x1A06BBA * 2.0**-37, 0x111119A * 2.0**-31, -0x1555556 * 2.0**-27)
 
@@ -40,29 +28,11 @@ def wrap_angle(x: float) -> float:
     return x - turns * _FULL_TURN
 
 
-def round_to_float32(x: float) -> float:
-    """Return the float32 nearest to ``x``, ties to even, for results in float32's normal range.
-
-    Veltkamp's splitting: multiplying by 2**29 + 1 and subtracting again leaves 24 of 53 bits.
-    """
-    scaled = x * _SPLITTER
-    return scaled - (scaled - x)
-
-
-def is_float32(x: float) -> bool:
-    """Tell whether float32 can hold ``x`` exactly."""
-    return x == round_to_float32(x)
-
-
-def narrow(x: float, single: bool) -> float:
-    """Return ``x`` rounded to float32 if ``single``."""
-    return round_to_float32(x) if single else x
-
-
 def cos_float32(x: float) -> float:
-    """Return the cosine NumPy computes for a float32 up to π/4, last bit included.
+    """Return the cosine of a float32 up to π/4, with the last bit of NumPy's vector code.
 
-    Its polynomial misses the nearest float32 about once in a thousand numbers.
+    Its polynomial misses the nearest float32 about once in a thousand numbers. NumPy uses it on
+    processors with fused multiply-add; this function gives its result on every one.
     """
     square = round_to_float32(x * x)
     y = round_to_float32(_COS[0] * square + _COS[1])
@@ -72,7 +42,7 @@ def cos_float32(x: float) -> float:
 
 
 def sin_float32(x: float) -> float:
-    """Return the sine NumPy computes for a float32 up to π/4, last bit included."""
+    """Return the sine of a float32 up to π/4, as :func:`cos_float32` does the cosine."""
     square = round_to_float32(x * x)
     y = round_to_float32(_SIN[0] * square + _SIN[1])
     y = round_to_float32(y * square + _SIN[2])

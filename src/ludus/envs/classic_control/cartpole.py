@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,14 +10,17 @@ import numpy as np
 
 from ludus import logger
 from ludus.envs.classic_control.cartpole_drawing import draw
-from ludus.envs.reset_options import reset_bounds
-from ludus.envs.screen import Screen, warn_no_render_mode
-from ludus.kernel import Kernel, KernelEnv
+from ludus.envs.classic_control.parameter import KernelParameter, Parameter
+from ludus.envs.classic_control.picture_env import PictureEnv
+from ludus.envs.reset_options import with_reset_bounds
+from ludus.kernel import Kernel
 from ludus.kernel.math import cos, sin
 from ludus.kernel.random import uniform
 from ludus.spaces import Box, Discrete, Space
 
-__all__ = ["KERNEL", "CartPoleEnv", "Params", "State"]
+__all__ = ["KERNEL", "SEMI_IMPLICIT_KERNEL", "CartPoleEnv", "Params", "State"]
+
+ANGLE_LIMIT = 12 * 2 * math.pi / 360
 
 
 class Params(NamedTuple):
@@ -25,13 +29,16 @@ class Params(NamedTuple):
     gravity: float = 9.8
     cart_mass: float = 1.0
     pole_mass: float = 0.1
+    total_mass: float = 0.1 + 1.0
     half_length: float = 0.5
+    pole_moment: float = 0.1 * 0.5
     force: float = 10.0
     step_seconds: float = 0.02
-    angle_limit: float = 12 * 2 * math.pi / 360
+    semi_implicit: bool = False
+    angle_limit: float = ANGLE_LIMIT
     position_limit: float = 2.4
-    low: float = -0.05
-    high: float = 0.05
+    initial_low: float = -0.05
+    initial_high: float = 0.05
     step_reward: float = 1.0
     fall_reward: float = 1.0
     late_reward: float = 0.0
@@ -48,30 +55,48 @@ class State(NamedTuple):
 
 def initial(params: Params, rng: Any) -> State:
     """Draw all four numbers from a small interval around zero."""
-    x = uniform(rng, params.low, params.high)
-    x_dot = uniform(rng, params.low, params.high)
-    theta = uniform(rng, params.low, params.high)
-    theta_dot = uniform(rng, params.low, params.high)
+    x = uniform(rng, params.initial_low, params.initial_high)
+    x_dot = uniform(rng, params.initial_low, params.initial_high)
+    theta = uniform(rng, params.initial_low, params.initial_high)
+    theta_dot = uniform(rng, params.initial_low, params.initial_high)
     return State(x, x_dot, theta, theta_dot)
 
 
-def transition(params: Params, state: State, action: int, rng: Any) -> State:
-    """Push left (0) or right (1) for one step of explicit Euler integration."""
+def accelerations(params: Params, state: State, action: int) -> tuple[float, float]:
+    """Return the accelerations of cart and pole when pushed left (0) or right (1)."""
     # Divisions take longest of all here, so the constant one is made once for the whole batch.
-    per_mass = 1.0 / (params.pole_mass + params.cart_mass)
-    moment = params.pole_mass * params.half_length
+    per_mass = 1.0 / params.total_mass
+    moment = params.pole_moment
     push = params.force if action == 1 else -params.force
     c, s = cos(state.theta), sin(state.theta)
     drive = (push + moment * (state.theta_dot * state.theta_dot) * s) * per_mass
     theta_acc = (params.gravity * s - c * drive) / (
         params.half_length * (4.0 / 3.0 - params.pole_mass * (c * c) * per_mass)
     )
-    x_acc = drive - moment * theta_acc * c * per_mass
+    return drive - moment * theta_acc * c * per_mass, theta_acc
+
+
+def transition(params: Params, state: State, action: int, rng: Any) -> State:
+    """Push for one step of explicit Euler integration."""
+    x_acc, theta_acc = accelerations(params, state, action)
     return State(
         state.x + params.step_seconds * state.x_dot,
         state.x_dot + params.step_seconds * x_acc,
         state.theta + params.step_seconds * state.theta_dot,
         state.theta_dot + params.step_seconds * theta_acc,
+    )
+
+
+def semi_implicit_transition(params: Params, state: State, action: int, rng: Any) -> State:
+    """Push for one step of semi-implicit Euler integration: new velocities move the places."""
+    x_acc, theta_acc = accelerations(params, state, action)
+    x_dot = state.x_dot + params.step_seconds * x_acc
+    theta_dot = state.theta_dot + params.step_seconds * theta_acc
+    return State(
+        state.x + params.step_seconds * x_dot,
+        x_dot,
+        state.theta + params.step_seconds * theta_dot,
+        theta_dot,
     )
 
 
@@ -117,18 +142,57 @@ KERNEL = Kernel(
 )
 
 
-class CartPoleEnv(KernelEnv):
+# A kernel of its own, because a choice at each step would slow down the common case.
+SEMI_IMPLICIT_KERNEL = dataclasses.replace(
+    KERNEL, name="semi-implicit CartPole", transition=semi_implicit_transition
+)
+
+
+class _Integrator(KernelParameter):
+    """``"euler"`` or ``"semi-implicit euler"``."""
+
+    def pack(self, value: Any) -> dict[str, Any]:
+        if value not in ("euler", "semi-implicit euler"):
+            raise ValueError(
+                f"{self.name}={value!r} is unknown; use 'euler' or 'semi-implicit euler'."
+            )
+        return {self.field: value != "euler"}
+
+    def unpack(self, params: Params) -> str:
+        return "semi-implicit euler" if params.semi_implicit else "euler"
+
+
+class CartPoleEnv(PictureEnv):
     """Observations are position, velocity, angle and angular velocity; actions 0 left, 1 right.
 
     Reward is 1 per step; with ``sutton_barto_reward`` 0 per step and -1 when the pole falls.
     ``reset`` options ``low`` and ``high`` bound the uniform initial state.
+
+    The constants are attributes that can be set. ``total_mass`` and ``polemass_length`` are
+    numbers of their own: whoever changes a mass or the length changes them, too.
+
+    Raises:
+        ValueError: A reset option is not a number, or the bounds are swapped.
+        OverflowError: A reset option is infinite or NaN.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],
         "render_fps": 50,
     }
-    kernel = KERNEL
+    screen_width, screen_height = 600, 400
+
+    gravity = Parameter(9.8)
+    masscart = Parameter(1.0, "cart_mass")
+    masspole = Parameter(0.1, "pole_mass")
+    total_mass = Parameter(0.1 + 1.0)
+    length = Parameter(0.5, "half_length")
+    polemass_length = Parameter(0.1 * 0.5, "pole_moment")
+    force_mag = Parameter(10.0, "force")
+    tau = Parameter(0.02, "step_seconds")
+    theta_threshold_radians = Parameter(ANGLE_LIMIT, "angle_limit")
+    x_threshold = Parameter(2.4, "position_limit")
+    kinematics_integrator = _Integrator("euler", "semi_implicit")
 
     def __init__(self, sutton_barto_reward: bool = False, render_mode: str | None = None) -> None:
         rewards = (0.0, -1.0, -1.0) if sutton_barto_reward else (1.0, 1.0, 0.0)
@@ -136,15 +200,17 @@ class CartPoleEnv(KernelEnv):
         super().__init__(
             Params(step_reward=step, fall_reward=fall, late_reward=late), render_mode=render_mode
         )
-        self._screen: Screen | None = None
         self.steps_beyond_terminated: int | None = None
+
+    @property
+    def kernel(self) -> Kernel:  # type: ignore[override]
+        """The dynamics, with one integrator or the other."""
+        return SEMI_IMPLICIT_KERNEL if self.params.semi_implicit else KERNEL
 
     def reset_params(self, options: dict[str, Any] | None) -> Params:
         """Take the bounds of the initial state from the options ``low`` and ``high``."""
-        if options is None:
-            return self.params  # type: ignore[no-any-return]
-        low, high = reset_bounds(options, -0.05, 0.05)
-        return self.params._replace(low=low, high=high)  # type: ignore[no-any-return]
+        params: Params = with_reset_bounds(self.params, options)
+        return params
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -160,8 +226,8 @@ class CartPoleEnv(KernelEnv):
         self.steps_beyond_terminated += 1
         if self.steps_beyond_terminated == 1:
             logger.warn(
-                "You are calling 'step()' even though this environment has already returned "
-                "terminated = True. Call 'reset()' first: steps beyond the end earn nothing."
+                "step() was called although the environment has already returned terminated = "
+                "True. Call reset() first: steps beyond the end earn nothing."
             )
 
     def _save_state(self) -> dict[str, Any]:
@@ -171,22 +237,15 @@ class CartPoleEnv(KernelEnv):
         super()._load_state(fields)
         self.steps_beyond_terminated = fields["beyond"]
 
-    def render(self) -> np.ndarray[Any, Any] | None:
-        """Return a 400 × 600 picture, or show it in a window."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
-        if self._screen is None:
-            self._screen = Screen(600, 400, self.render_mode, self.metadata["render_fps"])
-        state = self.state
-        if state is None:
-            return None
-        canvas = self._screen.canvas()
-        draw(canvas, state.x, state.theta, self.params.position_limit)
-        return self._screen.show(canvas)
+    def draw(self, canvas: Any) -> None:
+        """Draw the cart and its pole."""
+        draw(canvas, self.state.x, self.state.theta, self.params.position_limit)
 
-    def close(self) -> None:
-        """Close the window."""
-        if self._screen is not None:
-            self._screen.close()
-            self._screen = None
+
+def __getattr__(name: str) -> Any:
+    # Gymnasium's users look for it here; it is built upon this module.
+    if name == "CartPoleVectorEnv":
+        from ludus.envs.classic_control.cartpole_vector import CartPoleVectorEnv
+
+        return CartPoleVectorEnv
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

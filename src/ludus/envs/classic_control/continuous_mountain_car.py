@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludus.envs.classic_control.arithmetic import clip, is_float32, narrow, round_to_float32
-from ludus.envs.classic_control.mountain_car_drawing import draw
-from ludus.envs.classic_control.parameter import Parameter, check_range, number
-from ludus.envs.classic_control.picture_env import PictureEnv
-from ludus.envs.reset_options import reset_bounds
+from ludus.envs.classic_control.arithmetic import clip
+from ludus.envs.classic_control.parameter import Parameter
+from ludus.envs.classic_control.valley import State, ValleyEnv, bounds, initial, observation
+from ludus.envs.single_precision import is_float32, narrow, round_to_float32
 from ludus.kernel import Kernel
 from ludus.kernel.math import cos
-from ludus.kernel.random import uniform
 from ludus.spaces import Box, Space
 
 __all__ = ["KERNEL", "Continuous_MountainCarEnv", "Params", "State"]
@@ -36,24 +34,10 @@ class Params(NamedTuple):
     initial_high: float = -0.4
 
 
-class State(NamedTuple):
-    """Horizontal position, and velocity in positions per step.
-
-    Only an episode's first state is in double precision; every later one is rounded to float32.
-    """
-
-    position: float
-    velocity: float
-
-
-def initial(params: Params, rng: Any) -> State:
-    """Rest somewhere near the bottom."""
-    return State(uniform(rng, params.initial_low, params.initial_high), 0.0)
-
-
 def transition(params: Params, state: State, action: tuple[float], rng: Any) -> State:
     """Push with a force from -1 to 1; the wall on the left stops the car.
 
+    Only an episode's first state is in double precision; every later one is rounded to float32.
     A state in single precision is advanced in single precision, unless the force is in double. A
     clipped force counts as neither: it is the bound itself, rounded only when added to the state.
     """
@@ -75,11 +59,6 @@ def transition(params: Params, state: State, action: tuple[float], rng: Any) -> 
     return State(round_to_float32(position), 0.0 if stopped else round_to_float32(velocity))
 
 
-def observation(params: Params, state: State) -> tuple[float, float]:
-    """Show the whole state."""
-    return state.position, state.velocity
-
-
 def reward(params: Params, state: State, action: tuple[float], next_state: State) -> float:
     """Pay 100 at the flag, and charge the square of the action as it came, not clipped."""
     prize = 100.0 if terminal(params, next_state) else 0.0
@@ -90,13 +69,6 @@ def terminal(params: Params, state: State) -> bool:
     """Tell whether the car is at the flag, fast enough."""
     arrived = state.position >= round_to_float32(params.goal_position)
     return arrived & (state.velocity >= round_to_float32(params.goal_velocity))
-
-
-def bounds(params: Params) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the lowest and highest observation."""
-    low = np.array([params.min_position, -params.max_speed], dtype=np.float32)
-    high = np.array([params.max_position, params.max_speed], dtype=np.float32)
-    return low, high
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
@@ -118,49 +90,22 @@ KERNEL = Kernel(
 )
 
 
-class Continuous_MountainCarEnv(PictureEnv):  # noqa: N801 - Gymnasium's name
+class Continuous_MountainCarEnv(ValleyEnv):  # noqa: N801 - Gymnasium's name
     """Observations are :class:`State` as float32; the action is a force, clipped to [-1, 1].
 
     Each step costs a tenth of the action's square, and reaching the flag at 0.45 with at least
     ``goal_velocity`` pays 100 and ends the episode. It starts at rest between -0.6 and -0.4;
-    ``reset`` options ``low`` and ``high`` replace these bounds.
-
-    Raises:
-        TypeError: ``goal_velocity`` is not a number.
-        ValueError: ``goal_velocity`` is NaN or a string, or a reset option is not a number or the
-            bounds are swapped.
+    ``reset`` options ``low`` and ``high`` replace these bounds. Bad numbers raise as
+    :class:`ValleyEnv` says.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": ["human", "rgb_array"],
-        "render_fps": 30,
-    }
     kernel = KERNEL
-    screen_width, screen_height = 600, 400
 
     min_action = Parameter(-1.0)
     max_action = Parameter(1.0)
-    min_position = Parameter(-1.2)
-    max_position = Parameter(0.6)
-    max_speed = Parameter(0.07)
     goal_position = Parameter(0.45)
-    goal_velocity = Parameter(0)
     power = Parameter(0.0015)
 
     def __init__(self, render_mode: str | None = None, goal_velocity: float = 0) -> None:
-        params = Params(goal_velocity=number("goal_velocity", goal_velocity))
-        super().__init__(params, render_mode=render_mode)
-        self.low_state, self.high_state = bounds(params)
-
-    def reset_params(self, options: dict[str, Any] | None) -> Params:
-        """Take the bounds of the first position from the options."""
-        params: Params = self.params
-        if options is None:
-            return params
-        low, high = reset_bounds(options, -0.6, -0.4)
-        check_range(low, high)
-        return params._replace(initial_low=low, initial_high=high)
-
-    def draw(self, canvas: Any) -> None:
-        """Draw the car in its valley."""
-        draw(canvas, self.state.position, self.params)
+        super().__init__(render_mode, goal_velocity)
+        self.low_state, self.high_state = bounds(self.params)

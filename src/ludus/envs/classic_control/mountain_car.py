@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ludus.envs.classic_control.arithmetic import clip
-from ludus.envs.classic_control.mountain_car_drawing import draw
-from ludus.envs.classic_control.parameter import Parameter, check_range, number
-from ludus.envs.classic_control.picture_env import PictureEnv
-from ludus.envs.reset_options import reset_bounds
+from ludus.envs.classic_control.parameter import Parameter
+from ludus.envs.classic_control.valley import State, ValleyEnv, bounds, initial, observation
 from ludus.kernel import Kernel
 from ludus.kernel.math import cos
-from ludus.kernel.random import uniform
 from ludus.spaces import Box, Discrete, Space
 
 __all__ = ["KERNEL", "MountainCarEnv", "Params", "State"]
@@ -33,18 +30,6 @@ class Params(NamedTuple):
     initial_high: float = -0.4
 
 
-class State(NamedTuple):
-    """Horizontal position, and velocity in positions per step."""
-
-    position: float
-    velocity: float
-
-
-def initial(params: Params, rng: Any) -> State:
-    """Rest somewhere near the bottom."""
-    return State(uniform(rng, params.initial_low, params.initial_high), 0.0)
-
-
 def transition(params: Params, state: State, action: int, rng: Any) -> State:
     """Push left (0), not at all (1) or right (2); the wall on the left stops the car."""
     push = (action - 1) * params.force + cos(3.0 * state.position) * -params.gravity
@@ -52,11 +37,6 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
     position = clip(state.position + velocity, params.min_position, params.max_position)
     stopped = (position == params.min_position) & (velocity < 0.0)
     return State(position, 0.0 if stopped else velocity)
-
-
-def observation(params: Params, state: State) -> tuple[float, float]:
-    """Show the whole state."""
-    return state.position, state.velocity
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
@@ -67,13 +47,6 @@ def reward(params: Params, state: State, action: int, next_state: State) -> floa
 def terminal(params: Params, state: State) -> bool:
     """Tell whether the car is at the flag, fast enough."""
     return (state.position >= params.goal_position) & (state.velocity >= params.goal_velocity)
-
-
-def bounds(params: Params) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the lowest and highest observation."""
-    low = np.array([params.min_position, -params.max_speed], dtype=np.float32)
-    high = np.array([params.max_position, params.max_speed], dtype=np.float32)
-    return low, high
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
@@ -94,53 +67,25 @@ KERNEL = Kernel(
 )
 
 
-class MountainCarEnv(PictureEnv):
+class MountainCarEnv(ValleyEnv):
     """Observations are :class:`State` as float32, actions 0 (left), 1 (coast) and 2 (right).
 
     Each step costs 1. The episode ends at the flag at 0.5, if the car arrives there with at least
     ``goal_velocity``. It starts at rest between -0.6 and -0.4; ``reset`` options ``low`` and
-    ``high`` replace these bounds.
-
-    Raises:
-        TypeError: ``goal_velocity`` is not a number.
-        ValueError: ``goal_velocity`` is NaN or a string, or a reset option is not a number or the
-            bounds are swapped.
+    ``high`` replace these bounds. Bad numbers raise as :class:`ValleyEnv` says.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": ["human", "rgb_array"],
-        "render_fps": 30,
-    }
     kernel = KERNEL
-    screen_width, screen_height = 600, 400
 
-    min_position = Parameter(-1.2)
-    max_position = Parameter(0.6)
-    max_speed = Parameter(0.07)
     goal_position = Parameter(0.5)
-    goal_velocity = Parameter(0)
     force = Parameter(0.001)
     gravity = Parameter(0.0025)
 
     def __init__(self, render_mode: str | None = None, goal_velocity: float = 0) -> None:
-        params = Params(goal_velocity=number("goal_velocity", goal_velocity))
-        super().__init__(params, render_mode=render_mode)
-        self.low, self.high = bounds(params)
-
-    def reset_params(self, options: dict[str, Any] | None) -> Params:
-        """Take the bounds of the first position from the options."""
-        params: Params = self.params
-        if options is None:
-            return params
-        low, high = reset_bounds(options, -0.6, -0.4)
-        check_range(low, high)
-        return params._replace(initial_low=low, initial_high=high)
+        super().__init__(render_mode, goal_velocity)
+        self.low, self.high = bounds(self.params)
 
     def get_keys_to_action(self) -> dict[tuple[int, ...], int]:
         """Return the actions of the arrow keys, by the codes of pygame 1."""
         left, right = 276, 275
         return {(): 1, (left,): 0, (right,): 2, (right, left): 1}
-
-    def draw(self, canvas: Any) -> None:
-        """Draw the car in its valley."""
-        draw(canvas, self.state.position, self.params)

@@ -2,47 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
-__all__ = ["Parameter", "check_range", "number"]
+from ludus.envs.arguments import number
 
-
-def number(name: str, value: Any) -> float:
-    """Return ``value`` as a float.
-
-    Raises:
-        TypeError: It is no number.
-        ValueError: It is a string that is no number, or not-a-number.
-    """
-    try:
-        converted = float(value)
-    except (TypeError, ValueError) as problem:
-        raise type(problem)(
-            f"{name}={value!r} ({type(value).__name__}) is not a number; pass a float."
-        ) from problem
-    if math.isnan(converted):
-        raise ValueError(f"{name} is NaN, with which nothing can be computed; pass a float.")
-    return converted
-
-
-def check_range(low: float, high: float) -> None:
-    """Check that uniform numbers can be drawn between the bounds, as NumPy's generator does.
-
-    Raises:
-        OverflowError: The range is infinite or not a number.
-        ValueError: The bounds are swapped.
-    """
-    if not math.isfinite(high - low):
-        raise OverflowError(
-            f"The range exceeds valid bounds: cannot draw between {low} and {high}; pass finite "
-            "reset options."
-        )
-    if high < low:
-        raise ValueError(
-            f"high - low < 0: cannot draw between {low} and {high}; pass reset options that are "
-            "not negative."
-        )
+__all__ = ["KernelParameter", "Parameter"]
 
 
 class Parameter:
@@ -84,3 +48,12 @@ class Parameter:
 
     def __set__(self, env: Any, value: Any) -> None:
         env.params = env.params._replace(**self.pack(value))
+
+
+class KernelParameter(Parameter):
+    """A parameter that also decides which kernel runs."""
+
+    def __set__(self, env: Any, value: Any) -> None:
+        super().__set__(env, value)
+        # What was built for the other kernel cannot be used; all else is kept.
+        env.__setstate__(env.__getstate__())

@@ -7,11 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ludus.envs.classic_control.arithmetic import clip, is_float32, narrow, wrap_angle
-from ludus.envs.classic_control.parameter import Parameter, check_range, number
+from ludus.envs.arguments import number
+from ludus.envs.classic_control.arithmetic import clip, wrap_angle
+from ludus.envs.classic_control.parameter import Parameter
 from ludus.envs.classic_control.pendulum_drawing import draw
 from ludus.envs.classic_control.picture_env import PictureEnv
-from ludus.envs.reset_options import number_option
+from ludus.envs.reset_options import check_range, number_option
+from ludus.envs.single_precision import is_float32, narrow
 from ludus.kernel import Kernel
 from ludus.kernel.math import sin, sincos
 from ludus.kernel.random import uniform

@@ -33,6 +33,23 @@ def _kernel_env(place: str) -> dict[str, Any]:
     }
 
 
+def _functional(name: str, **fields: Any) -> EnvSpec:
+    """Return a row of Gymnasium's functional variants, which skips the checker as it does there."""
+    game = name.partition("-")[0]
+    entry_point = f"ludus.envs.phys2d.{game.lower()}:{game}JaxEnv"
+    action = "discrete-action" if game == "CartPole" else "continuous-action"
+    return EnvSpec(
+        f"phys2d/{name}",
+        entry_point=entry_point,
+        vector_entry_point=f"{entry_point}.vector",
+        disable_env_checker=True,
+        description=f"{game} as Gymnasium's functional environment has it.",
+        tags=("classic", action, "dense-reward", "functional"),
+        **_COMMON,
+        **fields,
+    )
+
+
 SPECS = (
     EnvSpec("CartPole-v0", max_episode_steps=200, reward_threshold=195.0, **_CARTPOLE),
     EnvSpec("CartPole-v1", max_episode_steps=500, reward_threshold=475.0, **_CARTPOLE),
@@ -67,4 +84,7 @@ SPECS = (
         tags=("classic", "discrete-action", "sparse-reward"),
         **_kernel_env("acrobot:AcrobotEnv"),
     ),
+    _functional("CartPole-v0", max_episode_steps=200, reward_threshold=195.0),
+    _functional("CartPole-v1", max_episode_steps=500, reward_threshold=475.0),
+    _functional("Pendulum-v0", max_episode_steps=200),
 )

@@ -179,12 +179,21 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
                 out[TOP + lane, behind, TRAIL] = True
 
 
+def valid(params: Params, state: State) -> bool:
+    """Tell whether the player is in a lane, and every runner in a column or nowhere."""
+    fits = 0 <= state.x < SIZE and TOP <= state.y < TOP + LANES
+    for lane in range(LANES):
+        fits = fits and bool(EMPTY <= state.columns[lane] < SIZE)
+    return fits
+
+
 KERNEL = game(
     "MinAtarAsterix",
     State,
     initial,
     transition,
     observation,
+    valid,
     {
         "columns": ((LANES,), np.int64),
         "rightward": ((LANES,), np.bool_),

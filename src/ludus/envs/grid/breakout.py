@@ -6,7 +6,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ludus.envs.grid.minatar import LEFT, RIGHT, SIZE, MinAtarEnv, Params, chosen, clear, game
+from ludus.envs.grid.minatar import (
+    LEFT,
+    RIGHT,
+    SIZE,
+    MinAtarEnv,
+    Params,
+    chosen,
+    clear,
+    game,
+    inside,
+)
 from ludus.kernel.random import integers
 
 __all__ = ["KERNEL", "BreakoutEnv", "State"]
@@ -113,12 +123,25 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
             out[TOP + row, x, BRICK] = state.bricks[row, x]
 
 
+def valid(params: Params, state: State) -> bool:
+    """Tell whether paddle and ball are in the picture, and the ball can only leave it at an end.
+
+    A ball at the bottom is lost: where the game is not over, it is above.
+    """
+    if not (0 <= state.paddle < SIZE and inside(state.trail_x, state.trail_y)):
+        return False
+    if not (-1 <= state.dx <= 1 and -1 <= state.dy <= 1):
+        return False
+    return inside(state.x, state.y) and (state.over or state.y < SIZE - 1)
+
+
 KERNEL = game(
     "MinAtarBreakout",
     State,
     initial,
     transition,
     observation,
+    valid,
     {"bricks": ((ROWS, SIZE), np.bool_)},
 )
 

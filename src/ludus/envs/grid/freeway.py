@@ -111,12 +111,25 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
         out[TOP + lane, behind, FASTEST_TRAIL + abs(speed) - 1] = True
 
 
+def valid(params: Params, state: State) -> bool:
+    """Tell whether the chicken has a row, and each car a column and a speed that can be shown."""
+    if not 0 <= state.y < SIZE:
+        return False
+    for lane in range(LANES):
+        if not 0 <= state.columns[lane] < SIZE:
+            return False
+        if not -SLOWEST <= state.speeds[lane] <= SLOWEST:
+            return False
+    return True
+
+
 KERNEL = game(
     "MinAtarFreeway",
     State,
     initial,
     transition,
     observation,
+    valid,
     dict.fromkeys(("columns", "waits", "speeds"), ((LANES,), np.int64)),
 )
 

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ludus.envs.arguments import probability
 from ludus.envs.grid.minatar_drawing import CELL, draw, write
-from ludus.envs.screen import Screen, warn_no_render_mode
+from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
 from ludus.kernel.random import random
 from ludus.spaces import Box, Discrete, Space
@@ -29,6 +30,7 @@ __all__ = [
     "chosen",
     "clear",
     "game",
+    "inside",
 ]
 
 SIZE = 10
@@ -55,6 +57,11 @@ def chosen(params: Params, before: int, action: int, rng: Any) -> int:
     if random(rng) < params.sticky:
         return before
     return int(params.actions[action])
+
+
+def inside(x: int, y: int) -> bool:
+    """Tell whether there is such a cell."""
+    return 0 <= x < SIZE and 0 <= y < SIZE
 
 
 def clear(out: np.ndarray[Any, Any]) -> None:
@@ -87,6 +94,7 @@ def game(
     initial: Callable[..., Any],
     transition: Callable[..., Any],
     observation: Callable[..., None],
+    valid: Callable[..., bool],
     arrays: dict[str, tuple[tuple[int, ...], Any]],
 ) -> Kernel:
     """Return the kernel of a game, whose state has the fields ``reward`` and ``over``."""
@@ -105,6 +113,7 @@ def game(
         terminal=terminal,
         spaces=spaces,
         state_arrays=state_arrays,
+        valid=valid,
     )
 
 
@@ -142,15 +151,11 @@ class MinAtarEnv(KernelEnv):
         use_minimal_action_set: bool = False,
         render_mode: str | None = None,
     ) -> None:
-        if not 0 <= sticky_action_prob <= 1:
-            raise ValueError(
-                f"sticky_action_prob is {sticky_action_prob!r}; expected a probability, 0 to 1."
-            )
         actions = self.minimal_actions if use_minimal_action_set else range(6)
-        self._screen: Screen | None = None
+        self._view = View(SIZE * CELL, SIZE * CELL)
         super().__init__(
             Params(
-                float(sticky_action_prob),
+                probability("sticky_action_prob", sticky_action_prob),
                 bool(difficulty_ramping),
                 len(self.channels),
                 np.array(actions, dtype=np.int64),
@@ -160,27 +165,20 @@ class MinAtarEnv(KernelEnv):
 
     def render(self) -> Any:
         """Return the game as a picture, an array or text, or show it in a window."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
-        if self.state is None:
-            return None
+        if self.render_mode == "array":
+            return None if self.state is None else self._cells()
+        return self._view.render(
+            self,
+            draw=lambda canvas: draw(canvas, self._cells()),
+            text=lambda: write(self._cells(), "".join(self.channels.values())),
+        )
+
+    def _cells(self) -> np.ndarray[Any, Any]:
         cells = np.empty(self.observation_space.shape or (), dtype=np.bool_)
         self.kernel.observation(self.params, self.state, cells)
-        if self.render_mode == "array":
-            return cells
-        if self.render_mode == "ansi":
-            return write(cells, "".join(self.channels.values()))
-        if self._screen is None:
-            side = SIZE * CELL
-            self._screen = Screen(side, side, self.render_mode, self.metadata["render_fps"])
-        canvas = self._screen.canvas()
-        draw(canvas, cells)
-        return self._screen.show(canvas)
+        return cells
 
     def close(self) -> None:
         """Close the window."""
-        if self._screen is not None:
-            self._screen.close()
-            self._screen = None
+        self._view.close()
         super().close()

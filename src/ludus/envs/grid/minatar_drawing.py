@@ -36,7 +36,7 @@ def draw(canvas: Any, cells: np.ndarray[Any, Any]) -> None:
         for x in range(columns):
             active = np.flatnonzero(cells[y, x])
             color = PALETTE[active[0]] if len(active) else GROUND
-            corner = (x * CELL + 1, (rows - 1 - y) * CELL + 1)
+            corner = (x * CELL + 1, y * CELL + 1)
             pygame.draw.rect(canvas, color, (*corner, CELL - 2, CELL - 2), border_radius=4)
 
 

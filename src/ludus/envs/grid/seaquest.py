@@ -18,6 +18,7 @@ from ludus.envs.grid.minatar import (
     chosen,
     clear,
     game,
+    inside,
 )
 from ludus.envs.grid.seaquest_things import (
     BOMB_INTERVAL,
@@ -34,6 +35,7 @@ from ludus.envs.grid.seaquest_things import (
     Y,
     append,
     move_things,
+    things_inside,
 )
 from ludus.kernel.random import integers, random
 
@@ -42,6 +44,8 @@ __all__ = ["KERNEL", "SeaquestEnv", "State"]
 DEEPEST = SIZE - 2
 FULL_TANK = 200
 CREW = 6
+NEVER = 2**62
+"""More than can ever be owed: nobody plays so long."""
 SPAWN_INTERVAL, DIVER_INTERVAL = 20, 30
 MOVE_INTERVAL, SHORTEST_INTERVAL = 5, 2
 RELOAD = 5
@@ -225,12 +229,24 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
                 out[row[Y], behind, TRAIL] = True
 
 
+def valid(params: Params, state: State) -> bool:
+    """Tell whether both ends of the submarine, its gauges and all things are in the picture."""
+    if not (0 <= state.y <= DEEPEST and 0 <= state.x < SIZE):
+        return False
+    if not inside(state.x - 1 if state.rightward else state.x + 1, state.y):
+        return False
+    if not (-NEVER < state.oxygen <= FULL_TANK and -NEVER < state.crew <= CREW):
+        return False
+    return things_inside(state)
+
+
 KERNEL = game(
     "MinAtarSeaquest",
     State,
     initial,
     transition,
     observation,
+    valid,
     {"things": ((KINDS, CAPACITY, NUMBERS), np.int64), "counts": ((KINDS,), np.int64)},
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.envs.grid.minatar import SIZE
+from ludus.envs.grid.minatar import SIZE, inside
 
 __all__ = [
     "BOMB_INTERVAL",
@@ -25,6 +25,7 @@ __all__ = [
     "Y",
     "append",
     "move_things",
+    "things_inside",
 ]
 
 KINDS = 5
@@ -51,7 +52,9 @@ def move_things(state: Any, x: int, y: int, room: int) -> tuple[int, int, bool]:
 
 
 def append(state: Any, kind: int, x: int, y: int, rightward: int, wait: int, reload: int) -> None:
-    """Add a thing at the end of its list."""
+    """Add a thing at the end of its list, unless a sea made from outside is full already."""
+    if state.counts[kind] >= CAPACITY:
+        return
     row = state.things[kind, state.counts[kind]]
     row[X] = x
     row[Y] = y
@@ -59,6 +62,18 @@ def append(state: Any, kind: int, x: int, y: int, rightward: int, wait: int, rel
     row[WAIT] = wait
     row[RELOAD] = reload
     state.counts[kind] += 1
+
+
+def things_inside(state: Any) -> bool:
+    """Tell whether the lists are no longer than there is room, and hold only things in the sea."""
+    for kind in range(KINDS):
+        if not 0 <= state.counts[kind] <= CAPACITY:
+            return False
+        for i in range(state.counts[kind]):
+            row = state.things[kind, i]
+            if not inside(row[X], row[Y]):
+                return False
+    return True
 
 
 def take_out(state: Any, kind: int, i: int) -> None:

@@ -207,12 +207,18 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
             out[y, x, BOMB] = state.bombs[y, x]
 
 
+def valid(params: Params, state: State) -> bool:
+    """Tell whether the cannon is in the picture; all else is, being maps of it."""
+    return 0 <= state.cannon < SIZE
+
+
 KERNEL = game(
     "MinAtarSpaceInvaders",
     State,
     initial,
     transition,
     observation,
+    valid,
     dict.fromkeys(("aliens", "shots", "bombs"), ((SIZE, SIZE), np.bool_)),
 )
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ludus.envs.toy_text.blackjack_drawing import SIZE, draw
-from ludus.envs.toy_text.view import View
+from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
 from ludus.kernel.random import integers
 from ludus.spaces import Discrete, Space, Tuple
@@ -161,6 +161,11 @@ def terminal(params: Params, state: State) -> bool:
     return state.over
 
 
+def valid(params: Params, state: State) -> bool:
+    """Tell whether the dealer, who draws up to 17, will be done soon."""
+    return state.dealer_total >= 0
+
+
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
     """Return the spaces of observations and actions."""
     return Tuple((Discrete(32), Discrete(11), Discrete(2))), Discrete(2)
@@ -176,6 +181,7 @@ KERNEL = Kernel(
     reward=reward,
     terminal=terminal,
     spaces=spaces,
+    valid=valid,
 )
 
 
@@ -189,12 +195,18 @@ def cards_of(hand: int) -> list[int]:
 
 
 def hand_of(cards: Iterable[int]) -> tuple[int, int, bool]:
-    """Return hand, total and whether there is an ace."""
+    """Return hand, total and whether there is an ace.
+
+    Raises:
+        ValueError: There is no card, or something that is none.
+    """
     hand, total, ace = 0, 0, False
     for card in cards:
         if not 1 <= card <= 10:
             raise ValueError(f"Cards count from 1 (ace) to 10, got {card!r}.")
         hand, total, ace = with_card(hand, int(card)), total + int(card), ace or card == 1
+    if not hand:
+        raise ValueError("A hand holds at least one card, got none.")
     return hand, total, ace
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ludus.envs.toy_text.cliffwalking_drawing import CELL, draw
 from ludus.envs.toy_text.tabular import TabularEnv, Transitions, tabulate
-from ludus.envs.toy_text.view import View
+from ludus.envs.view import View
 
 __all__ = ["DOWN", "LEFT", "POSITION_MAPPING", "RIGHT", "UP", "CliffWalkingEnv"]
 

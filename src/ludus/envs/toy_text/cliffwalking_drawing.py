@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ludus.envs.screen import import_pygame
-from ludus.envs.toy_text.view import label
+from ludus.envs.view import label
 
 __all__ = ["CELL", "draw"]
 

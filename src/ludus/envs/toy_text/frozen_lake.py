@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.core.colorize import colorize
+from ludus.envs.arguments import probability
 from ludus.envs.toy_text.frozen_lake_drawing import CELL, draw
 from ludus.envs.toy_text.frozen_lake_maps import MAPS, generate_random_map, is_valid, read_map
 from ludus.envs.toy_text.tabular import TabularEnv, Transitions, tabulate
-from ludus.envs.toy_text.view import View
+from ludus.envs.view import View
 
 __all__ = [
     "DOWN",
@@ -114,8 +115,7 @@ class FrozenLakeEnv(TabularEnv):
         success_rate: float = 1.0 / 3.0,
         reward_schedule: Sequence[float] = (1, 0, 0),
     ) -> None:
-        if not 0 <= success_rate <= 1:
-            raise ValueError(f"success_rate is a probability from 0 to 1, got {success_rate!r}.")
+        success_rate = probability("success_rate", success_rate)
         if len(reward_schedule) != 3:
             raise ValueError(
                 "reward_schedule holds three numbers (goal, hole, frozen), got "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ludus.envs.screen import import_pygame
-from ludus.envs.toy_text.view import label
+from ludus.envs.view import label
 
 __all__ = ["CELL", "draw"]
 

@@ -4,61 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ludus.envs.toy_text.guessing_game import (
-    GUESSES,
-    RANGE,
-    Info,
-    Params,
-    State,
-    as_guess,
-    info,
-    initial,
-    observation,
-    transition,
-)
-from ludus.kernel import Kernel, KernelEnv
-from ludus.spaces import Box, Discrete, Space
+from ludus.envs.single_precision import round_to_float32
+from ludus.envs.toy_text.guessing import GUESSES, GuessingEnv, Info, Params, State, game
 
 __all__ = ["HotterColderEnv", "Info", "Params", "State"]
 
-BOUND = 2000.0
-
 
 def reward(params: Params, state: State, action: Any, next_state: State) -> float:
-    """Return the squared ratio of guess and number, both shifted to be positive; 1 for a hit."""
-    guess = float(action[0]) + BOUND
-    number = state.number + BOUND
-    ratio = guess / number if guess < number else number / guess
-    return ratio * ratio
+    """Return the squared ratio of guess and number, both shifted to be positive; 1 for a hit.
+
+    It is computed in single precision, as classic Gym's is from float32 guesses.
+    """
+    guess = round_to_float32(float(action[0]) + params.bound)
+    number = round_to_float32(state.number + params.bound)
+    if next_state.hint == 2:
+        return 1.0
+    ratio = round_to_float32(guess / number if next_state.hint == 1 else number / guess)
+    return round_to_float32(ratio * ratio)
 
 
 def terminal(params: Params, state: State) -> bool:
     """Tell whether the guesses are used up."""
-    return state.guesses >= params.guesses
+    return state.guesses >= GUESSES
 
 
-def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of hints and guesses."""
-    return Discrete(4), Box(-BOUND, BOUND, (1,), np.float32)
+KERNEL = game("HotterColder", reward, terminal)
 
 
-KERNEL = Kernel(
-    name="HotterColder",
-    params=Params,
-    state=State,
-    initial=initial,
-    transition=transition,
-    observation=observation,
-    reward=reward,
-    terminal=terminal,
-    info=info,
-    spaces=spaces,
-)
-
-
-class HotterColderEnv(KernelEnv):
+class HotterColderEnv(GuessingEnv):
     """A number between -1000 and 1000 is to be guessed, 200 times over.
 
     The action is the guess, an array of one number between -2000 and 2000. The observation is 0
@@ -73,12 +46,4 @@ class HotterColderEnv(KernelEnv):
     kernel = KERNEL
 
     def __init__(self) -> None:
-        super().__init__(Params(RANGE, GUESSES))
-
-    def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Make a guess; a bare number will do.
-
-        Raises:
-            InvalidAction: The guess is out of bounds, or no number.
-        """
-        return super().step(as_guess(self.action_space, action))
+        super().__init__(Params(2000.0))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ludus.envs.screen import warn_no_render_mode
+from ludus.envs.arguments import positive_int, probability
+from ludus.envs.screen import show_text
 from ludus.kernel import Kernel, KernelEnv
 from ludus.kernel.random import random
 from ludus.spaces import Box, Discrete, Space, Tuple
@@ -118,17 +119,20 @@ class KellyCoinflipEnv(KernelEnv):
         max_rounds: int = 300,
         render_mode: str | None = None,
     ) -> None:
-        if not 0 <= edge <= 1:
-            raise ValueError(f"edge is a probability from 0 to 1, got {edge!r}.")
+        if not math.isfinite(max_wealth):
+            raise ValueError(f"max_wealth must be finite, got {max_wealth!r}.")
         if not BROKE <= initial_wealth <= max_wealth:
             raise ValueError(
                 f"initial_wealth must be from {BROKE} to max_wealth={max_wealth!r}, got "
                 f"{initial_wealth!r}."
             )
-        if max_rounds < 1:
-            raise ValueError(f"max_rounds must be at least 1, got {max_rounds!r}.")
         super().__init__(
-            Params(float(initial_wealth), float(edge), float(max_wealth), int(max_rounds)),
+            Params(
+                float(initial_wealth),
+                probability("edge", edge),
+                float(max_wealth),
+                positive_int("max_rounds", max_rounds),
+            ),
             render_mode=render_mode,
         )
         self.reward_range = (0.0, float(max_wealth))
@@ -145,13 +149,9 @@ class KellyCoinflipEnv(KernelEnv):
 
     def render(self) -> str | None:
         """Return one line on money and rounds, or write it to standard output."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
+        return show_text(self, self._line)
+
+    def _line(self) -> str | None:
         if self.state is None:
             return None
-        line = f"Current wealth: {self.wealth}; Rounds left: {self.rounds}\n"
-        if self.render_mode == "ansi":
-            return line
-        sys.stdout.write(line)
-        return None
+        return f"Current wealth: {self.wealth}; Rounds left: {self.rounds}\n"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ludus.core.env import Env
-from ludus.envs.screen import warn_no_render_mode
+from ludus.envs.screen import show_text
 from ludus.envs.toy_text.kelly_coinflip import BROKE, settle
 from ludus.errors import InvalidAction, ResetNeeded
 from ludus.spaces import Box, Discrete, Tuple
@@ -18,12 +18,15 @@ __all__ = ["KellyCoinflipGeneralizedEnv"]
 
 Observation = tuple[np.ndarray[Any, Any], int, int, int, np.ndarray[Any, Any]]
 MOST_ACTIONS = np.iinfo(np.int64).max
+MOST_MONEY = float(np.finfo(np.float32).max)
 WEALTH_QUANTILE, ROUNDS_QUANTILE = 0.85, 0.99
 
 
 def pareto_quantile(q: float, shape: float, location: float) -> float:
     """Return the quantile of the generalised Pareto distribution of scale 1."""
-    return float(location + ((1.0 - q) ** -shape - 1.0) / shape)
+    # SciPy's formula, with which classic Gym drew: another order of operations rounds some caps
+    # to another number.
+    return location + math.expm1(-shape * math.log1p(-q)) / shape
 
 
 class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
@@ -33,7 +36,7 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
     distribution, and the number of rounds from a normal one. The observation is the money, the
     rounds played, those won, those lost, and the most money held so far; the action is the bet in
     cents. Observation and action space follow cap and rounds: **they change at each reset**, unless
-    nothing is drawn anew. A space for vector environments needs ``clip_distributions`` at least.
+    ``clip_distributions`` bounds both, as vector environments need it.
 
     Args:
         initial_wealth: Money at the start.
@@ -45,15 +48,15 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
         max_rounds_sd: Standard deviation of the number of rounds.
         reseed: Accepted for classic Gym's sake; seeding is up to ``reset(seed=...)``.
         clip_distributions: Draw again until the cap is at most its 85 % quantile and the rounds at
-            most their 99 % quantile, so that the spaces are bounded.
+            most their 99 % quantile; the spaces then have these bounds and stay as they are.
         render_mode: ``human`` writes a line per step to standard output, ``ansi`` returns it.
 
     Kept from classic Gym: every round counts as won, whatever the coin showed; and the cap's
-    location is 200 where its scale was meant, which gives it an infinite mean. Only an action
-    space too large for 64 bits is cut.
+    location is 200 where its scale was meant, which gives it an infinite mean. Only spaces too
+    large for 64 bits or for float32 are cut.
 
     Raises:
-        ValueError: A parameter of a distribution is not positive.
+        ValueError: A parameter of a distribution is not positive, or not finite.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -103,44 +106,60 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
             "max_wealth_m",
             "max_rounds_mean",
         ):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}.")
-        if max_rounds_sd < 0:
-            raise ValueError(f"max_rounds_sd must not be negative, got {max_rounds_sd!r}.")
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(
+                    f"{name} must be positive and finite, got {getattr(self, name)!r}."
+                )
+        if not 0 <= max_rounds_sd < math.inf:
+            raise ValueError(
+                f"max_rounds_sd must not be negative or infinite, got {max_rounds_sd!r}."
+            )
         self._draw_game()
         self._started = False
 
     def _draw_game(self) -> None:
-        rng = self.np_random
-        self.edge = float(rng.beta(self.edge_prior_alpha, self.edge_prior_beta))
-        most_wealth, most_rounds = np.inf, np.inf
-        if self.clip_distributions:
-            most_wealth = round(self._cap(WEALTH_QUANTILE))
-            above_mean = self.max_rounds_sd * NormalDist().inv_cdf(ROUNDS_QUANTILE)
-            most_rounds = round(self.max_rounds_mean + above_mean)
-        self.max_wealth = float(round(self._cap(rng.uniform())))
+        self.edge = float(self.np_random.beta(self.edge_prior_alpha, self.edge_prior_beta))
+        most_wealth, most_rounds = self._clips()
+        self.max_wealth = self._draw_cap()
         while self.max_wealth > most_wealth:
-            self.max_wealth = float(round(self._cap(rng.uniform())))
-        self.max_rounds = self._rounds()
+            self.max_wealth = self._draw_cap()
+        self.max_rounds = self._draw_rounds()
         while self.max_rounds > most_rounds:
-            self.max_rounds = self._rounds()
+            self.max_rounds = self._draw_rounds()
         self.wealth = self.max_ever_wealth = self.initial_wealth
         self.rounds, self.rounds_elapsed, self.wins, self.losses = self.max_rounds, 0, 0, 0
         self._set_spaces()
 
-    def _cap(self, q: float) -> float:
-        return pareto_quantile(q, self.max_wealth_alpha, self.max_wealth_m)
+    def _clips(self) -> tuple[float, float]:
+        """Return the largest cap and number of rounds that are not drawn again."""
+        if not self.clip_distributions:
+            return math.inf, math.inf
+        wealth = pareto_quantile(WEALTH_QUANTILE, self.max_wealth_alpha, self.max_wealth_m)
+        above_mean = self.max_rounds_sd * NormalDist().inv_cdf(ROUNDS_QUANTILE)
+        return round(wealth), round(self.max_rounds_mean + above_mean)
 
-    def _rounds(self) -> int:
+    def _draw_cap(self) -> float:
+        q = self.np_random.uniform()
+        return float(round(pareto_quantile(q, self.max_wealth_alpha, self.max_wealth_m)))
+
+    def _draw_rounds(self) -> int:
         drawn = self.np_random.normal(self.max_rounds_mean, self.max_rounds_sd)
         return max(1, round(float(drawn)))
 
     def _set_spaces(self) -> None:
-        money = Box(0, self.max_wealth, (1,), np.float32)
-        count = Discrete(self.max_rounds + 1)
-        self.observation_space = Tuple((money, count, count, count, money))
-        bets = min(int(self.max_wealth * 100), MOST_ACTIONS)
-        self.action_space = Discrete(bets)  # type: ignore[assignment]
+        most_wealth, most_rounds = self._clips()
+        wealth = self.max_wealth if math.isinf(most_wealth) else most_wealth
+        rounds = self.max_rounds if math.isinf(most_rounds) else int(most_rounds)
+        money = Box(0, min(wealth, MOST_MONEY), (1,), np.float32)
+        count = Discrete(rounds + 1)
+        spaces = {
+            "observation_space": Tuple((money, count, count, count, money)),
+            "action_space": Discrete(min(int(wealth * 100), MOST_ACTIONS)),
+        }
+        for name, space in spaces.items():
+            # An equal one stays, for it may have been seeded.
+            if getattr(self, name, None) != space:
+                setattr(self, name, space)
         self.reward_range = (0.0, self.max_wealth)
 
     def reset(
@@ -188,14 +207,10 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
 
     def render(self) -> str | None:
         """Return one line on money, rounds and luck, or write it to standard output."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
-        line = (
+        return show_text(self, self._line)
+
+    def _line(self) -> str:
+        return (
             f"Current wealth: {self.wealth}; Rounds left: {self.rounds}; True edge: {self.edge}; "
             f"True max wealth: {self.max_wealth}; Rounds elapsed: {self.rounds_elapsed}\n"
         )
-        if self.render_mode == "ansi":
-            return line
-        sys.stdout.write(line)
-        return None

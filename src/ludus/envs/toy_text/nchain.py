@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ludus.envs.arguments import positive_int, probability
 from ludus.kernel import Kernel, KernelEnv
 from ludus.kernel.random import random
 from ludus.spaces import Discrete, Space
@@ -85,14 +86,11 @@ class NChainEnv(KernelEnv):
     ``slip`` the opposite happens. The episode never ends by itself.
 
     Raises:
-        ValueError: The chain has no link, or ``slip`` is not a probability.
+        ValueError: ``n`` is not a positive integer, or ``slip`` not a probability.
     """
 
     kernel = KERNEL
 
     def __init__(self, n: int = 5, slip: float = 0.2, small: float = 2, large: float = 10) -> None:
-        if n < 1:
-            raise ValueError(f"A chain has at least one link, got n={n!r}.")
-        if not 0 <= slip <= 1:
-            raise ValueError(f"slip is a probability from 0 to 1, got {slip!r}.")
-        super().__init__(Params(int(n), float(slip), float(small), float(large)))
+        links, slips = positive_int("n", n), probability("slip", slip)
+        super().__init__(Params(links, slips, float(small), float(large)))

@@ -10,7 +10,8 @@ __all__ = ["SPECS"]
 
 
 def _row(env_id: str, where: str, description: str, *tags: str, **fields: Any) -> EnvSpec:
-    entry_point = f"ludus.envs.toy_text.{where}"
+    folder = "tabular" if env_id.startswith("tabular/") else "toy_text"
+    entry_point = f"ludus.envs.{folder}.{where}"
     return EnvSpec(
         env_id,
         entry_point=entry_point,
@@ -122,5 +123,24 @@ SPECS = (
         author="Ludus",
         licence="MIT",
         security=SecuritySpec(trust="builtin"),
+    ),
+    # Gymnasium's functional variants, which skip the checker as they do there.
+    _row(
+        "tabular/Blackjack-v0",
+        "blackjack:BlackJackJaxEnv",
+        _CARDS,
+        "discrete-action",
+        "sparse-reward",
+        "functional",
+        disable_env_checker=True,
+    ),
+    _row(
+        "tabular/CliffWalking-v0",
+        "cliffwalking:CliffWalkingJaxEnv",
+        _CLIFF[1],
+        "tabular",
+        "dense-reward",
+        "functional",
+        disable_env_checker=True,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ludus.envs.arguments import positive_int
 from ludus.kernel import Kernel, KernelEnv
 from ludus.kernel.random import integers
 from ludus.spaces import Discrete, Space
@@ -85,12 +86,10 @@ class RouletteEnv(KernelEnv):
     casino pays. It is kept: betting on zero costs nothing on average, any other bet 1/37.
 
     Raises:
-        ValueError: The wheel has no pocket.
+        ValueError: ``spots`` is not a positive integer.
     """
 
     kernel = KERNEL
 
     def __init__(self, spots: int = 37) -> None:
-        if spots < 1:
-            raise ValueError(f"A wheel has at least one pocket, got spots={spots!r}.")
-        super().__init__(Params(int(spots)))
+        super().__init__(Params(positive_int("spots", spots)))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludus.envs.toy_text.view import View
+from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
 from ludus.kernel.random import random
 from ludus.spaces import Discrete, Space
@@ -36,6 +36,7 @@ __all__ = [
     "spaces",
     "tabulate",
     "terminal",
+    "valid",
 ]
 
 Transitions = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
@@ -128,6 +129,11 @@ def info(params: Params, state: State) -> Info:
     return Info(state.prob)
 
 
+def valid(params: Any, state: Any) -> bool:
+    """Tell whether the table has a row for the state."""
+    return 0 <= state.s < params.states  # type: ignore[no-any-return]
+
+
 def spaces(params: Any) -> tuple[Space[Any], Space[Any]]:
     """Return the spaces of states and actions."""
     return Discrete(params.states), Discrete(params.actions)
@@ -144,6 +150,7 @@ KERNEL = Kernel(
     terminal=terminal,
     info=info,
     spaces=spaces,
+    valid=valid,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.core.colorize import colorize
+from ludus.envs.arguments import probability
 from ludus.envs.toy_text.tabular import TabularEnv, tabulate
 from ludus.envs.toy_text.taxi_drawing import SIZE, draw
 from ludus.envs.toy_text.taxi_kernel import KERNEL, Params, State
@@ -22,7 +23,7 @@ from ludus.envs.toy_text.taxi_rules import (
     starts_of,
     table_of,
 )
-from ludus.envs.toy_text.view import View
+from ludus.envs.view import View
 
 __all__ = ["MAP", "TaxiEnv", "TaxiV1Env", "TaxiV2Env"]
 
@@ -69,8 +70,9 @@ class TaxiEnv(TabularEnv):
         rainy_probability: How likely the taxi goes where it should in the rain.
         fickle_probability: How many of the passengers are fickle.
 
-    Versions: v4 and v3 are this town without rain by default. Their threshold, 8, lies above the
-    optimum of 7.93, and is kept. :class:`TaxiV2Env` and :class:`TaxiV1Env` are the older towns.
+    Versions: v4 and v3 are this town without rain by default; with rain or fickle passengers, v3
+    is v4, which mended them. Their threshold, 8, lies above the optimum of 7.93, and is kept.
+    :class:`TaxiV2Env` and :class:`TaxiV1Env` are the older towns.
 
     Raises:
         ValueError: A probability is not between 0 and 1.
@@ -91,22 +93,16 @@ class TaxiEnv(TabularEnv):
         rainy_probability: float = 0.8,
         fickle_probability: float = 0.3,
     ) -> None:
-        for name, value in (
-            ("rainy_probability", rainy_probability),
-            ("fickle_probability", fickle_probability),
-        ):
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name} is a probability from 0 to 1, got {value!r}.")
         self.desc = np.asarray(self.rules.town, dtype="c")
         self.locs = list(STOPS)
         self._mask = mask_of(self.rules)
         self.max_row = self.max_col = 4
         self.fickle_passenger = fickle_passenger
-        self.rainy_probability = rainy_probability
-        self.fickle_probability = fickle_probability
-        table = table_of(self.rules, rainy_probability if is_rainy else None)
+        self.rainy_probability = probability("rainy_probability", rainy_probability)
+        self.fickle_probability = probability("fickle_probability", fickle_probability)
+        table = table_of(self.rules, self.rainy_probability if is_rainy else None)
         starts = starts_of(self.rules)
-        params = Params(*tabulate(table, starts), bool(fickle_passenger), fickle_probability)
+        params = Params(*tabulate(table, starts), bool(fickle_passenger), self.fickle_probability)
         super().__init__(params, table, starts, View(*SIZE), render_mode)
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 
 from ludus.envs.screen import import_pygame
 from ludus.envs.toy_text.taxi_rules import STOPS, TAXI
-from ludus.envs.toy_text.view import label
+from ludus.envs.view import label
 
 __all__ = ["SIZE", "draw"]
 

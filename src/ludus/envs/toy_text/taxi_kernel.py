@@ -18,6 +18,7 @@ from ludus.envs.toy_text.tabular import (
     reward,
     spaces,
     terminal,
+    valid,
 )
 from ludus.kernel import Kernel
 from ludus.kernel.random import integers, random
@@ -87,4 +88,5 @@ KERNEL = Kernel(
     terminal=terminal,
     info=info,
     spaces=spaces,
+    valid=valid,
 )

@@ -22,10 +22,6 @@ class View:
         self.size = (width, height)
         self._screen: Screen | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A window belongs to the process and the environment that opened it.
-        return {"size": self.size, "_screen": None}
-
     def render(
         self,
         env: Any,
@@ -47,7 +43,7 @@ class View:
             self._screen = Screen(*self.size, env.render_mode, env.metadata["render_fps"])
         canvas = self._screen.canvas()
         draw(canvas)
-        return self._screen.show(import_pygame().transform.flip(canvas, False, True))
+        return self._screen.show_upright(canvas)
 
     def close(self) -> None:
         """Close the window, if one is open."""

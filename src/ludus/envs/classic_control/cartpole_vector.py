@@ -1,0 +1,122 @@
+"""CartPoles that share one random stream, as Gymnasium's class of this name has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludus.core.state import rng_from_plain, rng_to_plain
+from ludus.core.vector_env import VectorEnv
+from ludus.envs.classic_control.cartpole import CartPoleEnv, Params, State
+from ludus.envs.reset_options import with_reset_bounds
+from ludus.kernel import KernelVectorEnv
+
+__all__ = ["CartPoleVectorEnv"]
+
+
+class CartPoleVectorEnv(KernelVectorEnv):
+    """Many CartPoles that draw their first states from one random stream.
+
+    A seed gives the states, in the same order, that Gymnasium's class gives, and rewards are
+    float32 as there. ``make_vec("CartPole-v1", n)`` instead gives environment ``i`` a stream of its
+    own from ``seed + i``, so that it returns what ``n`` single environments return; it also takes
+    the other autoreset modes and whole rollouts, and is faster.
+
+    Args:
+        num_envs: How many.
+        max_episode_steps: Steps after which an episode is truncated.
+        render_mode: ``rgb_array``.
+        sutton_barto_reward: Whether to pay 0 per step and -1 for a fall, instead of 1 per step.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50}  # noqa: RUF012
+    np_random = VectorEnv.np_random
+    np_random_seed = VectorEnv.np_random_seed
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        max_episode_steps: int = 500,
+        render_mode: str | None = None,
+        sutton_barto_reward: bool = False,
+    ) -> None:
+        env = CartPoleEnv(sutton_barto_reward, render_mode)
+        super().__init__(env, num_envs, max_episode_steps=max_episode_steps)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self._bounds: Params = env.params
+
+    @property
+    def state(self) -> np.ndarray[Any, Any] | None:
+        """The four numbers of each environment, shape ``(4, num_envs)``; may be assigned."""
+        if not self._started.all():
+            return None
+        columns = self._storage.columns()
+        return np.stack([columns[name][: self.num_envs] for name in State._fields])
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        self._place(np.arange(self.num_envs), np.asarray(value, np.float64))
+
+    def reset(
+        self,
+        *,
+        seed: Any = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start all environments anew; the options ``low`` and ``high`` hold until the next reset.
+
+        Raises:
+            OverflowError, ValueError: An option is not a finite number, or low exceeds high.
+        """
+        bounds = with_reset_bounds(self.env.params, options)
+        VectorEnv.reset(self, seed=seed)
+        self._bounds = bounds
+        super().reset()
+        self._restart(np.arange(self.num_envs))
+        return self._observations(), {}
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Advance every environment by its action, or start it anew if its episode is over."""
+        over = np.flatnonzero(self._storage.D[: self.num_envs])
+        observations, rewards, terminated, truncated, infos = super().step(actions)
+        if over.size:
+            self._restart(over)
+            observations = self._observations()
+        return observations, rewards.astype(np.float32), terminated, truncated, infos
+
+    def _restart(self, chosen: Any) -> None:
+        low, high = self._bounds.initial_low, self._bounds.initial_high
+        self._place(chosen, self.np_random.uniform(low, high, (4, len(chosen))))
+
+    def _place(self, chosen: Any, states: Any) -> None:
+        columns = self._storage.columns()
+        for name, numbers in zip(State._fields, states, strict=True):
+            columns[name][chosen] = numbers
+        self._storage.O[:, chosen] = states
+
+    def rollout(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: compiled loops know streams of single environments only.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            "CartPoleVectorEnv draws from one stream, which a compiled rollout cannot do; use "
+            "ludus.make_vec('CartPole-v1', num_envs), whose environments have streams of their own."
+        )
+
+    def get_state(self) -> dict[str, Any]:
+        """Return every environment's state and the random stream as plain data."""
+        return {
+            **super().get_state(),
+            "rng": rng_to_plain(self.np_random, self.np_random_seed),
+            "bounds": [self._bounds.initial_low, self._bounds.initial_high],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what :meth:`get_state` returned."""
+        super().set_state(state)
+        self._np_random, self._np_random_seed = rng_from_plain(state["rng"])
+        low, high = state["bounds"]
+        self._bounds = self.env.params._replace(initial_low=low, initial_high=high)

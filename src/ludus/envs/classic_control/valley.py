@@ -1,0 +1,74 @@
+"""What both mountain cars share: the valley, where an episode starts, and the picture."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ludus.envs.arguments import number
+from ludus.envs.classic_control.mountain_car_drawing import draw
+from ludus.envs.classic_control.parameter import Parameter
+from ludus.envs.classic_control.picture_env import PictureEnv
+from ludus.envs.reset_options import with_reset_bounds
+from ludus.kernel.random import uniform
+
+__all__ = ["State", "ValleyEnv", "bounds", "initial", "observation"]
+
+
+class State(NamedTuple):
+    """Horizontal position, and velocity in positions per step."""
+
+    position: float
+    velocity: float
+
+
+def initial(params: Any, rng: Any) -> State:
+    """Rest somewhere near the bottom."""
+    return State(uniform(rng, params.initial_low, params.initial_high), 0.0)
+
+
+def observation(params: Any, state: State) -> tuple[float, float]:
+    """Show the whole state."""
+    return state.position, state.velocity
+
+
+def bounds(params: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the lowest and highest observation."""
+    low = np.array([params.min_position, -params.max_speed], dtype=np.float32)
+    high = np.array([params.max_position, params.max_speed], dtype=np.float32)
+    return low, high
+
+
+class ValleyEnv(PictureEnv):
+    """A car in a valley; subclasses bring the kernel.
+
+    Raises:
+        TypeError: ``goal_velocity`` is not a number.
+        ValueError: ``goal_velocity`` is NaN or a string; or a reset option is not a number, or the
+            bounds are swapped.
+        OverflowError: A reset option is infinite or NaN.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["human", "rgb_array"],
+        "render_fps": 30,
+    }
+    screen_width, screen_height = 600, 400
+
+    min_position = Parameter(-1.2)
+    max_position = Parameter(0.6)
+    max_speed = Parameter(0.07)
+    goal_velocity = Parameter(0)
+
+    def __init__(self, render_mode: str | None = None, goal_velocity: float = 0) -> None:
+        params = self.kernel.params(goal_velocity=number("goal_velocity", goal_velocity))
+        super().__init__(params, render_mode=render_mode)
+
+    def reset_params(self, options: dict[str, Any] | None) -> Any:
+        """Take the bounds of the first position from the options."""
+        return with_reset_bounds(self.params, options)
+
+    def draw(self, canvas: Any) -> None:
+        """Draw the car in its valley."""
+        draw(canvas, self.state.position, self.params)

@@ -1,0 +1,90 @@
+"""A batch of actions as the rows that a driver reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludus.errors import InvalidAction
+from ludus.kernel.storage import Storage
+from ludus.spaces import Space, Tuple
+
+__all__ = ["BatchActions"]
+
+
+class BatchActions:
+    """Turns batches of actions into rows: one number of each environment's action per row.
+
+    Args:
+        single: The space of one environment's actions.
+        batch: The space of a whole batch.
+        storage: Where rows are put together.
+    """
+
+    def __init__(self, single: Space[Any], batch: Space[Any], storage: Storage) -> None:
+        self._single, self._batch = single, batch
+        self._is_tuple = isinstance(single, Tuple)
+        self._store = storage.A
+        self._bounds = storage.bounds
+        self._dtype = storage.A.dtype
+        self._row = storage.A[0] if len(storage.A) == 1 else None
+
+    def take(self, actions: Any) -> None:
+        """Put a batch where a step reads it.
+
+        Raises:
+            InvalidAction: Not whole numbers, where the space has whole numbers.
+            ValueError: Not one action per environment.
+        """
+        if (
+            self._row is not None
+            and type(actions) is np.ndarray
+            and actions.dtype is self._dtype
+            and actions.shape == self._row.shape
+        ):
+            self._row[...] = actions
+            return
+        given = np.asarray(actions)
+        if given.ndim == 2 and not self._is_tuple:
+            given = given.T
+        self._store[...] = self._checked(given, self._store.shape, actions)
+
+    def rows(self, actions: Any) -> Any:
+        """Return what a rollout reads: a batch per step, time first."""
+        given = np.asarray(actions)
+        shape = (len(given), *self._store.shape)
+        if given.ndim == 3 and not self._is_tuple:
+            given = given.swapaxes(1, 2)
+        return np.require(self._checked(given, shape, actions), self._dtype, ["C", "W", "A"])
+
+    def _checked(self, given: Any, shape: tuple[int, ...], actions: Any) -> Any:
+        """Return the actions in the given shape; a single number may lack its axis."""
+        *steps, numbers, n = shape
+        if numbers == 1 and given.shape == (*steps, n):
+            given = given.reshape(shape)
+        if given.shape != shape:
+            raise ValueError(
+                f"Expected {n} actions, one per environment, got an array of shape "
+                f"{np.shape(actions)}. The action space is {self._batch}."
+            )
+        if self._dtype.kind == "i" and given.dtype.kind not in "iub":
+            raise InvalidAction(
+                f"Expected whole numbers, got {given.dtype}. The action space is {self._batch}."
+            )
+        return given
+
+    def refusal(self, rows: Any) -> InvalidAction:
+        """Return the error that names the first action outside its bounds.
+
+        ``rows`` may be what a step reads or what a rollout reads.
+        """
+        rows = rows.reshape(-1, *self._store.shape)
+        wrong = (rows < self._bounds[:, :1]) | (rows > self._bounds[:, 1:])
+        step, number, index = (int(found[0]) for found in np.nonzero(wrong))
+        low, high = self._bounds[number].tolist()
+        where = f" in step {step}" if len(rows) > 1 else ""
+        return InvalidAction(
+            f"The action of environment {index}{where} is {rows[step, number, index]}: expected "
+            f"{low} to {high}. The action space is {self._single}."
+        )

@@ -1,0 +1,95 @@
+"""What a batch of a kernel's environments returns, read from the rows of its storage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ludus.kernel.env import KernelEnv
+from ludus.kernel.storage import Storage
+from ludus.spaces import Discrete, Tuple
+
+__all__ = ["BatchResults"]
+
+_DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+
+
+class BatchResults:
+    """Observations and infos of all environments.
+
+    Args:
+        env: The environment whose kernel wrote the rows.
+        storage: The rows.
+    """
+
+    def __init__(self, env: KernelEnv, storage: Storage) -> None:
+        self._env = env
+        self._storage = storage
+        self._space = env.observation_space
+        self._columns = storage.columns()
+        self._all = np.ones(storage.n, np.bool_)
+        self._fills_arrays = env.kernel.writes_observation
+        self._fields = env.kernel.info_fields
+        self.has_arrays = hasattr(env, "info_arrays")
+        self.has_infos = bool(self._fields) or self.has_arrays
+        self.is_view = not isinstance(self._space, Tuple)
+        """Whether observations are a view of the rows, or put together anew each time."""
+
+    def observations(self, rows: Any) -> Any:
+        """Return the observations in the form of the batched space."""
+        space = self._space
+        if self._fills_arrays:
+            return rows
+        if isinstance(space, Discrete):
+            return rows[0]
+        if isinstance(space, Tuple):
+            return self._parts(rows, space)
+        return rows.T
+
+    @staticmethod
+    def _parts(rows: Any, space: Tuple) -> tuple[Any, ...]:
+        parts, at = [], 0
+        for part in space.spaces:
+            if isinstance(part, Discrete):
+                parts.append(rows[at].astype(np.int64))
+                at += 1
+            else:
+                size = int(np.prod(part.shape or (1,)))
+                parts.append(rows[at : at + size].T.astype(part.dtype))
+                at += size
+        return tuple(parts)
+
+    def infos(self, rows: Any, mask: Any = None) -> dict[str, Any]:
+        """Return the infos of the environments in the mask, or of all."""
+        columns = {
+            field.name: row.astype(_DTYPES[field.kind])
+            for row, field in zip(rows, self._fields, strict=False)
+        }
+        if self.has_arrays:
+            columns.update(self._env.info_arrays(self._env.params, self._columns))  # type: ignore[attr-defined]
+        infos: dict[str, Any] = {}
+        for name, values in columns.items():
+            if mask is None:
+                infos[name], infos[f"_{name}"] = values, self._all.copy()
+            else:
+                keep = mask.reshape(-1, *[1] * (values.ndim - 1))
+                infos[name] = np.where(keep, values, np.zeros(1, values.dtype))
+                infos[f"_{name}"] = mask.copy()
+        return infos
+
+    def finals(self, over: Any, final_infos: dict[str, Any]) -> dict[str, Any]:
+        """Return the infos that tell of the episodes which ended in this step."""
+        kept = np.full(self._storage.n, None, dtype=object)
+        last = self.observations(self._storage.OF)
+        for index in np.flatnonzero(over).tolist():
+            if isinstance(last, tuple):
+                kept[index] = tuple(part[index] for part in last)
+            else:
+                kept[index] = np.array(last[index])[()]
+        return {
+            "final_obs": kept,
+            "_final_obs": over.copy(),
+            "final_info": final_infos,
+            "_final_info": over.copy(),
+        }

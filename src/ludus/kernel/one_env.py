@@ -1,0 +1,108 @@
+"""One environment's observation and action, between their spaces and the rows of a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ludus.errors import InvalidAction, KernelError
+from ludus.kernel.contract import Kernel
+from ludus.spaces import Box, Discrete, Space, Tuple
+
+__all__ = ["action_reader", "observation_reader"]
+
+
+def observation_reader(kernel: Kernel, space: Space[Any], rows: Any) -> Callable[[], Any]:
+    """Return a function that reads the observation in the form the space gives it."""
+    if kernel.writes_observation:
+        return rows[0].copy  # type: ignore[no-any-return]
+    if isinstance(space, Discrete):
+        cell = rows.reshape(-1)
+        return lambda: cell.item(0)
+    if isinstance(space, Tuple):
+        return lambda: _split(space, rows[:, 0])
+    column = rows[:, 0]
+    return column.copy  # type: ignore[no-any-return]
+
+
+def _split(space: Tuple, numbers: Any) -> tuple[Any, ...]:
+    parts: list[Any] = []
+    at = 0
+    for part in space.spaces:
+        if isinstance(part, Discrete):
+            parts.append(int(numbers[at]))
+            at += 1
+        else:
+            size = int(np.prod(part.shape or (1,)))
+            parts.append(numbers[at : at + size].astype(part.dtype).reshape(part.shape or ()))
+            at += size
+    return tuple(parts)
+
+
+def action_reader(space: Space[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that turns an action into the numbers the driver takes."""
+    if isinstance(space, Discrete):
+        start, stop = int(space.start), int(space.start) + int(space.n)
+
+        def read_discrete(action: Any) -> tuple[int]:
+            kind = action.__class__
+            if (kind is int or kind is np.int64) and start <= action < stop:
+                return (int(action),)
+            if not space.contains(action):
+                raise InvalidAction(
+                    f"{action!r} ({type(action)}) invalid: expected an integer from {start} to "
+                    f"{stop - 1}."
+                )
+            return (int(action),)
+
+        return read_discrete
+    if isinstance(space, Box) and space.dtype.kind == "f":
+        size = space.shape[0]
+
+        def read_box(action: Any) -> tuple[float, ...]:
+            try:
+                numbers = tuple(map(float, action))
+            except (TypeError, ValueError) as problem:
+                raise InvalidAction(
+                    f"{action!r} ({type(action)}) invalid: expected {size} numbers, {space}."
+                ) from problem
+            if len(numbers) != size:
+                raise InvalidAction(f"{action!r} invalid: expected {size} numbers, {space}.")
+            return numbers
+
+        return read_box
+    if isinstance(space, Tuple):
+
+        def read_tuple(action: Any) -> tuple[int, ...]:
+            if not space.contains(tuple(action) if isinstance(action, list) else action):
+                raise InvalidAction(
+                    f"{action!r} ({type(action)}) invalid: expected one of {space}."
+                )
+            return tuple(map(int, action))
+
+        return read_tuple
+
+    if isinstance(space, Box):
+        low, high = space.low, space.high
+
+        def read_whole_box(action: Any) -> tuple[int, ...]:
+            given = np.asarray(action)
+            whole = given.dtype.kind in "iu" and given.shape == space.shape
+            if not (whole and (low <= given).all() and (given <= high).all()):
+                raise InvalidAction(
+                    f"{action!r} ({type(action)}) invalid: expected whole numbers, {space}."
+                )
+            return tuple(given.tolist())
+
+        return read_whole_box
+
+    def read_array(action: Any) -> tuple[int, ...]:
+        if not space.contains(action):
+            raise InvalidAction(f"{action!r} ({type(action)}) invalid: expected one of {space}.")
+        return tuple(map(int, action))
+
+    if space.shape is None:
+        raise KernelError(f"Actions of {space} are not supported by kernels.")
+    return read_array

@@ -1,0 +1,230 @@
+"""The compiled batch as its callers see it: seeds, threads, buffers, forms of actions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ludus
+from ludus.core import AutoresetMode
+from ludus.errors import EpisodeOver, Error, InvalidAction, StateError
+from ludus.kernel.seed_words import seeds_to_words
+from ludus.kernel.team import Team
+from ludus.kernel.words_rng import WORDS, seed_to_words
+from tests.kernel.families import bare
+from tests.reference.twins import assert_same
+
+
+def cartpoles(n, **options):
+    envs = ludus.make_vec("CartPole-v1", n, **options)
+    envs.reset(seed=5)
+    return envs
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        [0, 1, 12345, 2**32 - 1],
+        range(7, 300),
+        range(2**32 - 3, 2**32 + 4),
+        [2**32 + 5, 0, 2**64 + 77, 2**128 - 1],
+        [3, 2**128, 2**200 + 9],
+    ],
+)
+def test_many_seeds_at_once_seed_as_numpy_does(seeds):
+    words = np.ones((len(seeds), WORDS), np.uint64)
+    seeds_to_words(seeds, words)
+    expected = np.zeros_like(words)
+    for row, seed in enumerate(seeds):
+        seed_to_words(seed, expected[row])
+    np.testing.assert_array_equal(words, expected)
+
+
+def test_seeds_are_told_and_refused():
+    envs = cartpoles(3)
+    assert envs.np_random_seed == (5, 6, 7)
+    envs.reset(seed=[None, 9, None])
+    assert envs.np_random_seed == (5, 9, 7)
+    fresh = ludus.make_vec("CartPole-v1", 2)
+    fresh.reset()
+    drawn = fresh.np_random_seed
+    assert len(set(drawn)) == 2
+    assert min(drawn) > 2**64
+    twin = ludus.make_vec("CartPole-v1", 2)
+    twin.reset(seed=list(drawn))
+    np.testing.assert_array_equal(
+        fresh.get_state()["storage"]["F"], twin.get_state()["storage"]["F"]
+    )
+    for wrong in ([1, -1], [1, 2.0], [1, np.int64(3)]):
+        with pytest.raises(Error, match="Seed must be"):
+            fresh.reset(seed=wrong)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 5, 3000])
+def test_a_refused_step_changes_nothing(n, threads):
+    envs = cartpoles(n, num_threads=threads)
+    before = envs.get_state()
+    actions = np.zeros(n, int)
+    actions[-1] = 7
+    with pytest.raises(InvalidAction, match=f"environment {n - 1} is 7: expected 0 to 1"):
+        envs.step(actions)
+    assert_same(before, envs.get_state())
+    envs.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_finished_environment_holds_up_all_of_them(threads):
+    envs = cartpoles(4000, num_threads=threads, autoreset_mode=AutoresetMode.DISABLED)
+    right = np.ones(4000, int)
+    over = np.zeros(4000, bool)
+    while not over.any():
+        _, _, terminated, truncated, _ = envs.step(right)
+        over = terminated | truncated
+    before = envs.get_state()
+    with pytest.raises(EpisodeOver, match=str(np.flatnonzero(over)[0])):
+        envs.step(right)
+    assert_same(before, envs.get_state())
+    envs.close()
+
+
+def test_actions_may_come_in_any_form():
+    reference, envs = cartpoles(4), cartpoles(4)
+    plain = np.array([0, 1, 1, 0])
+    frozen = plain.copy()
+    frozen.flags.writeable = False
+    spaced = np.repeat(plain, 2)[::2]
+    for form in (
+        frozen,
+        spaced,
+        plain.tolist(),
+        plain.astype(np.uint8),
+        plain == 1,
+        plain[:, None],
+    ):
+        assert_same(reference.step(plain), envs.step(form))
+
+
+def test_box_actions_may_come_flat_or_as_columns():
+    first, second = (ludus.make_vec("Pendulum-v1", 3) for _ in range(2))
+    first.reset(seed=0)
+    second.reset(seed=0)
+    torques = np.array([[0.5], [-1.0], [2.0]], np.float32)
+    assert_same(first.step(torques), second.step(torques[:, 0]))
+    assert_same(first.rollout([torques, torques]), second.rollout(np.stack([torques[:, 0]] * 2)))
+    with pytest.raises(ValueError, match="Expected 3 actions"):
+        first.step(np.zeros((2, 1), np.float32))
+
+
+@pytest.mark.parametrize(
+    "env_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1", "MinAtar/Breakout-v1"]
+)
+def test_a_rollout_can_reuse_its_memory(env_id):
+    first, second = (ludus.make_vec(env_id, 3) for _ in range(2))
+    first.reset(seed=1)
+    second.reset(seed=1)
+    first.action_space.seed(0)
+    actions = [np.stack([first.action_space.sample() for _ in range(20)]) for _ in range(2)]
+    out = second.rollout(actions[0])
+    first.rollout(actions[0])
+    expected, found = first.rollout(actions[1]), second.rollout(actions[1], out=out)
+    assert_same(tuple(expected), tuple(found))
+    assert np.shares_memory(found.observations, out.observations)
+    with pytest.raises(ValueError, match="20 steps|trajectory of 5 steps"):
+        second.rollout(actions[0][:5], out=out)
+
+
+def test_rollouts_of_tuples_have_a_tuple_of_arrays():
+    stepped, rolled = (ludus.make_vec("KellyCoinflip-v0", 3) for _ in range(2))
+    stepped.reset(seed=1)
+    rolled.reset(seed=1)
+    bets = np.full((4, 3), 7)
+    trajectory = rolled.rollout(bets)
+    for t, batch in enumerate(bets):
+        seen = stepped.step(batch)[0]
+        assert_same(seen, tuple(part[t] for part in trajectory.observations))
+    with pytest.raises(ValueError, match="tuples cannot be written"):
+        rolled.rollout(bets, out=trajectory)
+
+
+def test_copies_keep_and_views_change():
+    kept, shared = cartpoles(3, copy=True), cartpoles(3, copy=False)
+    actions = np.ones(3, int)
+    for envs, same in ((kept, False), (shared, True)):
+        first = envs.step(actions)[0]
+        second = envs.step(actions)[0]
+        assert np.shares_memory(first, second) is same
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("n", [1, 4, 1023, 50_000])
+def test_a_team_does_every_piece_once(threads, n):
+    team = Team(threads, n)
+    done = np.zeros(n, int)
+
+    def work(first, last):
+        done[first:last] += 1
+        return last - first
+
+    assert team.run(work) == n
+    assert (done == 1).all()
+    assert team.run(lambda first, last: -2 if first == 0 else 1) == -2
+    team.close()
+
+
+def test_a_team_passes_on_what_goes_wrong():
+    team = Team(2, 10)
+
+    def work(first, last):
+        raise KeyError(first)
+
+    with pytest.raises(KeyError):
+        team.run(work)
+    team.close()
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
+def test_a_team_needs_threads(threads):
+    with pytest.raises(ValueError, match="num_threads must be a positive int"):
+        Team(threads, 4)
+
+
+def test_returns_and_lengths_of_episodes():
+    envs = cartpoles(2, max_episode_steps=3)
+    for step in range(3):
+        np.testing.assert_array_equal(envs.episode_lengths, step)
+        envs.step(np.zeros(2, int))
+    np.testing.assert_array_equal(envs.episode_returns, 3.0)
+    envs.step(np.zeros(2, int))
+    np.testing.assert_array_equal(envs.episode_returns, 0.0)
+    np.testing.assert_array_equal(envs.last_episode_returns, 3.0)
+    np.testing.assert_array_equal(envs.last_episode_lengths, 3)
+    assert bare("CartPole-v1").kernel.vectorises
+
+
+def outrageous(weights, observation, rng):
+    return weights
+
+
+@pytest.mark.parametrize("action", [10**9, -1, 4])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_policy_cannot_act_outside_the_space(action, threads):
+    envs = ludus.make_vec("FrozenLake-v1", 4, num_threads=threads)
+    envs.reset(seed=0)
+    envs.rollout(policy=outrageous, weights=3, steps=5)
+    with pytest.raises(InvalidAction, match=f"is {action}: expected 0 to 3"):
+        envs.rollout(policy=outrageous, weights=action, steps=5)
+    envs.close()
+
+
+def test_random_words_from_outside_are_checked():
+    envs = ludus.make_vec("Blackjack-v1", 3)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    state["storage"]["U"][1] = 0
+    with pytest.raises(StateError, match="random words of environment 1"):
+        envs.set_state(state)
+    state = envs.get_state()
+    state["storage"]["U"][2, 4] = 2**40
+    with pytest.raises(StateError, match="random words of environment 2"):
+        envs.set_state(state)
