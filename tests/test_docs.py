@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from ludus.registration import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -41,3 +44,31 @@ def test_architecture_names_every_room():
     for room in (ROOT / "src" / "ludus").iterdir():
         if room.is_dir() and room.name != "__pycache__":
             assert f"\n  {room.name}/" in text, f"docs/architecture.md misses {room.name}/"
+
+
+def test_architecture_has_the_layers_of_the_linter():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = re.findall(
+        r"^\| (`.*?) \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE
+    )
+    assert [set(re.findall(r"`(\w+)`", row)) for row in rows] == [
+        set(re.findall(r"ludus\.(\w+)", layer)) for layer in layers
+    ]
+
+
+def test_environments_names_every_id():
+    text = (ROOT / "docs" / "environments.md").read_text()
+    names = {env_id.rpartition("-v")[0] for env_id, spec in registry.items() if _is_own(spec)}
+    assert len(names) > 40
+    assert not [name for name in names if f"`{name}-v" not in text]
+
+
+def test_every_page_is_linked_from_the_first():
+    first = (ROOT / "docs" / "index.md").read_text()
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert pages == set(re.findall(r"\]\((\w+\.md)\)", first))
+
+
+def _is_own(spec):
+    return spec.security.trust == "builtin"

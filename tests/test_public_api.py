@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 import pytest
 
 PINNED = {
     "ludus": """
         ActionWrapper Env EnvSpec ObservationWrapper RewardWrapper SecuritySpec Space VectorizeMode
-        Wrapper WrapperSpec __version__ checking classic core envs error errors experimental interop
-        logger make make_vec pprint_registry register register_envs registry search seeding spaces
-        spec testing utils vector wrappers
+        Wrapper WrapperSpec __version__ checking classic codec core envs error errors experimental
+        interop load_state logger make make_vec pprint_registry register register_envs registry
+        sandbox save_state search seeding spaces spec testing utils vector wrappers
     """,
+    "ludus.codec": "INFO_LIMITS Limits admit admit_info decode digest encode",
     "ludus.core": """
         ActType ActionWrapper AutoresetMode Env EnvSpec EzPickle ObsType ObservationWrapper
         RecordConstructorArgs RenderFrame RewardWrapper SecuritySpec State VectorActionWrapper
         VectorEnv VectorObservationWrapper VectorRewardWrapper VectorWrapper Wrapper WrapperActType
         WrapperObsType WrapperSpec get_env_id parse_env_id
+    """,
+    "ludus.sandbox": """
+        Completed Enforcement Job Mount Policy Sandbox Shell Snapshot Usage backends doctor
+        open_sandbox sweep
     """,
     "ludus.vector": """
         AsyncVectorEnv AutoresetMode SyncVectorEnv VectorActionWrapper VectorEnv
@@ -44,6 +51,20 @@ def test_names_resolve(module):
     loaded = importlib.import_module(module)
     for name in loaded.__all__:
         getattr(loaded, name)
+
+
+def test_importing_ludus_loads_nothing_that_can_wait():
+    program = """
+import sys, ludus
+waits = {f"ludus.{name}" for name in ("codec", "core.state_files", "kernel", "sandbox", "vector")}
+waits |= {"cv2", "gymnasium", "jax", "llvmlite", "moviepy", "numba", "pygame", "torch"}
+assert not waits & set(sys.modules), sorted(waits & set(sys.modules))
+assert ludus.save_state.__module__ == ludus.load_state.__module__ == "ludus.core.state_files"
+assert ludus.codec.decode(ludus.codec.encode([1, 2])) == [1, 2]
+assert "ludus.sandbox" not in sys.modules
+assert ludus.sandbox is sys.modules["ludus.sandbox"]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_unknown_name():

@@ -35,16 +35,19 @@ if TYPE_CHECKING:
     from ludus import (
         checking,
         classic,
+        codec,
         core,
         envs,
         experimental,
         interop,
+        sandbox,
         seeding,
         testing,
         utils,
         vector,
         wrappers,
     )
+    from ludus.core.state_files import load_state, save_state
     from ludus.registration import (
         VectorizeMode,
         make,
@@ -68,12 +71,14 @@ __all__ = [
     "__version__",
     "checking",
     "classic",
+    "codec",
     "core",
     "envs",
     "error",
     "errors",
     "experimental",
     "interop",
+    "load_state",
     "logger",
     "make",
     "make_vec",
@@ -81,6 +86,8 @@ __all__ = [
     "register",
     "register_envs",
     "registry",
+    "sandbox",
+    "save_state",
     "search",
     "seeding",
     "spaces",
@@ -95,22 +102,34 @@ _MODULES = frozenset(
     {
         "checking",
         "classic",
+        "codec",
         "experimental",
         "interop",
+        "kernel",
+        "sandbox",
         "testing",
         "utils",
         "vector",
         "wrappers",
     }
 )
-_FUNCTIONS = frozenset({"VectorizeMode", "make", "make_vec", "pprint_registry", "search", "spec"})
+_FUNCTIONS = {
+    "VectorizeMode": "registration",
+    "load_state": "core.state_files",
+    "make": "registration",
+    "make_vec": "registration",
+    "pprint_registry": "registration",
+    "save_state": "core.state_files",
+    "search": "registration",
+    "spec": "registration",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"ludus.{name}")
     if name in _FUNCTIONS:
-        value = getattr(importlib.import_module("ludus.registration"), name)
+        value = getattr(importlib.import_module(f"ludus.{_FUNCTIONS[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'ludus' has no attribute {name!r}")

@@ -47,7 +47,7 @@ def test_one_plot() -> None:
 
 def test_one_number_per_plot_is_needed() -> None:
     plot = PlayPlot(lambda *step: [1.0, 2.0], 10, ["reward"])
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match=r"returned 2 numbers, expected 1: .*\['reward'\]"):
         _step(plot, 1.0)
 
 

@@ -157,10 +157,16 @@ def test_pprint_registry_groups_by_family(capsys):
 
 
 def test_search():
-    ludus.register("s/Fog-v0", COUNTER, description="Find a way through fog", tags=("maze",))
+    tags = ("maze", "weather")
+    ludus.register("s/Fog-v0", COUNTER, description="Find a way through fog", tags=tags)
     ids = lambda found: [spec.id for spec in found]  # noqa: E731
     assert ids(ludus.search("WAY fog")) == ["s/Fog-v0"]
-    assert ids(ludus.search(tag="maze")) == ["s/Fog-v0"]
+    assert ids(ludus.search(tag="weather")) == ["s/Fog-v0"]
+    assert ids(ludus.search("fog", tag="maze")) == ["s/Fog-v0"]
+    mazes = ids(ludus.search(tag="maze"))
+    assert sorted(mazes) == sorted(id for id, spec in registry.items() if "maze" in spec.tags)
+    assert {"MetaMaze-v0", "s/Fog-v0"} < set(mazes)
+    assert "CartPole-v1" not in mazes
     assert "CartPole-v1" in ids(ludus.search(family="classic_control"))
     assert ludus.search("no such words anywhere") == []
     with pytest.raises(ValueError, match="Did you mean: `maze`"):

@@ -165,7 +165,9 @@ def test_lost_film_is_reported(tmp_path: Path) -> None:
     envs = [RecordVideo(Film(render_mode="rgb_array"), str(tmp_path / "films"))]
     envs[0].reset()
     gc.collect()
-    with pytest.warns(UserWarning, match="Unable to save the last video"):
+    with pytest.warns(
+        UserWarning, match=r"Unable to save last video, 1 frames.*Did you call close\(\)\?"
+    ):
         envs.clear()
 
 

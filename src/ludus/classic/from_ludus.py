@@ -17,21 +17,28 @@ class FromLudus(ForwardsAttributes, Env):
     """A Ludus environment as an environment of classic Gym.
 
     ``seed`` gives it the random numbers of classic Gym, so an environment that Gym had, too,
-    starts its episodes where Gym did. Attributes that the adapter lacks are the environment's.
+    starts its episodes where Gym did. Attributes that the adapter lacks are the environment's, the
+    spaces among them, which may change at a reset.
     """
 
     _inner_name: ClassVar[str] = "ludus_env"
     ludus_env: modern.Env[Any, Any]
 
     def __init__(self, env: modern.Env[Any, Any]) -> None:
-        self.action_space = env.action_space
-        self.observation_space = env.observation_space
         self.metadata = _classic_metadata(env.metadata)
-        self.reward_range = getattr(env, "reward_range", Env.reward_range)
         self.spec = env.spec
         self._shown_mode: str | None = None
         # Last, because from here on attributes that the environment has are set there.
         self.ludus_env = env
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The smallest and the largest possible reward."""
+        return getattr(self.ludus_env, "reward_range", Env.reward_range)
+
+    @reward_range.setter
+    def reward_range(self, value: tuple[float, float]) -> None:
+        self.ludus_env.unwrapped.reward_range = value  # type: ignore[attr-defined]
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
         """Step; a truncated episode has ``info["TimeLimit.truncated"]``."""

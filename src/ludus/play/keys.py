@@ -71,5 +71,10 @@ def _check_combination(keys: Any) -> None:
             raise TypeError(
                 f"All keys in key combination tuple must be integers or strings, got {keys}"
             )
+        if any(isinstance(key, str) and len(key) != 1 for key in keys):
+            raise TypeError(
+                f"Strings in a tuple of keys are one character each, got {keys}; write ('a', 'b') "
+                "or 'ab' for two keys."
+            )
     elif not isinstance(keys, str | int):
         raise TypeError(f"Keys in keys_to_action must be integers or strings, got {type(keys)}")

@@ -61,7 +61,12 @@ class PlayPlot:
         Raises:
             ValueError: Not one number per plot.
         """
-        points = self.data_callback(obs_t, obs_tp1, action, rew, terminated, truncated, info)
+        points = list(self.data_callback(obs_t, obs_tp1, action, rew, terminated, truncated, info))
+        if len(points) != len(self.data):
+            raise ValueError(
+                f"The callback returned {len(points)} numbers, expected {len(self.data)}: one for "
+                f"each of the plots {self.plot_names}."
+            )
         for point, series in zip(points, self.data, strict=True):
             series.append(point)
         self.t += 1

@@ -96,32 +96,18 @@ def register(
         RegistrationError: The spec contradicts a registered one.
         ValueError: Neither entry point is given.
     """
+    # The arguments are the fields of the spec; only empty and iterable ones need a hand.
+    fields = dict(locals())
     if entry_point is None and vector_entry_point is None:
         raise ValueError(
             f"Cannot register {id!r}: either `entry_point` or `vector_entry_point` (or both) must "
             "be provided, as 'module:name' or a callable."
         )
-    add_spec(
-        EnvSpec(
-            id=id,
-            entry_point=entry_point,
-            reward_threshold=reward_threshold,
-            nondeterministic=nondeterministic,
-            max_episode_steps=max_episode_steps,
-            order_enforce=order_enforce,
-            disable_env_checker=disable_env_checker,
-            kwargs={} if kwargs is None else kwargs,
-            additional_wrappers=tuple(additional_wrappers),
-            vector_entry_point=vector_entry_point,
-            author=author,
-            description=description,
-            tags=tuple(tags),
-            family=family,
-            homepage=homepage,
-            licence=licence,
-            security=security or SecuritySpec(),
-        )
-    )
+    fields["kwargs"] = {} if kwargs is None else kwargs
+    fields["additional_wrappers"] = tuple(additional_wrappers)
+    fields["tags"] = tuple(tags)
+    fields["security"] = security or SecuritySpec()
+    add_spec(EnvSpec(**fields))
 
 
 def add_spec(spec: EnvSpec) -> None:

@@ -30,6 +30,7 @@ from ludus.vector.batch_arguments import (
     one_per_env,
     seeds_per_env,
 )
+from ludus.vector.process.pipe_pool import PipePool
 from ludus.vector.process.pool import WorkerPool
 from ludus.wrappers.vector.reset_mask import split_reset_mask
 
@@ -58,7 +59,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         copy: Return copies of the observations; otherwise the next step overwrites them.
         context: How processes start: ``"fork"``, ``"spawn"``, ``"forkserver"``, or the default.
         daemon: Daemonic workers cannot have children of their own.
-        worker: Not supported; see Raises.
+        worker: A function for one process per environment; see :mod:`~.process.pipe_pool`.
         observation_mode: As for :class:`SyncVectorEnv`.
         autoreset_mode: When a finished environment starts its next episode.
         max_concurrency: At most so many environments run at the same time.
@@ -71,8 +72,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
 
     Raises:
         RuntimeError: The environments' spaces do not fit together.
-        NotImplementedError: ``worker`` was given: a worker here serves many environments, so a
-            function written for one cannot take its place.
+        ValueError: An argument is out of range, or does not go with ``worker``.
         WorkerCrashed: A worker died while building its environments.
     """
 
@@ -92,11 +92,10 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         on_crash: Literal["raise", "restart"] = "raise",
         step_timeout: float | None = None,
     ) -> None:
-        if worker is not None:
-            raise NotImplementedError(
-                "AsyncVectorEnv takes no `worker` function: each worker process steps a block of "
-                "environments. Put custom behaviour into a wrapper around the environment, or use "
-                "on_crash, step_timeout and autoreset_mode."
+        if worker is not None and (num_workers is not None or on_crash == "restart"):
+            raise ValueError(
+                "A `worker` function serves one environment and is not restarted: leave out "
+                f"num_workers={num_workers!r} and on_crash={on_crash!r}."
             )
         if on_crash not in ("raise", "restart"):
             raise ValueError(f"on_crash must be 'raise' or 'restart', got {on_crash!r}.")
@@ -115,16 +114,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         self.step_timeout = step_timeout
         self.num_envs = len(env_fns)
         self._state = AsyncState.DEFAULT
-        self._pool = WorkerPool(
-            multiprocessing.get_context(context),
-            env_fns,
-            num_workers=_worker_count(self.num_envs, num_workers, max_concurrency),
-            mode=self.autoreset_mode,
-            entropy=secrets.randbits(63),
-            daemon=daemon,
-            restart=on_crash == "restart",
-            name=type(self).__name__,
-        )
+        self._pool = self._new_pool(_worker_count(self.num_envs, num_workers, max_concurrency))
         # Runs when this object goes, or at exit before multiprocessing joins what is left.
         self._finalizer = mp_util.Finalize(self, self._pool.shutdown, exitpriority=100)
         try:
@@ -132,6 +122,28 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         except BaseException:
             self._finalizer()
             raise
+
+    def _new_pool(self, num_workers: int) -> WorkerPool | PipePool:
+        context = multiprocessing.get_context(self.context)
+        common: Any = {"mode": self.autoreset_mode, "daemon": self.daemon}
+        common["name"] = type(self).__name__
+        if self.worker is not None:
+            return PipePool(
+                context,
+                self.env_fns,
+                self.worker,
+                observation_mode=self.observation_mode,
+                max_concurrency=self.max_concurrency,
+                **common,
+            )
+        return WorkerPool(
+            context,
+            self.env_fns,
+            num_workers=num_workers,
+            entropy=secrets.randbits(63),
+            restart=self.on_crash == "restart",
+            **common,
+        )
 
     def _adopt(self, built: list[tuple[Space[Any], Space[Any], dict[str, Any], Any]]) -> None:
         spaces = batched_spaces(

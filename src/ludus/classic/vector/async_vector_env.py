@@ -29,7 +29,8 @@ class AsyncVectorEnv(VectorEnv):
 
     Raises:
         RuntimeError: The environments' observation spaces are not equal.
-        NotImplementedError: ``worker`` is given: a worker steps several environments.
+        NotImplementedError: ``worker`` is given: its protocol was another one, with four values
+            per step; :class:`ludus.vector.AsyncVectorEnv` takes functions for the present one.
     """
 
     _engine: engines.AsyncVectorEnv[Any, Any]
@@ -45,6 +46,11 @@ class AsyncVectorEnv(VectorEnv):
         daemon: bool = True,
         worker: Callable[..., None] | None = None,
     ) -> None:
+        if worker is not None:
+            raise NotImplementedError(
+                "A worker function for classic Gym's protocol cannot be run. Put what it does into "
+                "a wrapper, or write it for ludus.vector.AsyncVectorEnv."
+            )
         super().__init__(
             engines.AsyncVectorEnv(
                 [SlotBuilder(env_fn) for env_fn in env_fns],
@@ -52,7 +58,6 @@ class AsyncVectorEnv(VectorEnv):
                 copy=copy,
                 context=context,
                 daemon=daemon,
-                worker=worker,
                 observation_mode=observation_mode(observation_space, len(env_fns)),
                 autoreset_mode=engines.AutoresetMode.SAME_STEP,
             )

@@ -177,8 +177,8 @@ def _schedule(video_callable: Any) -> Schedule:
         return lambda _: False
     if not callable(video_callable):
         raise Error(
-            "You must provide a function, None, or False for video_callable, not "
-            f"{type(video_callable)}: {video_callable!r}."
+            "video_callable must be a function of the episode's number, or None, or False, got "
+            f"{video_callable!r} ({type(video_callable)})."
         )
     return video_callable  # type: ignore[no-any-return]
 
@@ -199,7 +199,7 @@ def _prepare(directory: Path, *, force: bool, resume: bool) -> None:
         found = detect_training_manifests(directory)
         if found:
             raise Error(
-                f"Trying to write to monitor directory {directory} with existing monitor files: "
-                f"{', '.join(path.name for path in found)}. Use a unique directory for each "
-                "training run, or force=True to clear it, or resume=True to add to it."
+                f"{directory} holds existing monitor files: "
+                f"{', '.join(path.name for path in found)}. Choose another directory, or pass "
+                "force=True to delete them, or resume=True to add to them."
             )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import isqrt
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,21 +14,18 @@ from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.types import ActType, ObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
-from ludus.errors import Error
-from ludus.wrappers.dependencies import check_installed
-from ludus.wrappers.video import capped_cubic_video_schedule, write_video
+from ludus.wrappers.video_recording import Trigger, VideoRecording, always
 
 __all__ = ["RecordVideo"]
 
-Trigger = Callable[[int], bool]
 _Frame = npt.NDArray[Any]
 
 
-def _always(_: int) -> bool:
-    return True
-
-
-class RecordVideo(VectorWrapper[ObsType, ActType, ObsType, ActType, Any], RecordConstructorArgs):
+class RecordVideo(
+    VideoRecording,
+    VectorWrapper[ObsType, ActType, ObsType, ActType, Any],
+    RecordConstructorArgs,
+):
     """Write videos in which the frames of all environments form a grid.
 
     Episodes are those of the first environment. A video starts at an episode or a step chosen by
@@ -81,50 +75,31 @@ class RecordVideo(VectorWrapper[ObsType, ActType, ObsType, ActType, Any], Record
         name_prefix: str = "rl-video",
         fps: int | None = None,
         disable_logger: bool = True,
-        gc_trigger: Trigger | None = _always,
+        gc_trigger: Trigger | None = always,
     ) -> None:
+        options: dict[str, Any] = {
+            "video_folder": video_folder,
+            "episode_trigger": episode_trigger,
+            "step_trigger": step_trigger,
+            "video_length": video_length,
+            "name_prefix": name_prefix,
+            "fps": fps,
+            "disable_logger": disable_logger,
+            "gc_trigger": gc_trigger,
+        }
         RecordConstructorArgs.__init__(
             self,
-            video_folder=video_folder,
             video_aspect_ratio=video_aspect_ratio,
             record_first_only=record_first_only,
-            episode_trigger=episode_trigger,
-            step_trigger=step_trigger,
-            video_length=video_length,
-            name_prefix=name_prefix,
-            fps=fps,
-            disable_logger=disable_logger,
-            gc_trigger=gc_trigger,
+            **options,
         )
-        super().__init__(env)
-        if env.render_mode in (None, "human", "ansi"):
-            raise ValueError(
-                f"Render mode is {env.render_mode}, which is incompatible with RecordVideo. Build "
-                "the environments with a render_mode that returns images, such as rgb_array."
-            )
-        check_installed("moviepy", extra="video")
-        if episode_trigger is None and step_trigger is None:
-            episode_trigger = capped_cubic_video_schedule
+        VectorWrapper.__init__(self, env)
+        self._prepare_recording(env.render_mode, **options)
         self.autoreset_mode = _autoreset_mode(env)
-        self.episode_trigger = episode_trigger
-        self.step_trigger = step_trigger
-        self.gc_trigger = gc_trigger
-        self.disable_logger = disable_logger
         self.record_first_only = record_first_only
         self.video_aspect_ratio = video_aspect_ratio
-        self.name_prefix = name_prefix
-        self.frames_per_sec = self.metadata.get("render_fps", 30) if fps is None else fps
-        self.video_length = video_length if video_length != 0 else float("inf")
-        self.video_folder = _prepared_folder(video_folder)
-
         self.frame_cols = self.frame_rows = -1
         self.has_autoreset = False
-        self.step_id = self.episode_id = -1
-        self.recording = False
-        self._video_name: str | None = None
-        self.recorded_frames: list[_Frame] = []
-        # Given its attributes, not the wrapper itself, which the reference would keep alive.
-        weakref.finalize(self, _warn_of_lost_frames, vars(self))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -140,14 +115,12 @@ class RecordVideo(VectorWrapper[ObsType, ActType, ObsType, ActType, Any], Record
     def step(self, actions: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
         """Step; an episode begins if the first environment was reset by itself."""
         result = self.env.step(actions)
-        self.step_id += 1
         ended = bool(result[2][0] or result[3][0])
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             ended, self.has_autoreset = self.has_autoreset, ended
         if ended and self.autoreset_mode is not AutoresetMode.DISABLED:
             self._begin_episode()
-        if self.step_trigger and self.step_trigger(self.step_id):
-            self.start_recording(f"{self.name_prefix}-step-{self.step_id}")
+        self._begin_step()
         self._record()
         return result
 
@@ -158,50 +131,6 @@ class RecordVideo(VectorWrapper[ObsType, ActType, ObsType, ActType, Any], Record
         finally:
             if self.recording:
                 self.stop_recording()
-
-    def start_recording(self, video_name: str) -> None:
-        """Start a video; one being recorded is written first."""
-        if self.recording:
-            self.stop_recording()
-        self.recording = True
-        self._video_name = video_name
-
-    def stop_recording(self) -> None:
-        """Write the video being recorded.
-
-        Raises:
-            Error: None is being recorded.
-        """
-        if not self.recording:
-            raise Error(
-                "stop_recording was called, but no recording was started: call start_recording."
-            )
-        frames, name = self.recorded_frames, self._video_name
-        self.recorded_frames = []
-        self.recording = False
-        self._video_name = None
-        if frames:
-            path = Path(self.video_folder) / f"{name}.mp4"
-            report = None if self.disable_logger else "bar"
-            write_video(frames, path, fps=self.frames_per_sec, logger=report)
-        else:
-            logger.warn("Ignored saving a video as there were zero frames to save.")
-        if self.gc_trigger and self.gc_trigger(self.episode_id):
-            gc.collect()
-
-    def _begin_episode(self) -> None:
-        self.episode_id += 1
-        if self.recording and self.video_length == float("inf"):
-            self.stop_recording()
-        if self.episode_trigger and self.episode_trigger(self.episode_id):
-            self.start_recording(f"{self.name_prefix}-episode-{self.episode_id}")
-
-    def _record(self) -> None:
-        if not self.recording:
-            return
-        self._capture_frame()
-        if len(self.recorded_frames) > self.video_length:
-            self.stop_recording()
 
     def _capture_frame(self) -> None:
         frames: Any = self.env.render()
@@ -216,11 +145,6 @@ class RecordVideo(VectorWrapper[ObsType, ActType, ObsType, ActType, Any], Record
             width, height = self.video_aspect_ratio
             self.frame_rows, self.frame_cols = _grid(frames, width / height)
         self.recorded_frames.append(_tiled(frames, self.frame_rows, self.frame_cols))
-
-
-def _warn_of_lost_frames(attributes: dict[str, Any]) -> None:
-    if attributes["recorded_frames"]:
-        logger.warn("Unable to save last video! Did you call close()?")
 
 
 def _autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
@@ -239,18 +163,6 @@ def _autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
             stacklevel=3,
         )
     return mode
-
-
-def _prepared_folder(folder: str) -> str:
-    path = Path(folder).absolute()
-    if path.is_dir():
-        logger.warn(
-            f"Overwriting existing videos at {path} folder (specify a different `video_folder` "
-            "for the `RecordVideo` wrapper if this is not desired)",
-            stacklevel=3,
-        )
-    path.mkdir(parents=True, exist_ok=True)
-    return str(path)
 
 
 def _grid(frames: Sequence[_Frame], aspect_ratio: float) -> tuple[int, int]:

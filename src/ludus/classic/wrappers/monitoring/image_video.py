@@ -33,20 +33,18 @@ class ImageVideo:
                 of the first frame's shape.
         """
         if not isinstance(frame, np.ndarray):
-            raise InvalidFrame(f"Wrong type {type(frame)} for a frame: must be a np.ndarray.")
+            raise InvalidFrame(f"A frame is a np.ndarray, got {type(frame)} (wrong type).")
         if frame.ndim != 3 or frame.shape[2] not in (3, 4):
             raise InvalidFrame(
-                f"Your frame has shape {frame.shape}, but we require (height, width, 3) or "
-                "(height, width, 4): an RGB or RGBA image."
+                f"A frame has shape (height, width, 3) or (height, width, 4), RGB or RGBA, got "
+                f"{frame.shape}."
             )
         if frame.dtype != np.uint8:
-            raise InvalidFrame(
-                f"Your frame has data type {frame.dtype}, but we require uint8 (values 0 to 255)."
-            )
+            raise InvalidFrame(f"A frame has data type uint8, values 0 to 255, got {frame.dtype}.")
         if self.frames and frame.shape != self.frames[0].shape:
             raise InvalidFrame(
-                f"Your frame has shape {frame.shape}, but the video began with "
-                f"{self.frames[0].shape}."
+                f"All frames of a video have one shape: the first is {self.frames[0].shape}, this "
+                f"one {frame.shape}."
             )
         self.frames.append(frame.copy())
 

@@ -43,14 +43,13 @@ class StatsRecorder:
         """
         if self.done:
             raise ResetNeeded(
-                f"Trying to step environment which is currently done. While the monitor is active "
-                f"for {self.env_id}, you cannot step beyond the end of an episode. Call "
-                "env.reset() to start the next episode."
+                f"The episode of {self.env_id} is currently done: a monitored environment takes no "
+                "steps after it. Call reset() to begin the next one."
             )
         if self.steps is None:
             raise ResetNeeded(
-                "Trying to step an environment before reset. While the monitor is active for "
-                f"{self.env_id}, you must call env.reset() before taking an initial step."
+                f"step() before reset() of {self.env_id}: no episode has begun that the monitor "
+                "could record. Call reset() first."
             )
 
     def after_step(self, reward: Any, done: bool) -> None:
@@ -70,8 +69,8 @@ class StatsRecorder:
         """
         if self.done is False and self.steps:
             raise Error(
-                "Tried to reset environment which is not done. While the monitor is active for "
-                f"{self.env_id}, you cannot call reset() unless the episode is over."
+                f"The episode of {self.env_id} is not done after {self.steps} steps: a monitored "
+                "environment is reset only between episodes. Step it to its end first."
             )
         if self.initial_reset_timestamp is None:
             self.initial_reset_timestamp = time.time()

@@ -41,9 +41,9 @@ class TextVideo:
                 f"Wrong type {type(frame)} for {frame!r}: a text frame is a str or StringIO."
             )
         if not text.endswith("\n"):
-            raise Error(f"A frame must end with a newline: {text!r}")
+            raise Error(f"A text frame ends with a newline, this one does not: {text!r}")
         if "\r" in text:
-            raise Error(f"A frame contains carriage returns (only newlines are allowed): {text!r}")
+            raise Error(f"A text frame has newlines only, no carriage returns: {text!r}")
         self.frames.append(text)
 
     def close(self) -> None:

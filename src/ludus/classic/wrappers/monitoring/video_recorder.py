@@ -86,8 +86,8 @@ class VideoRecorder:
         frame = self.env.render(mode=self._video.mode)
         if frame is None:
             logger.warn(
-                f"Env returned None on render({self._video.mode!r}). Disabling further rendering "
-                f"for this video by marking it as broken: {self.path}"
+                f"render({self._video.mode!r}) returned None: the video {self.path} ends here and "
+                "is marked as broken."
             )
             self.broken = True
             return
