@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ludus.errors import SandboxClosed
 from ludus.sandbox import transfer
-from ludus.sandbox.job import Command, Job
+from ludus.sandbox.callers import Callers
+from ludus.sandbox.job import Command, Job, check_command
 from ludus.sandbox.leases import Lease
-from ludus.sandbox.policy import Policy, check_variable
+from ludus.sandbox.policy import Policy
 from ludus.sandbox.pump import Ending, Pump
 from ludus.sandbox.results import Completed, Enforcement, Usage
 from ludus.sandbox.shell import SHELL_ARGV, SHELL_ENVIRONMENT, Shell
@@ -71,8 +71,8 @@ class Sandbox(ABC):
         self._deadline = None if policy.wall is None else self._began + policy.wall
         self._jobs: set[Job] = set()
         self._shells: set[Shell] = set()
-        self._guard = threading.Condition()
-        self._callers: Counter[int] = Counter()
+        self._guard = threading.RLock()
+        self._callers = Callers(self._guard)
         self._closed = ""
         self._owner_pid = os.getpid()
         self._timer: threading.Timer | None = None
@@ -325,7 +325,7 @@ class Sandbox(ABC):
         for job in jobs:
             with suppress(OSError):
                 job.wait(5.0)
-        self._let_callers_leave()
+        self._callers.wait_for_others(_PATIENCE)
         self._close()
         self._lease.release()
 
@@ -354,24 +354,13 @@ class Sandbox(ABC):
     def _in_use(self) -> Iterator[None]:
         """Keep what the box holds from being given back in the middle of a call."""
         self._close_when_over()
-        caller = threading.get_ident()
         with self._guard:
             self._refuse_if_closed()
-            self._callers[caller] += 1
+            self._callers.enter()
         try:
             yield
         finally:
-            with self._guard:
-                self._callers[caller] -= 1
-                if not self._callers[caller]:
-                    del self._callers[caller]
-                self._guard.notify_all()
-
-    def _let_callers_leave(self) -> None:
-        """Wait for other threads' calls, which end as soon as their processes are gone."""
-        own = threading.get_ident()
-        with self._guard:
-            self._guard.wait_for(lambda: not self._callers.keys() - {own}, timeout=_PATIENCE)
+            self._callers.leave()
 
     def _alive(self) -> None:
         self._close_when_over()
@@ -409,15 +398,7 @@ class Sandbox(ABC):
         env: Mapping[str, str] | None = None,
         pass_fds: tuple[int, ...] = (),
     ) -> Command:
-        if isinstance(argv, str) or not argv or not all(isinstance(word, str) for word in argv):
-            raise ValueError(
-                f"argv is {argv!r}; expected a list of strings such as ['python3', 'main.py']. "
-                "A line of shell belongs in Shell.run."
-            )
-        if any("\0" in word for word in (*argv, cwd or "")):
-            raise ValueError("argv or cwd hold a NUL character.")
-        for key, text in (env or {}).items():
-            check_variable(key, text, "env")
+        check_command(argv, cwd, env or {})
         given = {**self._base_environment(), **self.policy.environment, **(env or {})}
         return Command(argv=tuple(argv), env=given, cwd=cwd or self._home(), pass_fds=pass_fds)
 

@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-__all__ = ["Command", "Job", "LocalJob", "Pipes", "exit_status"]
+from ludus.sandbox.policy import check_variable
+
+__all__ = ["Command", "Job", "LocalJob", "Pipes", "check_command", "exit_status"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,23 @@ class Command:
     cwd: str = "/workspace"
     pass_fds: tuple[int, ...] = ()
     is_shell: bool = False
+
+
+def check_command(argv: Sequence[str], cwd: str | None, env: Mapping[str, str]) -> None:
+    """Check what a caller wants to be started.
+
+    Raises:
+        ValueError: no list of strings, or something that no program can be given.
+    """
+    if isinstance(argv, str) or not argv or not all(isinstance(word, str) for word in argv):
+        raise ValueError(
+            f"argv is {argv!r}; expected a list of strings such as ['python3', 'main.py']. "
+            "A line of shell belongs in Shell.run."
+        )
+    if any("\0" in word for word in (*argv, cwd or "")):
+        raise ValueError("argv or cwd hold a NUL character.")
+    for key, text in env.items():
+        check_variable(key, text, "env")
 
 
 class Pipes:

@@ -1,0 +1,77 @@
+"""``ludus sandbox``: what boxes this machine can make, and what dead ones left."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from ludus.cli.console import FAILED, fail, out
+from ludus.errors import SandboxError
+from ludus.sandbox import Policy, doctor, open_sandbox, sweep
+from ludus.sandbox.policy import parse_size
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Run programs in a box; see what boxes this machine can make.", no_args_is_help=True
+)
+_LIMITS = ("memory", "cpus", "pids", "disk", "network")
+_ENFORCED = "enforced"
+
+
+@app.command("doctor")
+def show_backends() -> None:
+    """Tell what works here, which limits hold, and what to install.
+
+    Exit code 1 if no backend that isolates can run.
+    """
+    table = Table(title="Backends of the sandbox", title_justify="left")
+    for column in ("backend", "works", *_LIMITS):
+        table.add_column(column, no_wrap=True)
+    found = doctor()
+    remarks = []
+    for diagnosis in found:
+        held = [diagnosis.enforcement[name] for name in _LIMITS] if diagnosis.works else []
+        cells = ["yes" if word == _ENFORCED else "no" for word in held]
+        table.add_row(diagnosis.backend, "yes" if diagnosis.works else "no", *cells)
+        missing = sorted({word for word in held if word != _ENFORCED})
+        reasons = missing if diagnosis.works else [str(diagnosis.reason)]
+        remarks += [f"{diagnosis.backend}: {why}" for why in reasons]
+    out.print(table)
+    for remark in remarks:
+        out.print(remark, markup=False, highlight=False)
+    if not any(diagnosis.works for diagnosis in found if diagnosis.backend != "process"):
+        fail("No backend that isolates can run here.", FAILED)
+
+
+@app.command("sweep")
+def remove_leftovers() -> None:
+    """Kill and remove what boxes of dead owners left behind."""
+    names = sweep()
+    for name in names:
+        typer.echo(name)
+    typer.echo(f"{len(names)} boxes removed.", err=True)
+
+
+@app.command("run", context_settings={"ignore_unknown_options": True})
+def run_command(
+    command: Annotated[list[str], typer.Argument(help="The program and its arguments.")],
+    backend: Annotated[str | None, typer.Option(help="bubblewrap, podman, docker.")] = None,
+    memory: Annotated[str, typer.Option(help="For all its processes, such as 512M.")] = "512M",
+    timeout: Annotated[float | None, typer.Option(help="Seconds until it is killed.")] = None,
+) -> None:
+    """Run a program in a fresh box and pass on what it writes and its exit code.
+
+    Exit code 137 if it was killed: by the time-out, or for its memory.
+    """
+    try:
+        with open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as box:
+            done = box.run(command, timeout=timeout)
+    except (SandboxError, ValueError) as problem:
+        fail(problem)
+    sys.stdout.buffer.write(done.stdout)
+    sys.stderr.buffer.write(done.stderr)
+    raise typer.Exit(done.returncode)

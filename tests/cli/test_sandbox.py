@@ -1,0 +1,59 @@
+"""``ludus sandbox``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from ludus.cli.app import app
+from ludus.sandbox import backends
+
+run = CliRunner().invoke
+boxed = pytest.mark.skipif(
+    backends()["bubblewrap"] is not None, reason=f"bubblewrap: {backends()['bubblewrap']}"
+)
+
+
+def ludus(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "ludus", "sandbox", *arguments], capture_output=True, timeout=60
+    )
+
+
+def test_doctor_names_every_backend():
+    result = run(app, ["sandbox", "doctor"])
+    for backend in ("bubblewrap", "podman", "docker", "process"):
+        assert backend in result.output
+    works = any(reason is None for name, reason in backends().items() if name != "process")
+    assert result.exit_code == (0 if works else 1)
+
+
+def test_sweep_says_what_it_did():
+    assert "boxes removed" in run(app, ["sandbox", "sweep"]).stderr
+
+
+@boxed
+def test_a_program_runs_in_a_box():
+    done = ludus("run", "--memory", "64M", "--", "sh", "-c", "id -un; echo no >&2; exit 3")
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"agent\n", b"no\n")
+
+
+@boxed
+def test_a_program_that_takes_too_long_is_killed():
+    assert ludus("run", "--timeout", "0.3", "--", "sleep", "60").returncode == 137
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "--memory", "lots", "--", "true"], b"lots"),
+        (["run", "--backend", "cardboard", "--", "true"], b"cardboard"),
+    ],
+)
+def test_wrong_calls(arguments, words):
+    done = ludus(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
