@@ -187,6 +187,7 @@ class _Driver:
     def _check(self) -> None:
         """Look at the actions of all steps before anything is stepped."""
         self.define("@_main", "check", "Z, actions, steps")
+        self.add(1, "_use_widest_vectors()")
         sizes = f"steps, {len(self.actions)}, n"
         self.add(1, f"AA = {self.given('actions', sizes, 'A')}", "wrong = 0")
         self._count_wrong(1)

@@ -92,6 +92,10 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         self._started = np.zeros(num_envs, np.bool_)
         self._seeds: list[int | None] = [None] * num_envs
         self._seen = self._read.observations(self._storage.O) if self._read.is_view else None
+        # Looked up here rather than in every step.
+        self._alone = self._team.size == 1
+        self._tells = self._read.has_infos
+        self._shares = not copy and self._seen is not None
 
     def _function(self, name: str) -> Any:
         """Return a function of the program, compiled when it is first needed."""
@@ -173,19 +177,17 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             self._check_running()
         self._actions.take(actions)
         storage = self._storage
-        if self._team.size == 1:
-            count = self._step(self._table, 0, self.num_envs)
-        else:
-            count = self._step_in_pieces()
+        alone = self._alone
+        count = self._step(self._table, 0, self.num_envs) if alone else self._step_in_pieces()
         if count < 0:
             raise self._refusal(count, storage.A)
-        infos = self._read.infos(storage.X) if self._read.has_infos else {}
-        if self._same_step and count:
+        infos = self._read.infos(storage.X) if self._tells else {}
+        if count and self._same_step:
             infos.update(self._reset_finished() if self._resets_here else self._finals(storage.XF))
-        if self.copy:
-            rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
-            return self._observations(), rewards, ended, cut, infos
-        return self._observations(), storage.R, storage.T, storage.C, infos
+        if self._shares:
+            return self._seen, storage.R, storage.T, storage.C, infos
+        rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
+        return self._observations(), rewards, ended, cut, infos
 
     def _step_in_pieces(self) -> int:
         storage = self._storage
