@@ -41,68 +41,79 @@ def _split(space: Tuple, numbers: Any) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def action_reader(space: Space[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that turns an action into the numbers the driver takes."""
+Reader = Callable[[Any], tuple[Any, ...]]
+"""From an action to the numbers the driver takes."""
+
+
+def action_reader(space: Space[Any]) -> Reader:
+    """Return a function that turns an action into the numbers the driver takes.
+
+    The function raises :class:`InvalidAction` for what is not in the space; bounds of floats are
+    the kernel's business.
+    """
     if isinstance(space, Discrete):
-        start, stop = int(space.start), int(space.start) + int(space.n)
-
-        def read_discrete(action: Any) -> tuple[int]:
-            kind = action.__class__
-            if (kind is int or kind is np.int64) and start <= action < stop:
-                return (int(action),)
-            if not space.contains(action):
-                raise InvalidAction(
-                    f"{action!r} ({type(action)}) invalid: expected an integer from {start} to "
-                    f"{stop - 1}."
-                )
-            return (int(action),)
-
-        return read_discrete
-    if isinstance(space, Box) and space.dtype.kind == "f":
-        size = space.shape[0]
-
-        def read_box(action: Any) -> tuple[float, ...]:
-            try:
-                numbers = tuple(map(float, action))
-            except (TypeError, ValueError) as problem:
-                raise InvalidAction(
-                    f"{action!r} ({type(action)}) invalid: expected {size} numbers, {space}."
-                ) from problem
-            if len(numbers) != size:
-                raise InvalidAction(f"{action!r} invalid: expected {size} numbers, {space}.")
-            return numbers
-
-        return read_box
-    if isinstance(space, Tuple):
-
-        def read_tuple(action: Any) -> tuple[int, ...]:
-            if not space.contains(tuple(action) if isinstance(action, list) else action):
-                raise InvalidAction(
-                    f"{action!r} ({type(action)}) invalid: expected one of {space}."
-                )
-            return tuple(map(int, action))
-
-        return read_tuple
-
+        return _discrete_reader(space)
     if isinstance(space, Box):
-        low, high = space.low, space.high
-
-        def read_whole_box(action: Any) -> tuple[int, ...]:
-            given = np.asarray(action)
-            whole = given.dtype.kind in "iu" and given.shape == space.shape
-            if not (whole and (low <= given).all() and (given <= high).all()):
-                raise InvalidAction(
-                    f"{action!r} ({type(action)}) invalid: expected whole numbers, {space}."
-                )
-            return tuple(given.tolist())
-
-        return read_whole_box
-
-    def read_array(action: Any) -> tuple[int, ...]:
-        if not space.contains(action):
-            raise InvalidAction(f"{action!r} ({type(action)}) invalid: expected one of {space}.")
-        return tuple(map(int, action))
-
-    if space.shape is None:
+        return _float_reader(space) if space.dtype.kind == "f" else _whole_reader(space)
+    if space.shape is None and not isinstance(space, Tuple):
         raise KernelError(f"Actions of {space} are not supported by kernels.")
-    return read_array
+    return _member_reader(space)
+
+
+def _discrete_reader(space: Discrete) -> Reader:
+    start, stop = int(space.start), int(space.start) + int(space.n)
+
+    def read(action: Any) -> tuple[int]:
+        kind = action.__class__
+        if (kind is int or kind is np.int64) and start <= action < stop:
+            return (int(action),)
+        if not space.contains(action):
+            raise InvalidAction(
+                f"{action!r} ({type(action)}) invalid: expected an integer from {start} to "
+                f"{stop - 1}."
+            )
+        return (int(action),)
+
+    return read
+
+
+def _float_reader(space: Box) -> Reader:
+    size = space.shape[0]
+
+    def read(action: Any) -> tuple[float, ...]:
+        try:
+            numbers = tuple(map(float, action))
+        except (TypeError, ValueError) as problem:
+            raise InvalidAction(
+                f"{action!r} ({type(action)}) invalid: expected {size} numbers, {space}."
+            ) from problem
+        if len(numbers) != size:
+            raise InvalidAction(f"{action!r} invalid: expected {size} numbers, {space}.")
+        return numbers
+
+    return read
+
+
+def _whole_reader(space: Box) -> Reader:
+    def read(action: Any) -> tuple[int, ...]:
+        given = np.asarray(action)
+        whole = given.dtype.kind in "iu" and given.shape == space.shape
+        if not (whole and (space.low <= given).all() and (given <= space.high).all()):
+            raise InvalidAction(
+                f"{action!r} ({type(action)}) invalid: expected whole numbers, {space}."
+            )
+        return tuple(given.tolist())
+
+    return read
+
+
+def _member_reader(space: Space[Any]) -> Reader:
+    takes_lists = isinstance(space, Tuple)
+
+    def read(action: Any) -> tuple[int, ...]:
+        given = tuple(action) if takes_lists and isinstance(action, list) else action
+        if not space.contains(given):
+            raise InvalidAction(f"{action!r} ({type(action)}) invalid: expected one of {space}.")
+        return tuple(map(int, given))
+
+    return read

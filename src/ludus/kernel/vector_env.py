@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -281,6 +281,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         if (actions is None) == (policy is None):
             raise ValueError("rollout takes either actions, or a policy and steps.")
         s, program = self._storage, self._program
+        inputs: tuple[Any, ...]
         if actions is not None:
             taken = self._actions.rows(actions)
             steps = len(taken)
@@ -289,27 +290,34 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         if steps is None or steps < 1:
             raise ValueError(f"rollout needs a positive number of steps, got {steps!r}.")
         made = Buffers.make(s, steps) if out is None else Buffers.of(out, self.env, s, steps)
-        arrays = (made.observations, made.rewards, made.flags)
         if policy is None:
-            loop = self._function("rollout")
-            inputs: tuple[Any, ...] = ()
+            loop, inputs = self._function("rollout"), ()
         else:
             # Filled with something valid: what is not reached must not be taken for a mistake.
             taken = np.broadcast_to(s.bounds[:, :1], (steps, *s.A.shape)).astype(s.A.dtype)
-            words = np.empty((s.n, WORDS), np.uint64)
-            seeds_to_words(range(policy_seed, policy_seed + s.n), words)
-            loop = program.rollout_policy(policy)
-            inputs = (weights, words)
-        given = (*inputs, program.address(taken), *map(program.address, arrays), steps)
-        if self._resets_here:
-            s.mode = MODES["same_step"]
-        count = self._team.run(lambda first, last: loop(self._table, *given, first, last))
-        if self._resets_here:
-            s.mode = MODES["by_caller"]
+            loop, inputs = program.rollout_policy(policy), (weights, self._words(policy_seed))
+        given = (*inputs, *map(program.address, (taken, *made)), steps)
+        count = self._run_loop(lambda first, last: loop(self._table, *given, first, last))
         if count < 0:
             raise self._refusal(count, taken)
         s.O[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
         return made.trajectory(taken, self.env)
+
+    def _words(self, seed: int) -> Any:
+        """Return the random words of a policy's streams, one per environment."""
+        words = np.empty((self.num_envs, WORDS), np.uint64)
+        seeds_to_words(range(seed, seed + self.num_envs), words)
+        return words
+
+    def _run_loop(self, work: Callable[[int, int], int]) -> int:
+        if not self._resets_here:
+            return self._team.run(work)
+        # Nobody asks for infos between the steps of a rollout, so the loop can reset by itself.
+        self._storage.mode = MODES["same_step"]
+        try:
+            return self._team.run(work)
+        finally:
+            self._storage.mode = MODES["by_caller"]
 
     # --- the rest of the contract ---------------------------------------------------------------
 
