@@ -5,6 +5,7 @@ Positions are (row, column), counted from the top left, the surrounding wall inc
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,9 +61,14 @@ def check_cell(name: str, cell: Sequence[int], walls: np.ndarray[Any, Any]) -> t
     """Return a position as two ints.
 
     Raises:
-        ValueError: It is not a free cell of the map.
+        ValueError: It is not a free cell of the map, or no position at all.
     """
-    row, column = map(int, cell)
+    try:
+        row, column = map(operator.index, cell)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} is {cell!r}; expected two whole numbers, (row, column)."
+        ) from None
     inside = 0 <= row < walls.shape[0] and 0 <= column < walls.shape[1]
     if not inside or walls[row, column]:
         raise ValueError(
