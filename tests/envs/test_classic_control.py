@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import gymnasium
 import numpy as np
 import pytest
@@ -65,6 +67,20 @@ def test_steps_beyond_the_end_warn_once():
     with pytest.warns(UserWarning, match="already returned terminated"):
         assert env.step(1)[1] == 0.0
     assert env.step(1)[1] == 0.0
+
+
+@pytest.mark.parametrize("sutton_barto", [False, True])
+def test_rewards_from_a_state_beyond_the_limits(sutton_barto):
+    gymnasium = pytest.importorskip("gymnasium")
+    rewards = []
+    for library in (ludus, gymnasium):
+        env = library.make("CartPole-v1", sutton_barto_reward=sutton_barto).unwrapped
+        env.reset(seed=0)
+        env.state = (3.0, 0.0, 0.0, 0.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rewards.append([env.step(k % 2)[1] for k in range(4)])
+    assert rewards[0] == rewards[1]
 
 
 def test_bad_actions_and_order():

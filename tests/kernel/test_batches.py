@@ -40,6 +40,29 @@ def test_many_seeds_at_once_seed_as_numpy_does(seeds):
     np.testing.assert_array_equal(words, expected)
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 63, 130])
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_exactly_those_that_are_due_are_reset(n, mode):
+    envs = cartpoles(n, autoreset_mode=mode, copy=False)
+    storage = envs._storage
+    rng = np.random.default_rng(n)
+    for share in (0.0, 0.05, 0.5, 1.0):
+        due = rng.random(n) < share
+        # Before a next step they wait; at the same step they fall.
+        storage.D[:] = due if mode == "NextStep" else False
+        storage.F[:4] = 0.0
+        storage.F[2] = np.where(due & (mode == "SameStep"), 1.0, 0.0)
+        storage.I[0] = 3
+        envs.step(np.zeros(n, np.int64))
+        np.testing.assert_array_equal(envs.episode_lengths, np.where(due, 0, 4))
+
+
+def test_rows_begin_at_a_cache_line():
+    storage = cartpoles(24)._storage
+    rows = (storage.F, storage.I, storage.A, storage.both, storage.U)
+    assert [array.ctypes.data % 64 for array in rows] == [0] * 5
+
+
 def test_seeds_are_told_and_refused():
     envs = cartpoles(3)
     assert envs.np_random_seed == (5, 6, 7)

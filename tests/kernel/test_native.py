@@ -10,7 +10,8 @@ import threading
 
 import pytest
 
-from ludus.kernel import native
+import ludus
+from ludus.kernel import native, program
 from ludus.kernel.native import cache_folder, native_function
 from ludus.kernel.object_file import undefined_symbols
 
@@ -152,7 +153,14 @@ def test_many_threads_call_at_once(add):
     assert wrong == []
 
 
-def test_symbols_from_elsewhere_are_found(kept):
+def test_symbols_from_elsewhere_are_found(tmp_path, monkeypatch):
+    # A kernel with arrays, whose code names what numba would free them with.
+    env = ludus.make("MinAtar/Breakout-v1").unwrapped
+    monkeypatch.setattr(native, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(program, "cache_folder", lambda: tmp_path)
+    fresh = program.Program(env._storage, jit=True)
+    fresh.function("reset")
+    (kept,) = tmp_path.glob("*.o")
     _, code = kept.read_bytes().split(b"\n", 1)
     assert native._FREE in undefined_symbols(code)
     assert undefined_symbols(b"MZ" + code[2:]) is None

@@ -15,7 +15,7 @@ from ludus.version import __version__
 
 __all__ = ["digest"]
 
-_ENGINE = ("program.py", "compiled_random.py", "intrinsics.py", "jit.py")
+_ENGINE = ("program.py", "compiled_random.py", "intrinsics.py", "jit.py", "rows.py")
 _ROLES = ("initial", "transition", "observation", "reward", "terminal", "info")
 
 

@@ -20,7 +20,9 @@ from ludus.spaces import Discrete
 if TYPE_CHECKING:
     from ludus.kernel.vector_env import KernelVectorEnv
 
-__all__ = ["KernelEnv"]
+__all__ = ["KernelEnv", "StepResult"]
+
+StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _EVERY = np.ones(1, np.bool_)
 _BUILT = {"_advance", "_program", "_read", "_storage", "_table", "_write"}
@@ -115,23 +117,24 @@ class KernelEnv(Env[Any, Any]):
         """Return the params for one reset; override to act on ``options``."""
         return self.params
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> StepResult:
         """Advance by one action.
 
         Raises:
             InvalidAction: It is not in the action space.
             ResetNeeded: There was no reset yet.
         """
-        result: tuple[Any, float, bool, bool, dict[str, Any]] = self._advance(action)
+        result: StepResult = self._advance(action)
         self.last_action = action
         if result[2]:
-            self._episode_ended()
+            result = self._at_end(result)
         if self.render_mode == "human":
             self.render()
         return result
 
-    def _episode_ended(self) -> None:
-        """Take note of a step that terminated; for subclasses."""
+    def _at_end(self, result: StepResult) -> StepResult:
+        """Return what a step that terminated returns; for subclasses."""
+        return result
 
     def _first_advance(self, action: Any) -> Any:
         """Compile the step, if that was not done before, then make it."""

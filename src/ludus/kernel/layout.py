@@ -51,4 +51,8 @@ class Layout(tuple[Place, ...]):
 
     def by_place(self, arrays: dict[str, Any]) -> dict[int, Any]:
         """Return what plain Python takes for the table."""
-        return {place.at: arrays[place.name] for place in self}
+        table: dict[int, Any] = {}
+        for place in self:
+            array = arrays[place.name]
+            table |= enumerate((array, *array.shape), place.at)
+        return table

@@ -132,20 +132,26 @@ class Program:
         return {
             **self._parts(),
             **self._common_parts(),
-            "_rng": WordsRng if self._generator is None else lambda _words, _i: self._generator,
+            "_rng": self._plain_rng,
             "_jit": unchanged,
             "_main": unchanged,
+            "_row": _row,
+            "_any_of_8": lambda flags, first: flags[first : first + 8].any(),
             "_carray": _in_shape,
             "_pointer": unchanged,
-            "_word": lambda table, place: table.get(place),
+            "_word": lambda table, place: table[place],
             "_use_widest_vectors": lambda: None,
         }
+
+    def _plain_rng(self, words: Any, index: int, _number: int, _count: int) -> Any:
+        return WordsRng(words, index) if self._generator is None else self._generator
 
     def _compiled_parts(self) -> dict[str, Any]:
         from numba import carray, njit
 
         from ludus.kernel.compiled_random import REPLACEMENTS
         from ludus.kernel.intrinsics import pointer, use_widest_vectors, word
+        from ludus.kernel.rows import any_of_8, random_words, row
 
         self._memo: dict[Any, Any] = dict(REPLACEMENTS)
         options = {
@@ -157,14 +163,12 @@ class Program:
             for name, part in self._parts().items()
         }
 
-        @njit(forceinline=True, **_OPTIONS)  # type: ignore[untyped-decorator]
-        def row(words: Any, i: int) -> Any:
-            return words[i]
-
         return {
             **parts,
             **self._common_parts(),
-            "_rng": row,
+            "_rng": random_words,
+            "_row": row,
+            "_any_of_8": any_of_8,
             "_jit": njit(error_model="numpy", nogil=True),
             "_main": lambda function: function,
             "_carray": carray,
@@ -174,9 +178,14 @@ class Program:
         }
 
 
-def _in_shape(array: Any, shape: tuple[int | None, ...], _dtype: Any) -> Any:
-    """Do in plain Python what ``carray`` does with an address; arrays of the table have a shape."""
-    return array if None in shape else array.reshape(shape)
+def _in_shape(array: Any, shape: tuple[int, ...], _dtype: Any) -> Any:
+    """Do in plain Python what ``carray`` does with an address."""
+    return array.reshape(shape)
+
+
+def _row(array: Any, _code: str, first: int, _number: int, _count: int) -> Any:
+    """Return an array's numbers from the first-th on."""
+    return array.reshape(-1)[first:]
 
 
 _OPTIONS = {

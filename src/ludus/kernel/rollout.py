@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludus.kernel.env import KernelEnv
+from ludus.kernel.memory import aligned_empty
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 
@@ -38,8 +39,9 @@ class Buffers(NamedTuple):
     @classmethod
     def make(cls, storage: Storage, steps: int) -> Buffers:
         """Allocate for so many steps."""
-        seen = np.empty((steps, *storage.O.shape), storage.O.dtype)
-        return cls(seen, np.empty((steps, storage.n)), np.empty((2, steps, storage.n), np.bool_))
+        seen = aligned_empty((steps, *storage.O.shape), storage.O.dtype)
+        rewards = aligned_empty((steps, storage.n))
+        return cls(seen, rewards, np.empty((2, steps, storage.n), np.bool_))
 
     @classmethod
     def of(cls, trajectory: Trajectory, env: KernelEnv, storage: Storage, steps: int) -> Buffers:

@@ -4,10 +4,11 @@ One text serves every execution. Compiled, the loops become native code, and tho
 numbers or arrays vectorise, because every number lies in a row of its own; run as it stands, it is
 the plain-Python reference.
 
-``storage.py`` says which rows there are, ``layout.py`` how ``Z`` leads to them. Names in the text:
-``F`` float rows, ``I`` int rows, ``U`` random words, ``P`` params and rules, ``A`` actions,
-``both`` the observations ``O`` and an episode's last ones ``OF``, ``B`` the flags ``T`` terminated,
-``C`` truncated (cut off) and ``D`` waiting for a reset, ``R`` rewards.
+``storage.py`` says which rows there are, ``layout.py`` how the table ``Z`` leads to them. Names in
+the text: ``f_…`` and ``i_…`` rows of the state's floats and ints, ``s_…`` its arrays, ``a0 …`` rows
+of actions, ``o0 …`` and ``of0 …`` of observations and an episode's last ones (``seen_all`` and
+``last_all`` where they are arrays), ``x0 …`` and ``xf0 …`` of infos likewise, ``ended``, ``cut``
+and ``waiting`` of flags, ``rule`` the params and, after them, the rules.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ MODES = {"next_step": 0, "same_step": 1, "disabled": 2, "by_caller": 3}
 FUNCTIONS = {"reset": "ii", "check": "iii", "step": "iii", "step_one": "i*", "rollout": "iiiiiiii"}
 """The functions and their arguments: ``i`` a 64-bit int, ``f`` a double, ``*`` an action."""
 
-_PART = "[first:last]"
 _KEEP_SUMS = ("last_total[i] = total[i]", "last_elapsed[i] = elapsed[i]")
 
 
@@ -56,21 +56,8 @@ class _Driver:
         self.ints = [f.name for f in self.state if f.kind in ("int", "bool")]
         self.info = kernel.info_fields
         self.scalars = sum(field.kind != "array" for field in kernel.param_fields)
+        self.numbers: dict[str, int] = {}
         self.lines: list[str] = []
-
-    def define(self, decorator: str, name: str, arguments: str, indent: int = 0) -> None:
-        """Begin a function, and find the arrays."""
-        self.add(indent, decorator, f"def {name}__TAG__({arguments}):")
-        for place in self.layout.values():
-            self.add(indent + 1, f"{place.name} = {place.expression}")
-        self.add(indent + 1, "n = F.shape[1]")
-
-    def given(self, name: str, sizes: str, like: str) -> str:
-        """Return the expression for an array that is passed by itself."""
-        return f"_carray(_pointer({name}), ({sizes}), _{self.layout[like].code})"
-
-    def add(self, indent: int, *lines: str) -> None:
-        self.lines += ["    " * indent + line for line in lines]
 
     def text(self) -> str:
         self._reset()
@@ -79,39 +66,99 @@ class _Driver:
         self._step_one()
         self._rollout()
         self._rollout_policy()
-        return "\n".join(self.lines) + "\n"
+        return ("\n".join(self.lines) + "\n").replace("__ROWS__", str(len(self.numbers)))
+
+    def add(self, indent: int, *lines: str) -> None:
+        self.lines += ["    " * indent + line for line in lines]
 
     # --- pieces -------------------------------------------------------------------------------
 
-    def params(self, source: str = "P") -> str:
-        """Return the expression that builds the params from their packed form."""
+    def row(self, name: str, array: str, offset: str, like: str = "") -> str:
+        """Return the line that names a row: numbers of an array from an offset on.
+
+        Args:
+            name: The name; rows of one name are one row at different times.
+            array: One of the layout's arrays, or the argument that holds an array.
+            offset: Where in the array it begins, in numbers.
+            like: The layout's array whose dtype an argument's array has.
+        """
+        number = self.numbers.setdefault(name, len(self.numbers))
+        where = array if like else self.address(array)
+        code = self.layout[like or array].code
+        return f"{name} = _row({where}, '{code}', {offset}, {number}, __ROWS__)"
+
+    def address(self, array: str) -> str:
+        return f"_word(Z, {self.layout[array].at})"
+
+    def define(self, decorator: str, name: str, arguments: str, indent: int = 0) -> None:
+        """Begin a function, and find the params and arrays."""
+        self.add(indent, decorator, f"def {name}__TAG__({arguments}):")
+        indent += 1
+        self.add(indent, f"n = _word(Z, {self.layout['F'].at + 2})", self.row("rule", "P", "0"))
+        for place in self.layout.values():
+            if place.name.startswith(("S_", "p_")) or (place.name == "both" and not self.rows):
+                self.add(indent, f"{place.name} = {place.expression}")
         parts, index = [], 0
         for field in self.kernel.param_fields:
             if field.kind == "array":
                 parts.append(f"p_{field.name}")
                 continue
-            word = f"{source}[{index}]"
+            word = f"rule[{index}]"
             parts.append(
                 {"float": word, "int": f"int({word})", "bool": f"{word} != 0.0"}[field.kind]
             )
             index += 1
-        return f"_Params({', '.join(parts)})"
+        self.add(indent, f"p = _Params({', '.join(parts)})")
 
-    def bind(self, part: str = "") -> list[str]:
-        """Return the lines that name the rows, or the given part of each."""
+    def name_state(self, first: str) -> list[str]:
+        """Return the lines that name the rows of states and sums, from an environment on."""
         floats = [*(f"f_{name}" for name in self.floats), "total", "last_total"]
-        # The row of rewards lies between; a rollout has one per step instead.
-        infos = [f"x{k}" for k in range(len(self.info))]
-        finals = [f"xf{k}" for k in range(len(self.info))]
         ints = [*(f"i_{name}" for name in self.ints), "elapsed", "last_elapsed", "listed"]
-        lines = [f"{name} = F[{k}]{part}" for k, name in enumerate(floats)]
-        lines += [f"{name} = F[{len(floats) + 1 + k}]{part}" for k, name in enumerate(infos)]
-        at = len(floats) + 1 + max(len(infos), 1)
-        lines += [f"{name} = F[{at + k}]{part}" for k, name in enumerate(finals)]
-        lines += [f"{name} = I[{k}]{part}" for k, name in enumerate(ints)]
-        lines += [f"o{k} = O[{k}]{part}" for k in range(self.rows)]
-        lines += [f"s_{name} = S_{name}{part}" for name in self.kernel.array_fields]
-        return lines if self.rows else [*lines, f"seen_all = O{part}"]
+        lines = [self.row(name, "F", f"{k} * n + {first}") for k, name in enumerate(floats)]
+        lines += [self.row(name, "I", f"{k} * n + {first}") for k, name in enumerate(ints)]
+        # The row of rewards lies between; a rollout has one per step instead.
+        at = len(floats) + 1
+        count = max(len(self.info), 1)
+        for k in range(len(self.info)):
+            lines.append(self.row(f"x{k}", "F", f"{at + k} * n + {first}"))
+            lines.append(self.row(f"xf{k}", "F", f"{at + count + k} * n + {first}"))
+        lines.append(self.row("waiting", "B", f"2 * n + {first}"))
+        return lines + [f"s_{name} = S_{name}[{first}:]" for name in self.kernel.array_fields]
+
+    def name_results(self, first: str) -> list[str]:
+        """Return the lines that name the rows of results of a single step."""
+        lines = [self.row("rewards", "F", f"{len(self.floats) + 2} * n + {first}")]
+        lines += [self.row("ended", "B", first), self.row("cut", "B", f"n + {first}")]
+        if not self.rows:
+            return [*lines, f"seen_all = both[0][{first}:]"]
+        return lines + [self.row(f"o{k}", "both", f"{k} * n + {first}") for k in range(self.rows)]
+
+    def name_results_of_time(self, first: str) -> list[str]:
+        """Return the lines that name the rows of results of a rollout's step ``t``."""
+        lines = [self.row("rewards", "rewarded", f"t * n + {first}", "F")]
+        lines.append(self.row("ended", "flags", f"t * n + {first}", "B"))
+        lines.append(self.row("cut", "flags", f"(steps + t) * n + {first}", "B"))
+        if not self.rows:
+            return [*lines, f"seen_all = OO[t][{first}:]"]
+        return lines + [
+            self.row(f"o{k}", "seen", f"(t * {self.rows} + {k}) * n + {first}", "both")
+            for k in range(self.rows)
+        ]
+
+    def name_finals(self, first: str) -> list[str]:
+        """Return the lines that name where an episode's last observations go."""
+        if not self.rows:
+            return [f"last_all = both[1][{first}:]"]
+        return [
+            self.row(f"of{k}", "both", f"{self.rows + k} * n + {first}") for k in range(self.rows)
+        ]
+
+    def name_actions(self, array: str, before: str, first: str) -> list[str]:
+        """Return the lines that name the rows of actions; ``before`` says how many come first."""
+        return [
+            self.row(f"a{k}", array, f"({before}{k}) * n + {first}", "A" * (array != "A"))
+            for k in range(len(self.actions))
+        ]
 
     def load(self, column: str) -> str:
         """Return the expression that builds a state from its rows."""
@@ -141,10 +188,11 @@ class _Driver:
         if self.kernel.writes_observation:
             lines = [f"_observation(p, {name}, seen_all[{column}])"]
         else:
-            lines = [f"seen = _observation(p, {name})"]
+            lines = [f"seen_one = _observation(p, {name})"]
             one = self.rows == 1 and not self._returns_tuple()
             lines += [
-                f"o{k}[{column}] = {'seen' if one else f'seen[{k}]'}" for k in range(self.rows)
+                f"o{k}[{column}] = {'seen_one' if one else f'seen_one[{k}]'}"
+                for k in range(self.rows)
             ]
         if self.info:
             lines.append(f"told = _info(p, {name})")
@@ -155,11 +203,18 @@ class _Driver:
         returned = self.kernel.observation.__annotations__.get("return", "")
         return returned not in ("int", "float", int, float)
 
-    def begin(self, column: str, words: str) -> list[str]:
+    def rng(self, words: str, index: str) -> str:
+        """Return the expression of an environment's random stream."""
+        name = "random" if words == "V" else "own_random"
+        number = self.numbers.setdefault(name, len(self.numbers))
+        where = words if words == "V" else self.address(words)
+        return f"_rng({where}, {index}, {number}, __ROWS__)"
+
+    def begin(self, column: str, index: str) -> list[str]:
         """Return the lines that start an episode."""
         kept = f"{self.load(column)}, " if self.kernel.keeps_state else ""
         return [
-            f"s = _initial(p, {kept}_rng(U, {words}))",
+            f"s = _initial(p, {kept}{self.rng('U', index)})",
             *self.store(column, "s"),
             f"total[{column}] = 0.0",
             f"elapsed[{column}] = 0",
@@ -173,45 +228,46 @@ class _Driver:
             return parts[0]
         return f"({', '.join(parts)},)"
 
+    def bounds(self, k: int) -> tuple[str, str]:
+        """Return the expressions of an action's lowest and highest number."""
+        at = self.scalars + 2 * k
+        return f"int(rule[{at}])", f"int(rule[{at + 1}])"
+
     # --- functions ----------------------------------------------------------------------------
 
     def _reset(self) -> None:
         self.define("@_main", "reset", "Z, mask")
-        self.add(1, f"M = {self.given('mask', 'n,', 'B')}", "O = both[0]")
-        self.add(1, f"p = {self.params()}", *self.bind(), "for i in range(n):")
-        self.add(2, "if M[i]:")
+        self.add(1, self.row("chosen", "mask", "0", "B"))
+        self.add(1, *self.name_state("0"), *self.name_results("0"), "for i in range(n):")
+        self.add(2, "if chosen[i]:")
         self.add(3, *_KEEP_SUMS, *self.begin("i", "i"))
-        self.add(3, "B[0, i] = False", "B[1, i] = False", "B[2, i] = False")
+        self.add(3, "ended[i] = False", "cut[i] = False", "waiting[i] = False")
         self.add(1, "return 0", "")
 
     def _check(self) -> None:
         """Look at the actions of all steps before anything is stepped."""
         self.define("@_main", "check", "Z, actions, steps")
-        self.add(1, "_use_widest_vectors()")
-        sizes = f"steps, {len(self.actions)}, n"
-        self.add(1, f"AA = {self.given('actions', sizes, 'A')}", "wrong = 0")
-        self._count_wrong(1)
+        self.add(1, "_use_widest_vectors()", "wrong = 0", "for t in range(steps):")
+        self.add(2, *self.name_actions("actions", f"t * {len(self.actions)} + ", "0"))
+        self._count_wrong(2, "0", "n")
         self.add(1, f"return {BAD_ACTION} if wrong > 0 else 0", "")
 
-    def _count_wrong(self, indent: int) -> None:
+    def _count_wrong(self, indent: int, first: str, last: str) -> None:
         for k, kind in enumerate(self.actions):
             if kind == "int":
-                low, high = (f"int(P[{self.scalars + 2 * k + end}])" for end in (0, 1))
-                self.add(indent, "for t in range(AA.shape[0]):")
-                self.add(indent + 1, f"a = AA[t, {k}]", "for i in range(n):")
-                self.add(indent + 2, f"wrong += (a[i] < {low}) | (a[i] > {high})")
+                low, high = self.bounds(k)
+                self.add(indent, f"low, high = {low}, {high}", f"for i in range({last} - {first}):")
+                self.add(indent + 1, f"wrong += (a{k}[i] < low) | (a{k}[i] > high)")
 
     def _step(self) -> None:
         self.define("@_main", "step", "Z, first, last")
-        self.add(1, "_use_widest_vectors()")
+        self.add(1, "_use_widest_vectors()", *self.name_actions("A", "", "first"))
         if "int" in self.actions:
-            self.add(1, "if first == 0 and last == n:")
-            one = f"_carray(_pointer(_word(Z, {self.layout['A'].at})), (1, {len(self.actions)}, n)"
-            self.add(2, f"AA = {one}, _{self.layout['A'].code})", "wrong = 0")
-            self._count_wrong(2)
+            self.add(1, "if first == 0 and last == n:", "    wrong = 0")
+            self._count_wrong(2, "first", "last")
             self.add(2, "if wrong > 0:", f"    return {BAD_ACTION}")
-        self.add(1, f"R, T, C, D = F[{len(self.floats) + 2}], B[0], B[1], B[2]")
-        self.add(1, "O, OF = both[0], both[1]")
+        self.add(1, *self.name_state("first"), *self.name_finals("first"))
+        self.add(1, *self.name_results("first"))
         self._advance(1)
         self.add(1, "return count", "")
 
@@ -221,60 +277,65 @@ class _Driver:
         def add(deeper: int, *lines: str) -> None:
             self.add(indent + deeper, *lines)
 
-        # Rows cut to size and counted from zero: an index that might be negative, and so mean one
-        # from the end, keeps a loop from vectorising.
-        add(0, f"p = {self.params()}", *self.bind(_PART))
-        add(0, *(f"a{k} = A[{k}]{_PART}" for k in range(len(self.actions))))
-        names = {"rewards": "R", "ended": "T", "cut": "C", "waiting": "D"}
-        add(0, *(f"{row} = {name}{_PART}" for row, name in names.items()))
         rules = self.scalars + 2 * len(self.actions)
-        add(0, f"mode = int(P[{rules}])", f"limit = int(P[{rules + 1}])")
+        add(0, f"mode = int(rule[{rules}])", f"limit = int(rule[{rules + 1}])")
         add(0, "number = last - first", "over_now = 0", "for i in range(number):")
         add(1, "over_now += waiting[i]")
         add(0, f"if mode == {MODES['disabled']} and over_now > 0:")
         add(1, f"return {OVER}")
-        add(0, "due = 0", f"if mode == {MODES['next_step']}:")
-        self._list_due(indent, "waiting[i]")
+        add(0, f"due = over_now if mode == {MODES['next_step']} else 0", "if due > 0:")
+        self._list_due(indent, "waiting")
         add(0, "for i in range(number):")
         if not self.kernel.vectorises:
             add(1, f"if mode == {MODES['next_step']} and waiting[i]:")
             add(2, "continue")
-        rng = "_rng(U, first + i)" if self.kernel.transition_draws else "0"
+        rng = self.rng("U", "first + i") if self.kernel.transition_draws else "0"
         add(1, f"s = {self.load('i')}", f"a = {self.action('i')}")
         add(1, f"m = _transition(p, s, a, {rng})", "r = _reward(p, s, a, m)")
         add(1, *self.store("i", "m"), *self.show("i", "m"))
         add(1, "rewards[i] = r", "total[i] = total[i] + r")
         add(1, "e = elapsed[i] + 1", "elapsed[i] = e")
         add(1, "ended[i] = _terminal(p, m)", "cut[i] = e >= limit")
-        add(0, f"if mode == {MODES['same_step']}:")
-        self._list_due(indent, "ended[i] | cut[i]")
+        add(0, f"if mode == {MODES['same_step']}:", "    for i in range(number):")
+        add(2, "due += ended[i] | cut[i]")
+        add(1, "if due > 0:")
+        self._list_due(indent + 1, "ended", "cut")
         self._reset_due(indent)
         add(0, "count = 0", f"keeps = mode != {MODES['same_step']}")
         add(0, "for i in range(number):")
         add(1, "over = ended[i] | cut[i]", "waiting[i] = over & keeps", "count += over")
 
-    def _list_due(self, indent: int, condition: str) -> None:
-        """Collect the indices that fulfil a condition, without a branch for each."""
-        self.add(indent + 1, "for i in range(number):")
-        self.add(indent + 2, f"due += {condition}")
-        self.add(indent + 1, "if due > 0:")
-        self.add(indent + 2, "due = 0", "for i in range(number):")
+    def _list_due(self, indent: int, *flags: str) -> None:
+        """Collect the indices at which a flag is set, without a branch for each.
+
+        First those of eights with a flag among them, at the list's far end: what is written at its
+        beginning later never reaches the ones not yet read.
+        """
+        condition = " | ".join(f"{flag}[i]" for flag in flags)
+        some = " | ".join(f"_any_of_8({flag}, k * 8)" for flag in flags)
+        self.add(indent + 1, "eights = number // 8", "found = number - eights")
+        self.add(indent + 1, "for k in range(eights):")
+        self.add(indent + 2, "listed[found] = k * 8", f"found += {some}")
+        self.add(indent + 1, "due = 0", "for k in range(number - eights, found):")
+        self.add(indent + 2, "begin = listed[k]", "for i in range(begin, begin + 8):")
         self.add(indent + 3, "listed[due] = i", f"due += {condition}")
+        self.add(indent + 1, "for i in range(eights * 8, number):")
+        self.add(indent + 2, "listed[due] = i", f"due += {condition}")
         # Before the next loop steps them once more, for nothing.
-        self.add(indent + 2, "for k in range(due):")
-        self.add(indent + 3, "i = listed[k]", *_KEEP_SUMS)
+        self.add(indent + 1, "for k in range(due):")
+        self.add(indent + 2, "i = listed[k]", *_KEEP_SUMS)
 
     def _reset_due(self, indent: int) -> None:
         finals = [f"xf{k}[i] = x{k}[i]" for k in range(len(self.info))]
         if self.kernel.writes_observation:
             # Number by number: assigning whole arrays would allocate memory on the way.
             axes = range(self.layout["both"].ndim - 2)
-            loops = [f"for j{k} in range(O.shape[{k + 1}]):" for k in axes]
+            loops = [f"for j{k} in range(both.shape[{k + 2}]):" for k in axes]
             finals += ["    " * k + loop for k, loop in enumerate(loops)]
-            index = ", ".join(["first + i", *(f"j{k}" for k in axes)])
-            finals.append("    " * len(loops) + f"OF[{index}] = O[{index}]")
+            index = ", ".join(["i", *(f"j{k}" for k in axes)])
+            finals.append("    " * len(loops) + f"last_all[{index}] = seen_all[{index}]")
         else:
-            finals += [f"OF[{k}, first + i] = o{k}[i]" for k in range(self.rows)]
+            finals += [f"of{k}[i] = o{k}[i]" for k in range(self.rows)]
         self.add(indent, "for k in range(due):")
         self.add(indent + 1, "i = listed[k]", f"if mode == {MODES['same_step']}:")
         self.add(indent + 2, *finals)
@@ -286,56 +347,53 @@ class _Driver:
         given = "".join(f", a{k}" for k in range(len(self.actions)))
         action = "a0" if self.actions == ["int"] else f"({given[2:]},)"
         self.define("@_main", "step_one", f"Z{given}")
-        self.add(1, "O = both[0]", f"p = {self.params()}", *self.bind(), f"s = {self.load('0')}")
-        draws = "_rng(U, 0)" if self.kernel.transition_draws else "0"
+        self.add(1, *self.name_state("0"), *self.name_results("0"), f"s = {self.load('0')}")
+        draws = self.rng("U", "0") if self.kernel.transition_draws else "0"
         self.add(1, f"a = {action}", f"m = _transition(p, s, a, {draws})")
         self.add(1, "r = _reward(p, s, a, m)", *self.store("0", "m"), *self.show("0", "m"))
-        self.add(1, f"F[{len(self.floats) + 2}, 0] = r", "total[0] = total[0] + r")
+        self.add(1, "rewards[0] = r", "total[0] = total[0] + r")
         self.add(1, "elapsed[0] = elapsed[0] + 1", "return 1 if _terminal(p, m) else 0", "")
 
     def _rollout(self) -> None:
         self.define("@_main", "rollout", "Z, actions, seen, rewarded, flags, steps, first, last")
-        self.add(1, "_use_widest_vectors()")
-        self._name_times(1, f"AA = {self.given('actions', f'steps, {len(self.actions)}, n', 'A')}")
-        self.add(1, "for t in range(steps):", "    A = AA[t]")
-        self._advance_at_t(2)
+        self._begin_rollout(1)
+        self.add(1, "for t in range(steps):")
+        self.add(2, *self.name_actions("actions", f"t * {len(self.actions)} + ", "first"))
+        self.add(2, *self.name_results_of_time("first"))
+        self._advance(2)
         self.add(1, "return 0", "")
 
-    def _name_times(self, indent: int, actions: str) -> None:
-        sizes = ["steps", *(f"both.shape[{k}]" for k in range(1, self.layout["both"].ndim))]
-        self.add(indent, actions, f"OO = {self.given('seen', ', '.join(sizes), 'both')}")
-        self.add(indent, f"RR = {self.given('rewarded', 'steps, n', 'F')}")
-        self.add(indent, f"FF = {self.given('flags', '2, steps, n', 'B')}")
-        self.add(indent, "D, OF, now = B[2], both[1], both[0]")
-
-    def _advance_at_t(self, indent: int) -> None:
-        self.add(indent, "O, R, T, C = OO[t], RR[t], FF[0, t], FF[1, t]")
-        self._advance(indent)
+    def _begin_rollout(self, indent: int) -> None:
+        self.add(indent, "_use_widest_vectors()", *self.name_state("first"))
+        self.add(indent, *self.name_finals("first"))
+        if not self.rows:
+            place = self.layout["both"]
+            sizes = ["steps", *(f"both.shape[{k}]" for k in range(1, place.ndim))]
+            shape = f"({', '.join(sizes)})"
+            self.add(indent, f"OO = _carray(_pointer(seen), {shape}, _{place.code})")
 
     def _rollout_policy(self) -> None:
         self.add(0, "def rollout_policy(policy):")
         names = "Z, weights, V, actions, seen, rewarded, flags, steps, first, last"
         self.define("@_jit", "run", names, 1)
-        self.add(2, "_use_widest_vectors()")
-        self._name_times(2, f"AA = {self.given('actions', f'steps, {len(self.actions)}, n', 'A')}")
-        self.add(2, "for t in range(steps):")
-        self.add(3, "before = now if t == 0 else OO[t - 1]", "A = AA[t]")
-        self.add(3, "for i in range(first, last):")
+        self._begin_rollout(2)
+        # What is seen first is of the step before the rollout.
+        self.add(2, *self.name_results("first"), "for t in range(steps):")
+        self.add(3, *self.name_actions("actions", f"t * {len(self.actions)} + ", "first"))
+        self.add(3, "for i in range(last - first):")
         if self.kernel.writes_observation:
-            view = "before[i]"
+            view = "seen_all[i]"
         else:
-            view = f"({', '.join(f'before[{k}, i]' for k in range(self.rows))},)"
-        self.add(4, f"a = policy(weights, {view}, _rng(V, i))")
+            view = f"({', '.join(f'o{k}[i]' for k in range(self.rows))},)"
+        self.add(4, f"a = policy(weights, {view}, {self.rng('V', 'first + i')})")
         if self.actions == ["int"]:
-            self.add(4, "A[0, i] = a")
+            self.add(4, "a0[i] = a")
         else:
-            self.add(4, *(f"A[{k}, i] = a[{k}]" for k in range(len(self.actions))))
-        self.add(3, "wrong = 0", "for i in range(first, last):")
-        for k, kind in enumerate(self.actions):
-            low, high = (f"int(P[{self.scalars + 2 * k + end}])" for end in (0, 1))
-            bad = f"(A[{k}, i] < {low}) | (A[{k}, i] > {high})" if kind == "int" else "0"
-            self.add(4, f"wrong += {bad}")
+            self.add(4, *(f"a{k}[i] = a[{k}]" for k in range(len(self.actions))))
+        self.add(3, "wrong = 0")
+        self._count_wrong(3, "first", "last")
         self.add(3, "if wrong > 0:", f"    return {BAD_ACTION}")
-        self._advance_at_t(3)
+        self.add(3, *self.name_results_of_time("first"))
+        self._advance(3)
         self.add(2, "return 0")
         self.add(1, "return run__TAG__", "")

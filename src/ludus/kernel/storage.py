@@ -10,6 +10,7 @@ import numpy as np
 from ludus.errors import KernelError, StateError
 from ludus.kernel.contract import Kernel
 from ludus.kernel.layout import Layout
+from ludus.kernel.memory import aligned_zeros
 from ludus.kernel.source import MODES
 from ludus.kernel.space_numbers import action_kinds, row_count
 from ludus.kernel.words_rng import WORDS
@@ -72,23 +73,24 @@ class Storage:
         self._kinds = {f.name: f.kind for f in fields}
         self._scalars = sum(f.kind != "array" for f in kernel.param_fields)
         self.action_kinds = action_kinds(kernel, action)
-        self.A = np.zeros(
+        self.A = aligned_zeros(
             (len(self.action_kinds), n), np.int64 if self.action_kinds[0] == "int" else np.float64
         )
         self.bounds = _action_bounds(action, len(self.action_kinds))
         rules = [*self.bounds.ravel().tolist(), mode, limit]
         self.P = np.array([*[0.0] * self._scalars, *rules], np.float64)
         self._make_rows(max(len(kernel.info_fields), 1))
-        self.U = np.zeros((n, WORDS), np.uint64)
-        self.B = np.zeros((3, n), np.bool_)
+        self.U = aligned_zeros((n, WORDS), np.uint64)
+        self.B = aligned_zeros((3, n), np.bool_)
         self.T, self.C, self.D = self.B
         self.rows = row_count(kernel, observation)
         shape = (self.rows, n) if self.rows else (n, *(observation.shape or ()))
-        self.both = np.zeros((2, *shape), observation_dtype(observation))
+        self.both = aligned_zeros((2, *shape), observation_dtype(observation))
         self.O, self.OF = self.both
         shapes = kernel.state_arrays(params) if kernel.state_arrays is not None else {}
         self._arrays = {
-            name: np.zeros((n, *shapes[name][0]), shapes[name][1]) for name in kernel.array_fields
+            name: aligned_zeros((n, *shapes[name][0]), shapes[name][1])
+            for name in kernel.array_fields
         }
         self._param_arrays: dict[str, Any] = {}
         self._set_params(params)
@@ -99,8 +101,8 @@ class Storage:
 
     def _make_rows(self, infos: int) -> None:
         n, floats = self.n, len(self._floats)
-        self.F = np.zeros((floats + 3 + 2 * infos, n))
-        self.I = np.zeros((len(self._ints) + 3, n), np.int64)
+        self.F = aligned_zeros((floats + 3 + 2 * infos, n))
+        self.I = aligned_zeros((len(self._ints) + 3, n), np.int64)
         self._kept_ints = self.I[:-1]
         self.returns, self.last_returns, self.R = self.F[floats : floats + 3]
         self.lengths, self.last_lengths = self._kept_ints[-2:]

@@ -295,7 +295,9 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         else:
             # Filled with something valid: what is not reached must not be taken for a mistake.
             taken = np.broadcast_to(s.bounds[:, :1], (steps, *s.A.shape)).astype(s.A.dtype)
-            loop, inputs = program.rollout_policy(policy), (weights, self._words(policy_seed))
+            # A name of its own keeps it alive while compiled code has its address.
+            words = self._words(policy_seed)
+            loop, inputs = program.rollout_policy(policy), (weights, program.address(words))
         given = (*inputs, *map(program.address, (taken, *made)), steps)
         count = self._run_loop(lambda first, last: loop(self._table, *given, first, last))
         if count < 0:

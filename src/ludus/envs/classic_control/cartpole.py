@@ -14,6 +14,7 @@ from ludus.envs.classic_control.parameter import KernelParameter, Parameter
 from ludus.envs.classic_control.picture_env import PictureEnv
 from ludus.envs.reset_options import with_reset_bounds
 from ludus.kernel import Kernel
+from ludus.kernel.env import StepResult
 from ludus.kernel.math import cos, sin
 from ludus.kernel.random import uniform
 from ludus.spaces import Box, Discrete, Space
@@ -41,7 +42,6 @@ class Params(NamedTuple):
     initial_high: float = 0.05
     step_reward: float = 1.0
     fall_reward: float = 1.0
-    late_reward: float = 0.0
 
 
 class State(NamedTuple):
@@ -106,9 +106,8 @@ def observation(params: Params, state: State) -> tuple[float, float, float, floa
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Pay for every step, the one that ends the episode included, but for none after it."""
-    ended = params.late_reward if terminal(params, state) else params.fall_reward
-    return ended if terminal(params, next_state) else params.step_reward
+    """Pay for every step, the one that ends the episode included."""
+    return params.fall_reward if terminal(params, next_state) else params.step_reward
 
 
 def terminal(params: Params, state: State) -> bool:
@@ -195,11 +194,9 @@ class CartPoleEnv(PictureEnv):
     kinematics_integrator = _Integrator("euler", "semi_implicit")
 
     def __init__(self, sutton_barto_reward: bool = False, render_mode: str | None = None) -> None:
-        rewards = (0.0, -1.0, -1.0) if sutton_barto_reward else (1.0, 1.0, 0.0)
-        step, fall, late = rewards
-        super().__init__(
-            Params(step_reward=step, fall_reward=fall, late_reward=late), render_mode=render_mode
-        )
+        step, fall = (0.0, -1.0) if sutton_barto_reward else (1.0, 1.0)
+        super().__init__(Params(step_reward=step, fall_reward=fall), render_mode=render_mode)
+        self._late_reward = min(fall, 0.0)
         self.steps_beyond_terminated: int | None = None
 
     @property
@@ -219,16 +216,18 @@ class CartPoleEnv(PictureEnv):
         self.steps_beyond_terminated = None
         return super().reset(seed=seed, options=options)
 
-    def _episode_ended(self) -> None:
+    def _at_end(self, result: StepResult) -> StepResult:
         if self.steps_beyond_terminated is None:
             self.steps_beyond_terminated = 0
-            return
+            return result
         self.steps_beyond_terminated += 1
         if self.steps_beyond_terminated == 1:
             logger.warn(
                 "step() was called although the environment has already returned terminated = "
                 "True. Call reset() first: steps beyond the end earn nothing."
             )
+        observation, _, terminated, truncated, info = result
+        return observation, self._late_reward, terminated, truncated, info
 
     def _save_state(self) -> dict[str, Any]:
         return {**super()._save_state(), "beyond": self.steps_beyond_terminated}

@@ -26,7 +26,7 @@ __all__ = [
 
 # Gymnasium adds the pole's mass and half its length here where CartPole-v1 multiplies them, and
 # pays for steps beyond the end, too.
-PARAMS = Params(pole_moment=0.1 + 0.5, late_reward=1.0)
+PARAMS = Params(pole_moment=0.1 + 0.5)
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
