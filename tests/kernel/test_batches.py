@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -84,7 +86,7 @@ def test_seeds_are_told_and_refused():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("n", [1, 2, 5, 3000])
+@pytest.mark.parametrize("n", [1, 2, 5, 3000, 9000])
 def test_a_refused_step_changes_nothing(n, threads):
     envs = cartpoles(n, num_threads=threads)
     before = envs.get_state()
@@ -93,6 +95,39 @@ def test_a_refused_step_changes_nothing(n, threads):
     with pytest.raises(InvalidAction, match=f"environment {n - 1} is 7: expected 0 to 1"):
         envs.step(actions)
     assert_same(before, envs.get_state())
+    envs.close()
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_threads_step_as_one_does(threads):
+    n = 20_000
+    alone, shared = cartpoles(n), cartpoles(n, num_threads=threads)
+    rng = np.random.default_rng(0)
+    for step in range(60):
+        actions = rng.integers(0, 2, n)
+        given = (actions, actions.tolist(), actions.astype(np.int8), np.repeat(actions, 2)[::2])
+        for one, other in zip(alone.step(actions), shared.step(given[step % 4]), strict=True):
+            assert_same(one, other)
+    assert_same(alone.get_state(), shared.get_state())
+    assert_same(
+        alone.rollout(np.ones((5, n), int)).rewards, shared.rollout(np.ones((5, n), int)).rewards
+    )
+    assert_same(alone.step(actions)[0], shared.step(actions)[0])
+    shared.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_threads_that_are_gone_are_not_waited_for():
+    envs = cartpoles(20_000, num_threads=2)
+    actions = np.ones(20_000, int)
+    envs.step(actions)
+    child = os.fork()
+    if child == 0:
+        # Only this thread is left; it has to do all pieces.
+        for _ in range(20):
+            envs.step(actions)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     envs.close()
 
 

@@ -313,13 +313,15 @@ def test_a_state_from_outside_cannot_reach_other_memory(value):
     env.state = Place(value)
     with pytest.raises(IndexError, match="Kernel Board used an index outside an array"):
         env.step(1)
-    envs = board_env().vector(2)
-    envs.reset(seed=0)
-    state = envs.get_state()
-    state["storage"]["I"][0, 1] = value
-    envs.set_state(state)
-    with pytest.raises(IndexError, match="Kernel Board"):
-        envs.step(np.zeros(2, int))
+    for threads in (1, 2):
+        envs = board_env().vector(2, num_threads=threads)
+        envs.reset(seed=0)
+        state = envs.get_state()
+        state["storage"]["I"][0, 1] = value
+        envs.set_state(state)
+        with pytest.raises(IndexError, match="Kernel Board"):
+            envs.step(np.zeros(2, int))
+        envs.close()
 
 
 @pytest.mark.parametrize("value", [10**9, -(10**9), -1, 5])

@@ -12,7 +12,7 @@ import pytest
 
 import ludus
 from ludus.kernel import native, program
-from ludus.kernel.native import cache_folder, native_function
+from ludus.kernel.native import cache_folder, native_address, native_function
 from ludus.kernel.object_file import undefined_symbols
 
 RUN = """
@@ -114,7 +114,8 @@ def add(tmp_path_factory):
         return njit(types.int64(types.int64, types.float64), error_model="numpy")(add)
 
     path = tmp_path_factory.mktemp("native") / "add.o"
-    return native_function(path, "if", build, gil=False, problem="it was said")
+    address = native_address(path, build)
+    return native_function("add", address, "if", gil=False, problem="it was said")
 
 
 def test_numbers_go_in_and_out(add):

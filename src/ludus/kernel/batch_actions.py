@@ -37,18 +37,31 @@ class BatchActions:
             InvalidAction: Not whole numbers, where the space has whole numbers.
             ValueError: Not one action per environment.
         """
+        row = self._row
         if (
-            self._row is not None
+            row is not None
             and type(actions) is np.ndarray
             and actions.dtype is self._dtype
-            and actions.shape == self._row.shape
+            and actions.shape == row.shape
         ):
-            self._row[...] = actions
+            row[...] = actions
             return
         given = np.asarray(actions)
         if given.ndim == 2 and not self._is_tuple:
             given = given.T
         self._store[...] = self._checked(given, self._store.shape, actions)
+
+    def is_row(self, actions: Any) -> bool:
+        """Tell whether a batch lies in memory just as a step reads it."""
+        row = self._row
+        return (
+            row is not None
+            and type(actions) is np.ndarray
+            and actions.dtype == self._dtype
+            and actions.shape == row.shape
+            and actions.flags.c_contiguous
+            and actions.flags.aligned
+        )
 
     def rows(self, actions: Any) -> Any:
         """Return what a rollout reads: a batch per step, time first."""

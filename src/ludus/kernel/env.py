@@ -11,8 +11,9 @@ from ludus.core.env import Env
 from ludus.core.types import State as SavedState
 from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
-from ludus.kernel.one_env import action_reader, observation_reader
+from ludus.kernel.one_env import action_reader, observation_reader, observation_source
 from ludus.kernel.program import Program, program_drawing_from, program_for
+from ludus.kernel.step_call import is_possible
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import generator_to_words, seed_to_words, words_to_generator
 from ludus.spaces import Discrete
@@ -25,7 +26,7 @@ __all__ = ["KernelEnv", "StepResult"]
 StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _EVERY = np.ones(1, np.bool_)
-_BUILT = {"_advance", "_program", "_read", "_storage", "_table", "_write"}
+_BUILT = {"_advance", "_program", "_read", "_seen", "_storage", "_table", "_write"}
 _BUILT |= {"_columns", "_info_arrays", "_told"}
 _CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
@@ -62,7 +63,8 @@ class KernelEnv(Env[Any, Any]):
         )
         self._use(program_for(self._storage))
         self._draws = self.kernel.transition_draws
-        self._read = observation_reader(self.kernel, self.observation_space, self._storage.O)
+        self._seen = observation_source(self.kernel, self.observation_space, self._storage.O)
+        self._read = observation_reader(*self._seen)
         self._write = action_reader(self.action_space)
         self._told = [
             (field.name, row.item, _CONVERT[field.kind])
@@ -128,7 +130,8 @@ class KernelEnv(Env[Any, Any]):
         self.last_action = action
         if result[2]:
             result = self._at_end(result)
-        if self.render_mode == "human":
+        # Most have none, and to ask for that is quicker than to compare.
+        if self.render_mode is not None and self.render_mode == "human":
             self.render()
         return result
 
@@ -141,38 +144,32 @@ class KernelEnv(Env[Any, Any]):
         if not self._started:
             raise ResetNeeded("Call reset before using step method.")
         run = self._program.function("step_one", gil=True)
+        step = self._any_advance(run)
         if self._generator is not None and self._draws:
-            self._advance = self._shared_advance(run)
-        elif isinstance(self.action_space, Discrete):
-            self._advance = self._discrete_advance(run)
-        elif self._storage.action_kinds[0] == "float":
-            self._advance = self._box_advance(run)
+            self._advance = self._shared_advance(step)
+        elif self._program.jit and is_possible():
+            self._advance = self._native_advance(step)
         else:
-            self._advance = self._any_advance(run)
+            self._advance = step
         return self._advance(action)
 
-    def _discrete_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
-        """Return the step of the common case in as few operations as Python can do it in."""
-        space, table, read, check = self.action_space, self._table, self._read, self._write
-        start, stop = int(space.start), int(space.start) + int(space.n)  # type: ignore[attr-defined]
-        reward, int64 = self._storage.R.item, np.int64
-        infos = self._infos
-
-        def advance(action: Any) -> Any:
-            kind = action.__class__
-            if not ((kind is int or kind is int64) and start <= action < stop):
-                check(action)
-            terminated = run(table, int(action)) == 1
-            return read(), reward(), terminated, False, infos()
-
-        def advance_without_infos(action: Any) -> Any:
-            kind = action.__class__
-            if not ((kind is int or kind is int64) and start <= action < stop):
-                check(action)
-            terminated = run(table, int(action)) == 1
-            return read(), reward(), terminated, False, {}
-
-        return advance if self._tells else advance_without_infos
+    def _native_advance(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return the step in native code, which leaves odd actions to the one in Python."""
+        space, bounds = self.action_space, None
+        if isinstance(space, Discrete):
+            bounds = (int(space.start), int(space.start) + int(space.n))
+        elif self._storage.action_kinds[0] != "float":
+            return step
+        how, source = self._seen
+        owner = (
+            self._table,
+            self._storage.R.ctypes.data,
+            source.ctypes.data if how == "int" else source,
+            self._infos if self._tells else None,
+            step,
+        )
+        seen = how, source.nbytes if how == "copy" else 0
+        return self._program.whole_step(bounds, seen, owner)  # type: ignore[no-any-return]
 
     def _any_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
         table, read, numbers = self._table, self._read, self._write
@@ -185,25 +182,8 @@ class KernelEnv(Env[Any, Any]):
 
         return advance
 
-    def _box_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
-        """Return the step of actions that are arrays of floats; anything odd goes the long way."""
-        table, read, any_advance = self._table, self._read, self._any_advance(run)
-        reward, array, size = self._storage.R.item, np.ndarray, len(self._storage.A)
-
-        def advance(action: Any) -> Any:
-            if action.__class__ is not array or action.size != size or action.ndim != 1:
-                return any_advance(action)
-            try:
-                terminated = run(table, *action.tolist()) == 1
-            except TypeError:
-                return any_advance(action)
-            return read(), reward(), terminated, False, {}
-
-        return any_advance if self._tells else advance
-
-    def _shared_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
+    def _shared_advance(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return the step that draws from a generator which others draw from as well."""
-        step = self._any_advance(run)
 
         def advance(action: Any) -> Any:
             self._pull()

@@ -41,6 +41,11 @@ class Layout(tuple[Place, ...]):
             at += 1 + array.ndim
         return cls(places)
 
+    @property
+    def size(self) -> int:
+        """How many words the arrays take; one follows: the address of actions to be copied."""
+        return sum(1 + place.ndim for place in self)
+
     def words(self, arrays: dict[str, Any]) -> list[int]:
         """Return the table that describes the arrays, which must outlive it."""
         words: list[int] = []

@@ -17,41 +17,80 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ludus.kernel.callable import builtin_function, shim_source
+from ludus.kernel.callable import shim_source
+from ludus.kernel.cpython import builtin_function
 from ludus.kernel.object_file import undefined_symbols
+from ludus.kernel.shared_call import shared_source
+from ludus.kernel.step_call import step_source
 
-__all__ = ["cache_folder", "machine", "native_function"]
+__all__ = [
+    "cache_folder",
+    "machine",
+    "native_address",
+    "native_function",
+    "shared_function",
+    "step_address",
+]
 
 _FREE = "NRT_MemInfo_call_dtor"
 # What functions that have been handed out stand on.
 _kept: list[Any] = []
 
 
-def native_function(
-    path: Path, kinds: str, build: Callable[[], Any], *, gil: bool, problem: str
-) -> Callable[..., int]:
-    """Return the function at ``path``, built and kept there if it is missing or damaged.
+def native_address(path: Path, build: Callable[[], Any]) -> int:
+    """Return the address of the function at ``path``, built and kept there if need be.
 
     Args:
-        path: Where its object code is kept.
-        kinds: ``i`` or ``f`` for each argument, a 64-bit number.
+        path: Where its object code is kept; what is missing or damaged is built.
         build: Compiles it; returns a numba function with one signature, that returns an int.
-        gil: Whether calls keep Python's lock: other threads wait, but the call is quicker.
-        problem: The text of the ``IndexError`` if an index is out of range.
     """
     address = _loaded(path)
     if address is None:
         symbol, code = _object_code(build())
         _keep(path, symbol, code)
         address = _linked(symbol, code, undefined_symbols(code))
+    return address
+
+
+def native_function(
+    name: str, address: int, kinds: str, *, gil: bool, problem: str
+) -> Callable[..., int]:
+    """Return a function that Python calls like a builtin.
+
+    Args:
+        name: Its name.
+        address: Where its code is.
+        kinds: ``i`` or ``f`` for each argument, a 64-bit number.
+        gil: Whether calls keep Python's lock: other threads wait, but the call is quicker.
+        problem: The text of the ``IndexError`` if an index is out of range.
+    """
     text = ctypes.create_string_buffer(problem.encode())
-    module = _llvm().parse_assembly(
-        shim_source(kinds, address, gil=gil, problem=ctypes.addressof(text))
-    )
-    engine = _llvm().create_mcjit_compiler(module, _target_machine())
+    _kept.append(text)
+    return _callable(name, shim_source(kinds, address, gil=gil, problem=ctypes.addressof(text)))
+
+
+def shared_function(name: str, addresses: tuple[int, int]) -> Callable[..., int]:
+    """Return a function by which threads share a call: see :func:`shared_source`."""
+    return _callable(name, shared_source(addresses))
+
+
+def step_address(address: int, *, problem: str, **details: Any) -> int:
+    """Return the address of a whole step: see :func:`step_source`."""
+    text = ctypes.create_string_buffer(problem.encode())
+    _kept.append(text)
+    return _made(step_source(address, ctypes.addressof(text), **details))
+
+
+def _callable(name: str, source: str) -> Callable[..., int]:
+    return builtin_function(name, _made(source))  # type: ignore[no-any-return]
+
+
+def _made(source: str) -> int:
+    """Return the address of the ``shim`` in a text of LLVM's language."""
+    engine = _llvm().create_mcjit_compiler(_llvm().parse_assembly(source), _target_machine())
     engine.finalize_object()
-    _kept.extend((engine, text))
-    return builtin_function(path.stem, engine.get_function_address("shim"))  # type: ignore[no-any-return]
+    _kept.append(engine)
+    return int(engine.get_function_address("shim"))
 
 
 def _object_code(function: Any) -> tuple[str, bytes]:

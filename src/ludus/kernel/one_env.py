@@ -11,20 +11,30 @@ from ludus.errors import InvalidAction, KernelError
 from ludus.kernel.contract import Kernel
 from ludus.spaces import Box, Discrete, Space, Tuple
 
-__all__ = ["action_reader", "observation_reader"]
+__all__ = ["action_reader", "observation_reader", "observation_source"]
 
 
-def observation_reader(kernel: Kernel, space: Space[Any], rows: Any) -> Callable[[], Any]:
-    """Return a function that reads the observation in the form the space gives it."""
+def observation_source(kernel: Kernel, space: Space[Any], rows: Any) -> tuple[str, Any]:
+    """Return how an observation is read, and what from.
+
+    ``"copy"`` and an array that holds it; ``"int"`` and an array whose one int it is; ``"call"``
+    and a function that returns it.
+    """
     if kernel.writes_observation:
-        return rows[0].copy  # type: ignore[no-any-return]
+        return "copy", rows[0]
     if isinstance(space, Discrete):
         cell = rows.reshape(-1)
-        return lambda: cell.item(0)
+        return ("int", cell) if cell.dtype == np.int64 else ("call", lambda: cell.item(0))
     if isinstance(space, Tuple):
-        return lambda: _split(space, rows[:, 0])
-    column = rows[:, 0]
-    return column.copy  # type: ignore[no-any-return]
+        return "call", lambda: _split(space, rows[:, 0])
+    return "copy", rows[:, 0]
+
+
+def observation_reader(how: str, source: Any) -> Callable[[], Any]:
+    """Return a function that reads the observation from its source."""
+    if how == "copy":
+        return source.copy  # type: ignore[no-any-return]
+    return (lambda: source.item(0)) if how == "int" else source
 
 
 def _split(space: Tuple, numbers: Any) -> tuple[Any, ...]:

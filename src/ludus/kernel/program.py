@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 
 from ludus.kernel.compile_notice import compile_notice
+from ludus.kernel.cpython import builtin_function
 from ludus.kernel.diagnosis import explained
 from ludus.kernel.digest import digest
 from ludus.kernel.jit import check_plain, compiled, jit_enabled
-from ludus.kernel.native import cache_folder, machine, native_function
+from ludus.kernel.lean_compiler import lean_compiler
+from ludus.kernel.native import (
+    cache_folder,
+    machine,
+    native_address,
+    native_function,
+    shared_function,
+    step_address,
+)
 from ludus.kernel.source import FUNCTIONS, driver_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import WordsRng
@@ -46,6 +55,9 @@ class Program:
                 check_plain(part)
         self._policies: dict[Any, Any] = {}
         self._functions: dict[tuple[str, bool], Callable[..., int]] = {}
+        self._shared: Callable[..., int] | None = None
+        self._addresses: dict[str, int] = {}
+        self._steps: dict[tuple[Any, ...], int] = {}
         self._namespace: dict[str, Any] = {}
 
     def table(self, storage: Storage) -> Any:
@@ -69,7 +81,57 @@ class Program:
             self._functions[name, gil] = self._native(name, gil=gil)
         return self._functions[name, gil]
 
+    def shared(self) -> Callable[..., int]:
+        """Return ``take`` and ``step`` as a function that several threads call together.
+
+        Only for compiled programs. :func:`~ludus.kernel.callable.shared_source` has its arguments;
+        odd rounds take.
+        """
+        if self._shared is None:
+            addresses = self._address_of("step"), self._address_of("take")
+            self._shared = shared_function("shared", addresses)
+        return self._shared
+
+    def whole_step(
+        self, bounds: tuple[int, int] | None, seen: tuple[str, int], owner: tuple[Any, ...]
+    ) -> Any:
+        """Return the step of one environment as a builtin function of the action.
+
+        Only for compiled programs. :func:`~ludus.kernel.step_call.step_source` tells what the
+        arguments mean.
+        """
+        key = bounds, seen
+        if key not in self._steps:
+            self._steps[key] = step_address(
+                self._address_of("step_one"),
+                bounds=bounds,
+                size=len(self._actions),
+                seen=seen,
+                problem=self.index_problem,
+            )
+        return builtin_function("step", self._steps[key], owner=owner, one=True)
+
     def _native(self, name: str, *, gil: bool) -> Callable[..., int]:
+        kinds = FUNCTIONS[name].replace("*", self._actions)
+        return native_function(
+            name, self._address_of(name), kinds, gil=gil, problem=self.index_problem
+        )
+
+    @property
+    def index_problem(self) -> str:
+        """What to say when compiled code met an index outside an array."""
+        return (
+            f"Kernel {self.kernel.name} used an index outside an array, because of a state that "
+            "was set from outside or a mistake of its own. LUDUS_JIT=0 runs it as plain Python, "
+            "which names the line."
+        )
+
+    def _address_of(self, name: str) -> int:
+        if name not in self._addresses:
+            self._addresses[name] = self._found(name)
+        return self._addresses[name]
+
+    def _found(self, name: str) -> int:
         title = "".join(c if c.isalnum() else "_" for c in self.kernel.name.lower())
         path = cache_folder() / f"{title}{self._tag}-{name}-{machine()}.o"
         kinds = FUNCTIONS[name].replace("*", self._actions)
@@ -79,15 +141,14 @@ class Program:
 
             signature = types.int64(*({"i": types.int64, "f": types.float64}[k] for k in kinds))
             function = self._defined(name)
-            with compile_notice(self.kernel.name, name), explained(self.kernel):
+            with (
+                compile_notice(self.kernel.name, name),
+                explained(self.kernel),
+                lean_compiler(lambda other: self._tag in other and other != function.__name__),
+            ):
                 return njit(signature, **_OPTIONS)(function)
 
-        problem = (
-            f"Kernel {self.kernel.name} used an index outside an array, because of a state that "
-            "was set from outside or a mistake of its own. LUDUS_JIT=0 runs it as plain Python, "
-            "which names the line."
-        )
-        return native_function(path, kinds, build, gil=gil, problem=problem)
+        return native_address(path, build)
 
     def rollout_policy(self, policy: Any) -> Any:
         """Return the rollout loop with a policy built in."""

@@ -24,7 +24,14 @@ BAD_ACTION, OVER = -1, -2
 MODES = {"next_step": 0, "same_step": 1, "disabled": 2, "by_caller": 3}
 """Who resets a finished environment, and when; ``by_caller`` steps on without a word."""
 
-FUNCTIONS = {"reset": "ii", "check": "iii", "step": "iii", "step_one": "i*", "rollout": "iiiiiiii"}
+FUNCTIONS = {
+    "reset": "ii",
+    "check": "iii",
+    "take": "iii",
+    "step": "iii",
+    "step_one": "i*",
+    "rollout": "iiiiiiii",
+}
 """The functions and their arguments: ``i`` a 64-bit int, ``f`` a double, ``*`` an action."""
 
 _KEEP_SUMS = ("last_total[i] = total[i]", "last_elapsed[i] = elapsed[i]")
@@ -51,6 +58,7 @@ class _Driver:
         self.actions = actions
         self.rows = rows
         self.layout = {place.name: place for place in layout}
+        self.given_at = layout.size
         self.state = kernel.state_fields
         self.floats = [f.name for f in self.state if f.kind == "float"]
         self.ints = [f.name for f in self.state if f.kind in ("int", "bool")]
@@ -62,6 +70,7 @@ class _Driver:
     def text(self) -> str:
         self._reset()
         self._check()
+        self._take()
         self._step()
         self._step_one()
         self._rollout()
@@ -250,6 +259,17 @@ class _Driver:
         self.add(1, "_use_widest_vectors()", "wrong = 0", "for t in range(steps):")
         self.add(2, *self.name_actions("actions", f"t * {len(self.actions)} + ", "0"))
         self._count_wrong(2, "0", "n")
+        self.add(1, f"return {BAD_ACTION} if wrong > 0 else 0", "")
+
+    def _take(self) -> None:
+        """Copy actions to where a step reads them, and look at them on the way."""
+        self.define("@_main", "take", "Z, first, last")
+        self.add(1, "_use_widest_vectors()", "wrong = 0", *self.name_actions("A", "", "first"))
+        self.add(1, f"actions = _word(Z, {self.given_at})")
+        for k in range(len(self.actions)):
+            self.add(1, self.row("given", "actions", f"{k} * n + first", "A"))
+            self.add(1, "for i in range(last - first):", f"    a{k}[i] = given[i]")
+        self._count_wrong(1, "first", "last")
         self.add(1, f"return {BAD_ACTION} if wrong > 0 else 0", "")
 
     def _count_wrong(self, indent: int, first: str, last: str) -> None:

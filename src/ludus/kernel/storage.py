@@ -95,7 +95,7 @@ class Storage:
         self._param_arrays: dict[str, Any] = {}
         self._set_params(params)
         self.layout = Layout.of(self.arrays())
-        self._table = np.zeros(len(self.layout.words(self.arrays())), np.int64)
+        self._table = np.zeros(self.layout.size + 1, np.int64)
         self._by_place: dict[int, Any] = {}
         self._describe()
 
@@ -119,10 +119,14 @@ class Storage:
         """Return what a driver takes as its table; the same one until the storage is gone."""
         return self._table.ctypes.data if native else self._by_place
 
+    def give(self, actions: Any) -> None:
+        """Tell compiled code where the actions of the next step are, which must outlive it."""
+        self._table[-1] = actions.ctypes.data
+
     def _describe(self) -> None:
         """Write the table anew, in its place: drivers hold its address."""
         arrays = self.arrays()
-        self._table[:] = self.layout.words(arrays)
+        self._table[:-1] = self.layout.words(arrays)
         self._by_place.update(self.layout.by_place(arrays))
 
     @property

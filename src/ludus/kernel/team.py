@@ -6,18 +6,27 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 
-__all__ = ["Team"]
+import numpy as np
+
+from ludus.kernel.memory import aligned_zeros
+
+__all__ = ["Board", "Team"]
+
+_PIECE = 2048
+"""Environments in a piece of shared work: enough to be worth a look at the board."""
+_PATIENCE = 20_000
+"""Looks at the board before a thread goes to sleep, less than a millisecond in all: to wake it
+takes as long as to step ten thousand environments."""
+
+_NO_PIECE_LEFT = 0xFFFFFFFF
 
 
 class Team:
-    """The calling thread and ``num_threads - 1`` others, with a piece of the work for each.
-
-    Whoever is awake takes the next piece. More and smaller ones would even out that the others wake
-    up late, but each costs a turn at Python's lock, which takes longer still.
+    """The calling thread and ``num_threads - 1`` others.
 
     Args:
         num_threads: How many threads work.
@@ -32,10 +41,15 @@ class Team:
             raise ValueError(f"num_threads must be a positive int, got {num_threads!r}.")
         self._pieces = list(pairwise(n * k // num_threads for k in range(num_threads + 1)))
         self.size = num_threads
+        self.n = n
         self._pool = _Pool(num_threads - 1) if num_threads > 1 else None
 
     def run(self, work: Callable[[int, int], int]) -> int:
-        """Call ``work(first, last)`` for every piece; return the sum, or the lowest if negative."""
+        """Call ``work(first, last)`` for a piece per thread.
+
+        Returns:
+            The sum of the results, or the lowest if that is negative.
+        """
         pieces = iter(self._pieces)
         if self._pool is None:
             return _work_off(pieces, work)[1]
@@ -46,10 +60,63 @@ class Team:
         lowest = min(low for low, _ in results)
         return lowest if lowest < 0 else sum(total for _, total in results)
 
+    def call(self, work: Callable[..., int]) -> Future[int] | None:
+        """Let one of the other threads call a function, if there are others."""
+        return None if self._pool is None else self._pool.submit(work)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is a processor for each thread."""
+        return self._pool is not None and len(self._pool.processors) >= self.size
+
+    def step_aside(self) -> None:
+        """Let the others run elsewhere than the caller."""
+        if self._pool is not None:
+            self._pool.step_aside()
+
     def close(self) -> None:
         """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()
+
+
+class Board:
+    """A batch's native work that a team shares, in rounds.
+
+    Args:
+        team: The threads.
+        function: What :meth:`Program.shared` returned.
+        table: The batch's table.
+    """
+
+    def __init__(self, team: Team, function: Callable[..., int], table: int) -> None:
+        self._team = team
+        self._numbers = aligned_zeros((8,), np.int64)
+        self._numbers[0] = _NO_PIECE_LEFT
+        self._round = 0
+        pieces = max(min(team.n, team.size), min(team.n // _PIECE, 64 * team.size))
+        patience = _PATIENCE if team.has_room else 1
+        address = self._numbers.ctypes.data
+        where = (pieces, team.n)
+        self._work: Callable[[], int] = lambda: function(address, self._round, *where, 0, table)
+        self._help: Callable[[], int] = lambda: function(address, 0, *where, patience, table)
+        self._helping: list[Future[int] | None] = [None] * (team.size - 1)
+
+    def take(self) -> int:
+        """Copy the actions given and look at them; return a negative number if one is wrong."""
+        return self._run(1)
+
+    def step(self) -> int:
+        """Step; return how many episodes are over, or a negative number."""
+        return self._run(0)
+
+    def _run(self, kind: int) -> int:
+        self._round = (self._round & 0x7FFFFFFE) + 2 + kind
+        self._team.step_aside()
+        for k, helper in enumerate(self._helping):
+            if helper is None or helper.done():
+                self._helping[k] = self._team.call(self._help)
+        return self._work()
 
 
 class _Pool(ThreadPoolExecutor):
@@ -63,7 +130,7 @@ class _Pool(ThreadPoolExecutor):
         self._threads_here: list[int] = []
         self._avoided = -1
         super().__init__(count, initializer=self._enter)
-        self._processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+        self.processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
         self._locate = getattr(ctypes.CDLL(None), "sched_getcpu", None)
 
     def _enter(self) -> None:
@@ -72,12 +139,12 @@ class _Pool(ThreadPoolExecutor):
 
     def step_aside(self) -> None:
         """Move the threads off the caller's processor, if it is another one than last time."""
-        if len(self._processors) < 2 or self._locate is None:
+        if len(self.processors) < 2 or self._locate is None:
             return
         processor = self._locate()
         if processor == self._avoided:
             return
-        others = self._processors - {processor}
+        others = self.processors - {processor}
         for thread in self._threads_here:
             # A thread that is gone, or a rule against it: then it stays where it is.
             with suppress(OSError):

@@ -17,9 +17,10 @@ from ludus.kernel.env import KernelEnv
 from ludus.kernel.program import program_for
 from ludus.kernel.rollout import Buffers, Trajectory
 from ludus.kernel.seed_words import seeds_to_words
+from ludus.kernel.shared_call import FAILED
 from ludus.kernel.source import MODES, OVER
 from ludus.kernel.storage import NO_LIMIT, Storage
-from ludus.kernel.team import Team
+from ludus.kernel.team import Board, Team
 from ludus.kernel.words_rng import WORDS
 from ludus.seeding import check_seed
 from ludus.spaces import batch_space
@@ -89,6 +90,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         self._read = BatchResults(env, self._storage)
         self._run: dict[str, Any] = {}
         self._running = False
+        self._board: Board | None = None
         self._started = np.zeros(num_envs, np.bool_)
         self._seeds: list[int | None] = [None] * num_envs
         self._seen = self._read.observations(self._storage.O) if self._read.is_view else None
@@ -175,10 +177,12 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         """
         if not self._running:
             self._check_running()
-        self._actions.take(actions)
         storage = self._storage
-        alone = self._alone
-        count = self._step(self._table, 0, self.num_envs) if alone else self._step_in_pieces()
+        if self._alone:
+            self._actions.take(actions)
+            count = self._step(self._table, 0, self.num_envs)
+        else:
+            count = self._step_in_pieces(actions)
         if count < 0:
             raise self._refusal(count, storage.A)
         infos = self._read.infos(storage.X) if self._tells else {}
@@ -189,15 +193,25 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
         return self._observations(), rewards, ended, cut, infos
 
-    def _step_in_pieces(self) -> int:
+    def _step_in_pieces(self, actions: Any) -> int:
         storage = self._storage
         if self.autoreset_mode is AutoresetMode.DISABLED and storage.D.any():
             return OVER
-        refused = self._function("check")(self._table, self._program.address(storage.A), 1)
+        if self._board is not None and self._actions.is_row(actions):
+            storage.give(actions)
+            refused = self._board.take()
+        else:
+            self._actions.take(actions)
+            refused = self._function("check")(self._table, self._program.address(storage.A), 1)
         if refused < 0:
             return int(refused)
-        step, table = self._step, self._table
-        return self._team.run(lambda first, last: step(table, first, last))
+        if self._board is None:
+            step, table = self._step, self._table
+            return self._team.run(lambda first, last: step(table, first, last))
+        count = self._board.step()
+        if count == FAILED:
+            raise IndexError(self._program.index_problem)
+        return count
 
     def _refusal(self, count: int, rows: Any) -> Exception:
         """Return the error behind a step that was not made."""
@@ -214,6 +228,8 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         if not self._started.all():
             raise ResetNeeded("Call reset() before the first step().")
         self._step = self._function("step")
+        if self._team.size > 1 and self._program.jit:
+            self._board = Board(self._team, self._program.shared(), self._table)
         self._running = True
 
     def _check_open(self) -> None:

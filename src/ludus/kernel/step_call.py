@@ -1,0 +1,274 @@
+"""The step of a single environment as one native function, from the action to the tuple.
+
+In Python most of such a step goes into looking at the action and putting the results together. What
+is out of the ordinary (actions of other types, out of range) is left to the step in Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ludus.kernel.cpython import pointer_to, python_data, python_function
+
+__all__ = ["is_possible", "step_source"]
+
+# Where numbers are in a NumPy scalar, and fields in an array; part of NumPy's binary interface.
+_SCALAR = 16
+_ARRAY = {"data": 16, "nd": 24, "dims": 32, "strides": 40, "descr": 56, "flags": 64}
+_ALIGNED = 0x100
+_NEW_FROM_DESCR = 94  # PyArray_NewFromDescr in the table of NumPy's functions
+_FLOATS: dict[np.dtype[Any], str] = {
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+}
+
+
+def is_possible() -> bool:
+    """Tell whether objects of this Python begin as the function expects: count, then type."""
+    return not (sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"))
+
+
+def step_source(
+    native: int, problem: int, *, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int]
+) -> str:
+    """Return ``shim(owner, action)``, the step, in LLVM's language.
+
+    ``owner`` is a tuple: the table's address, that of the reward, what the observation is read
+    from, a function that returns the infos or ``None`` if there are none, and the step in Python.
+
+    Args:
+        native: Address of ``step_one``.
+        problem: Address of a text: what to raise ``IndexError`` with.
+        bounds: Lowest action and the one after the highest, if an action is an int; otherwise it is
+            an array of floats.
+        size: How many numbers an action has.
+        seen: How the observation is read: ``"copy"`` of an array without gaps, ``"int"`` at an
+            address, or ``"call"`` of a function; and the array's size in bytes.
+    """
+    how, seen_size = seen
+    read = _read_int(*bounds) if bounds is not None else _read_floats(size)
+    kind = "i64" if bounds is not None else "double"
+    given = ", ".join(
+        ["ptr %result", "ptr %error", "i64 %table", *(f"{kind} %number{k}" for k in range(size))]
+    )
+    call_one = python_function("PyObject_CallOneArg")
+    complain = python_function("PyErr_SetString")
+    return "\n".join(
+        [
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+            "define ptr @shim(ptr %owner, ptr %action) {",
+            "  %result = alloca i64",
+            "  %error = alloca ptr",
+            *_load("type", "%action", 8),
+            *read,
+            "odd:",
+            f"  call void {python_function('PyErr_Clear')}()",
+            *_item("fallback", 4),
+            f"  %other = call ptr {call_one}(ptr %fallback, ptr %action)",
+            "  ret ptr %other",
+            "run:",
+            *_item("table_object", 0),
+            *_item("reward_object", 1),
+            *_item("source", 2),
+            *_item("tell", 3),
+            f"  %table = call i64 {python_function('PyLong_AsLongLong')}(ptr %table_object)",
+            f"  %reward_at = call i64 {python_function('PyLong_AsLongLong')}(ptr %reward_object)",
+            f"  %status = call i32 {pointer_to(native)}({given})",
+            "  %good = icmp eq i32 %status, 0",
+            "  br i1 %good, label %done, label %failed",
+            "failed:",
+            f"  %kind = load ptr, ptr {python_data('PyExc_IndexError')}",
+            f"  call void {complain}(ptr %kind, ptr {pointer_to(problem)})",
+            "  ret ptr null",
+            "done:",
+            *_READ_OBSERVATION[how](seen_size),
+            *_give_results(),
+            "}",
+        ]
+    )
+
+
+def _read_int(start: int, stop: int) -> list[str]:
+    """Return the lines that read an int or an int64, and go to ``run`` if it is in range."""
+    return [
+        f"  %is_int = icmp eq ptr %type, {pointer_to(id(int))}",
+        "  br i1 %is_int, label %int, label %no_int",
+        "int:",
+        f"  %converted = call i64 {python_function('PyLong_AsLongLong')}(ptr %action)",
+        "  br label %check",
+        "no_int:",
+        f"  %is_scalar = icmp eq ptr %type, {pointer_to(id(np.int64))}",
+        "  br i1 %is_scalar, label %scalar, label %odd",
+        "scalar:",
+        *_load("held", "%action", _SCALAR, "i64"),
+        "  br label %check",
+        "check:",
+        "  %number0 = phi i64 [ %converted, %int ], [ %held, %scalar ]",
+        f"  %high_enough = icmp sge i64 %number0, {start}",
+        f"  %low_enough = icmp slt i64 %number0, {stop}",
+        "  %in_range = and i1 %high_enough, %low_enough",
+        # An int too large for 64 bits reads as -1, with an error set.
+        f"  %unreadable = call ptr {python_function('PyErr_Occurred')}()",
+        "  %readable = icmp eq ptr %unreadable, null",
+        "  %fine = and i1 %in_range, %readable",
+        "  br i1 %fine, label %run, label %odd",
+    ]
+
+
+def _read_floats(size: int) -> list[str]:
+    """Return the lines that read an array of floats, and go to ``run`` if it is an ordinary one."""
+    lines = [
+        f"  %is_array = icmp eq ptr %type, {pointer_to(id(np.ndarray))}",
+        "  br i1 %is_array, label %array, label %odd",
+        "array:",
+        *_load("axes", "%action", _ARRAY["nd"], "i32"),
+        *_load("flags", "%action", _ARRAY["flags"], "i32"),
+        *_load("descr", "%action", _ARRAY["descr"]),
+        *_load("data", "%action", _ARRAY["data"]),
+        "  %one_axis = icmp eq i32 %axes, 1",
+        f"  %alignment = and i32 %flags, {_ALIGNED}",
+        "  %aligned = icmp ne i32 %alignment, 0",
+        "  %simple = and i1 %one_axis, %aligned",
+        "  br i1 %simple, label %measure, label %odd",
+        "measure:",
+        *_load("dims", "%action", _ARRAY["dims"]),
+        *_load("strides", "%action", _ARRAY["strides"]),
+        "  %length = load i64, ptr %dims",
+        "  %stride = load i64, ptr %strides",
+        f"  %fits = icmp eq i64 %length, {size}",
+    ]
+    for name, (dtype, kind) in zip(("single", "double"), _FLOATS.items(), strict=True):
+        lines += [
+            f"  %is_{name} = icmp eq ptr %descr, {pointer_to(id(dtype))}",
+            f"  %{name}_close = icmp eq i64 %stride, {dtype.itemsize}",
+            f"  %{name}_a = and i1 %is_{name}, %fits",
+            f"  %{name}_b = and i1 %{name}_a, %{name}_close",
+            f"  br i1 %{name}_b, label %{name}, label %not_{name}",
+            f"{name}:",
+        ]
+        held = "" if kind == "double" else ".held"
+        for k in range(size):
+            lines += [
+                f"  %{name}{k}.at = getelementptr {kind}, ptr %data, i64 {k}",
+                f"  %{name}{k}{held} = load {kind}, ptr %{name}{k}.at",
+                *([f"  %{name}{k} = fpext float %{name}{k}{held} to double"] if held else []),
+            ]
+        lines += ["  br label %numbers", f"not_{name}:"]
+    lines += ["  br label %odd", "numbers:"]
+    lines += [
+        f"  %number{k} = phi double [ %single{k}, %single ], [ %double{k}, %double ]"
+        for k in range(size)
+    ]
+    return [*lines, "  br label %run"]
+
+
+def _copy_array(size: int) -> list[str]:
+    make, kind = pointer_to(_numpy(_NEW_FROM_DESCR)), pointer_to(id(np.ndarray))
+    given = f"ptr {kind}, ptr %source_descr, i32 %source_axes, ptr %source_dims"
+    return [
+        *_load("from", "%source", _ARRAY["data"]),
+        *_load("source_axes", "%source", _ARRAY["nd"], "i32"),
+        *_load("source_dims", "%source", _ARRAY["dims"]),
+        *_load("source_descr", "%source", _ARRAY["descr"]),
+        # The new array takes over a reference.
+        f"  call void {python_function('Py_IncRef')}(ptr %source_descr)",
+        f"  %observation = call ptr {make}({given}, ptr null, ptr null, i32 0, ptr null)",
+        "  %made = icmp ne ptr %observation, null",
+        "  br i1 %made, label %fill, label %filled",
+        "fill:",
+        *_load("to", "%observation", _ARRAY["data"]),
+        f"  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 {size}, i1 false)",
+        "  br label %filled",
+        "filled:",
+    ]
+
+
+def _read_whole_number(_size: int) -> list[str]:
+    return [
+        f"  %number_at = call i64 {python_function('PyLong_AsLongLong')}(ptr %source)",
+        "  %number_place = inttoptr i64 %number_at to ptr",
+        "  %number = load i64, ptr %number_place",
+        f"  %observation = call ptr {python_function('PyLong_FromLongLong')}(i64 %number)",
+    ]
+
+
+def _call_reader(_size: int) -> list[str]:
+    return [f"  %observation = call ptr {python_function('PyObject_CallNoArgs')}(ptr %source)"]
+
+
+_READ_OBSERVATION = {"copy": _copy_array, "int": _read_whole_number, "call": _call_reader}
+
+
+def _numpy(index: int) -> int:
+    """Return the address of a function of NumPy's C interface."""
+    name = "numpy._core._multiarray_umath"
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        name = "numpy.core._multiarray_umath"
+    capsule = import_module(name)._ARRAY_API
+    unpack = ctypes.pythonapi.PyCapsule_GetPointer
+    unpack.restype, unpack.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = ctypes.cast(unpack(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    return int(table[index])
+
+
+def _give_results() -> list[str]:
+    """Return the lines that build ``(observation, reward, terminated, False, infos)``."""
+    true, false = python_data("_Py_TrueStruct"), python_data("_Py_FalseStruct")
+    put = python_function("PyTuple_SetItem")
+    call = python_function("PyObject_CallNoArgs")
+    return [
+        "  %reward_place = inttoptr i64 %reward_at to ptr",
+        "  %paid = load double, ptr %reward_place",
+        f"  %reward = call ptr {python_function('PyFloat_FromDouble')}(double %paid)",
+        "  %ended = load i64, ptr %result",
+        "  %is_over = icmp eq i64 %ended, 1",
+        f"  %terminated = select i1 %is_over, ptr {true}, ptr {false}",
+        f"  call void {python_function('Py_IncRef')}(ptr %terminated)",
+        f"  call void {python_function('Py_IncRef')}(ptr {false})",
+        f"  %silent = icmp eq ptr %tell, {python_data('_Py_NoneStruct')}",
+        "  br i1 %silent, label %nothing, label %something",
+        "nothing:",
+        f"  %empty = call ptr {python_function('PyDict_New')}()",
+        "  br label %pack",
+        "something:",
+        f"  %told = call ptr {call}(ptr %tell)",
+        "  br label %pack",
+        "pack:",
+        "  %infos = phi ptr [ %empty, %nothing ], [ %told, %something ]",
+        f"  %tuple = call ptr {python_function('PyTuple_New')}(i64 5)",
+        # It takes over the references, null pointers included.
+        f"  %p0 = call i32 {put}(ptr %tuple, i64 0, ptr %observation)",
+        f"  %p1 = call i32 {put}(ptr %tuple, i64 1, ptr %reward)",
+        f"  %p2 = call i32 {put}(ptr %tuple, i64 2, ptr %terminated)",
+        f"  %p3 = call i32 {put}(ptr %tuple, i64 3, ptr {false})",
+        f"  %p4 = call i32 {put}(ptr %tuple, i64 4, ptr %infos)",
+        "  %seen = icmp ne ptr %observation, null",
+        "  %paid_out = icmp ne ptr %reward, null",
+        "  %said = icmp ne ptr %infos, null",
+        "  %most = and i1 %seen, %paid_out",
+        "  %whole = and i1 %most, %said",
+        "  br i1 %whole, label %give, label %drop",
+        "give:",
+        "  ret ptr %tuple",
+        "drop:",
+        f"  call void {python_function('Py_DecRef')}(ptr %tuple)",
+        "  ret ptr null",
+    ]
+
+
+def _load(name: str, base: str, offset: int, kind: str = "ptr") -> list[str]:
+    """Return the lines that read a field of an object."""
+    return [
+        f"  %{name}.at = getelementptr i8, ptr {base}, i64 {offset}",
+        f"  %{name} = load {kind}, ptr %{name}.at",
+    ]
+
+
+def _item(name: str, index: int) -> list[str]:
+    return [f"  %{name} = call ptr {python_function('PyTuple_GetItem')}(ptr %owner, i64 {index})"]
