@@ -33,8 +33,13 @@ class BatchResults:
         self._fields = env.kernel.info_fields
         self.has_arrays = hasattr(env, "info_arrays")
         self.has_infos = bool(self._fields) or self.has_arrays
-        self.is_view = not isinstance(self._space, Tuple)
-        """Whether observations are a view of the rows, or put together anew each time."""
+        # Parts of other dtypes than the rows have are put together anew each time.
+        self._has_equal_parts = isinstance(self._space, Tuple) and all(
+            isinstance(part, Discrete) for part in self._space.spaces
+        )
+        is_view = self._has_equal_parts or not isinstance(self._space, Tuple)
+        self.view = self.observations(storage.O) if is_view else None
+        """The observations as a view of the rows, if they can be one."""
 
     def observations(self, rows: Any) -> Any:
         """Return the observations in the form of the batched space."""
@@ -44,8 +49,18 @@ class BatchResults:
         if isinstance(space, Discrete):
             return rows[0]
         if isinstance(space, Tuple):
-            return self._parts(rows, space)
+            return tuple(rows) if self._has_equal_parts else self._parts(rows, space)
         return rows.T
+
+    def copied(self) -> Any:
+        """Return a copy of the observations."""
+        if self.view is None:
+            return self.observations(self._storage.O)
+        if self._has_equal_parts:
+            return tuple(self._storage.O.copy())
+        # Keeps the order in memory, one row per number: copying it otherwise would take longer
+        # than computing it.
+        return self.view.copy(order="K")
 
     @staticmethod
     def _parts(rows: Any, space: Tuple) -> tuple[Any, ...]:

@@ -93,7 +93,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         self._board: Board | None = None
         self._started = np.zeros(num_envs, np.bool_)
         self._seeds: list[int | None] = [None] * num_envs
-        self._seen = self._read.observations(self._storage.O) if self._read.is_view else None
+        self._seen = self._read.view
         # Looked up here rather than in every step.
         self._alone = self._team.size == 1
         self._tells = self._read.has_infos
@@ -239,14 +239,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             )
 
     def _observations(self) -> Any:
-        view = self._seen
-        if view is None:
-            return self._read.observations(self._storage.O)
-        if not self.copy:
-            return view
-        # Keeps the order in memory, one row per number: copying it otherwise would take longer
-        # than computing it.
-        return view.copy(order="K")
+        return self._seen if self._shares else self._read.copied()
 
     def _finals(self, rows: Any) -> dict[str, Any]:
         over = self._storage.T | self._storage.C

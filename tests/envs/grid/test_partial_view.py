@@ -102,6 +102,45 @@ def test_there_is_always_a_way(size, crossings, obstacle):
         assert (size - 2, size - 2) in reached
 
 
+# From 261 on there are more rivers than a byte counts.
+@pytest.mark.parametrize(("size", "kind"), [(259, np.uint8), (261, np.uint16), (301, np.uint16)])
+def test_large_mazes(size, kind, monkeypatch):
+    monkeypatch.setenv("LUDUS_JIT", "0")
+    places = (size - 3) // 2
+    env = CrossingEnv(size=size, crossings=5, obstacle="lava")
+    found = set()
+    for seed in range(12):
+        env.reset(seed=seed)
+        cells = env.state.cells
+        assert cells.dtype == kind
+        order = list(range(2 * places))
+        np.random.default_rng(seed).shuffle(order)
+        expected = sorted(order[:5])
+        lava = cells == LAVA
+        columns = [k for k in range(places) if lava[1:-1, 2 + 2 * k].sum() > 6]
+        rows = [k + places for k in range(places) if lava[2 + 2 * k, 1:-1].sum() > 6]
+        assert columns + rows == expected
+        found |= set(expected)
+    assert max(found) > 240
+
+
+def test_a_large_maze_full_of_rivers(monkeypatch):
+    size = 261
+    compiled = CrossingEnv(size=size, crossings=size - 3, obstacle="wall")
+    monkeypatch.setenv("LUDUS_JIT", "0")
+    plain = CrossingEnv(size=size, crossings=size - 3, obstacle="wall")
+    compiled.reset(seed=2)
+    plain.reset(seed=2)
+    cells = plain.state.cells
+    np.testing.assert_array_equal(cells, compiled.state.cells)
+    inside = cells[1:-1, 1:-1]
+    rooms = (size - 1) // 2
+    openings = size - 3
+    assert np.count_nonzero(inside == WALL) == (size - 2) ** 2 - rooms**2 - openings
+    for _ in range(3):
+        assert plain.step(FORWARD)[1:] == compiled.step(FORWARD)[1:]
+
+
 def test_mazes_differ_between_episodes():
     env = make("Maze/SimpleCrossing-9x9-v0")
     env.reset(seed=0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludus.envs.grid.maps import AGENT, EMPTY, GOAL, LAVA, UNSEEN, WALL
-from ludus.envs.grid.rivers import cross_rivers
+from ludus.envs.grid.rivers import cross_rivers, places_along
 from ludus.kernel import Kernel
 from ludus.kernel.random import integers
 from ludus.spaces import Box, Discrete, Space
@@ -206,8 +206,9 @@ def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
 
 
 def state_arrays(params: Params) -> dict[str, tuple[tuple[int, ...], Any]]:
-    """Return the shape of the maze."""
-    return {"cells": ((params.size, params.size), np.uint8)}
+    """Return the shape of the maze, and a dtype that holds its cells and the numbers of rivers."""
+    largest = max(LAVA, 2 * places_along(params.size) - 1)
+    return {"cells": ((params.size, params.size), np.min_scalar_type(largest))}
 
 
 KERNEL = Kernel(

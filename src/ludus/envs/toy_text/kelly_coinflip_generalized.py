@@ -20,13 +20,16 @@ Observation = tuple[np.ndarray[Any, Any], int, int, int, np.ndarray[Any, Any]]
 MOST_ACTIONS = np.iinfo(np.int64).max
 MOST_MONEY = float(np.finfo(np.float32).max)
 WEALTH_QUANTILE, ROUNDS_QUANTILE = 0.85, 0.99
+LARGEST_UNIFORM, LARGEST_NORMAL = 1 - 2.0**-53, 14.0
+"""Numbers that NumPy's uniform and standard normal draws do not exceed."""
+LARGEST_EXPONENT = 709.0
 
 
 def pareto_quantile(q: float, shape: float, location: float) -> float:
     """Return the quantile of the generalised Pareto distribution of scale 1."""
     # SciPy's formula, with which classic Gym drew: another order of operations rounds some caps
-    # to another number.
-    return location + math.expm1(-shape * math.log1p(-q)) / shape
+    # to another number. The exponent's bound keeps the largest caps finite.
+    return location + math.expm1(min(-shape * math.log1p(-q), LARGEST_EXPONENT)) / shape
 
 
 class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
@@ -36,7 +39,13 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
     distribution, and the number of rounds from a normal one. The observation is the money, the
     rounds played, those won, those lost, and the most money held so far; the action is the bet in
     cents. Observation and action space follow cap and rounds: **they change at each reset**, unless
-    ``clip_distributions`` bounds both, as vector environments need it.
+    ``clip_distributions`` bounds both. Before the first reset they hold every game there can be.
+    Vector environments keep these wide spaces, and so take bets beyond the cap of a game; such a
+    bet is all the money, as every bet of more than there is.
+
+    Batches are not compiled: a kernel's spaces stay as they are, and Beta and normal numbers with
+    NumPy's bits would take NumPy's algorithms and tables. ``make_vec`` steps single environments
+    instead, which play as they play alone.
 
     Args:
         initial_wealth: Money at the start.
@@ -114,12 +123,13 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
             raise ValueError(
                 f"max_rounds_sd must not be negative or infinite, got {max_rounds_sd!r}."
             )
-        self._draw_game()
         self._started = False
+        self._draw_game()
+        self._all_bets = self.action_space
 
     def _draw_game(self) -> None:
         self.edge = float(self.np_random.beta(self.edge_prior_alpha, self.edge_prior_beta))
-        most_wealth, most_rounds = self._clips()
+        most_wealth, most_rounds = self._bounds()
         self.max_wealth = self._draw_cap()
         while self.max_wealth > most_wealth:
             self.max_wealth = self._draw_cap()
@@ -130,31 +140,33 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
         self.rounds, self.rounds_elapsed, self.wins, self.losses = self.max_rounds, 0, 0, 0
         self._set_spaces()
 
-    def _clips(self) -> tuple[float, float]:
-        """Return the largest cap and number of rounds that are not drawn again."""
-        if not self.clip_distributions:
-            return math.inf, math.inf
-        wealth = pareto_quantile(WEALTH_QUANTILE, self.max_wealth_alpha, self.max_wealth_m)
-        above_mean = self.max_rounds_sd * NormalDist().inv_cdf(ROUNDS_QUANTILE)
-        return round(wealth), round(self.max_rounds_mean + above_mean)
+    def _bounds(self) -> tuple[int, int]:
+        """Return the largest cap and number of rounds of a game; larger ones are drawn again."""
+        q, above_mean = LARGEST_UNIFORM, LARGEST_NORMAL
+        if self.clip_distributions:
+            q, above_mean = WEALTH_QUANTILE, NormalDist().inv_cdf(ROUNDS_QUANTILE)
+        wealth = pareto_quantile(q, self.max_wealth_alpha, self.max_wealth_m)
+        rounds = self.max_rounds_mean + self.max_rounds_sd * above_mean
+        return max(1, round(wealth)), max(1, round(rounds))
 
     def _draw_cap(self) -> float:
         q = self.np_random.uniform()
-        return float(round(pareto_quantile(q, self.max_wealth_alpha, self.max_wealth_m)))
+        return float(max(1, round(pareto_quantile(q, self.max_wealth_alpha, self.max_wealth_m))))
 
     def _draw_rounds(self) -> int:
         drawn = self.np_random.normal(self.max_rounds_mean, self.max_rounds_sd)
         return max(1, round(float(drawn)))
 
     def _set_spaces(self) -> None:
-        most_wealth, most_rounds = self._clips()
-        wealth = self.max_wealth if math.isinf(most_wealth) else most_wealth
-        rounds = self.max_rounds if math.isinf(most_rounds) else int(most_rounds)
+        wealth: float
+        wealth, rounds = self._bounds()
+        if self._started and not self.clip_distributions:
+            wealth, rounds = self.max_wealth, self.max_rounds
         money = Box(0, min(wealth, MOST_MONEY), (1,), np.float32)
-        count = Discrete(rounds + 1)
+        count = Discrete(min(rounds, MOST_ACTIONS - 1) + 1)
         spaces = {
             "observation_space": Tuple((money, count, count, count, money)),
-            "action_space": Discrete(min(int(wealth * 100), MOST_ACTIONS)),
+            "action_space": Discrete(int(min(wealth * 100, MOST_ACTIONS))),
         }
         for name, space in spaces.items():
             # An equal one stays, for it may have been seeded.
@@ -167,8 +179,8 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Draw a new game, and with it new spaces."""
         super().reset(seed=seed)
-        self._draw_game()
         self._started = True
+        self._draw_game()
         if self.render_mode == "human":
             self.render()
         return self._observation(), {}
@@ -177,7 +189,7 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
         """Bet ``action`` cents on heads."""
         if not self._started:
             raise ResetNeeded("Call reset before using step method.")
-        if not self.action_space.contains(action):
+        if not self._all_bets.contains(action):
             raise InvalidAction(
                 f"{action!r} ({type(action)}) invalid: expected a bet in {self.action_space}."
             )

@@ -87,10 +87,11 @@ def first_above(cumulative: np.ndarray[Any, Any], count: int, draw: float) -> in
 
 def outcome(table: np.ndarray[Any, Any], count: int, state: int, action: int, draw: float) -> int:
     """Return which of the few outcomes of an action a draw selects."""
-    for index in range(count):
-        if table[state, action, index, CUMULATIVE] > draw:
-            return index
-    return 0
+    # Counted rather than searched: where a search stops, no processor can guess.
+    index = 0
+    for k in range(count):
+        index += 1 if table[state, action, k, CUMULATIVE] <= draw else 0
+    return index if index < count else 0
 
 
 def initial(params: Params, rng: Any) -> State:

@@ -226,7 +226,10 @@ _ENVS = dict(
         _env("toy_text.frozen_lake", "FrozenLakeEnv generate_random_map"),
         _env("toy_text.taxi", "TaxiEnv"),
         _env("toy_text.utils", "categorical_sample"),
-        ("envs.functional_jax_env", Row("ludus.envs.functional_jax_env")),
+        (
+            "envs.functional_jax_env",
+            Row("ludus.envs.functional_jax_env", "FunctionalJaxEnv FunctionalJaxVectorEnv"),
+        ),
         _env("phys2d.cartpole", ""),
         _env("phys2d.pendulum", ""),
         _env("tabular.blackjack", ""),
