@@ -39,5 +39,5 @@ class TestDocker(IsolationConformance):
 
 
 def test_every_backend_is_covered():
-    assert set(backends()) == {"bubblewrap", "podman", "docker", "process"}
+    assert set(backends()) == {"bubblewrap", "podman", "docker", "gvisor", "process"}
     assert backend_class("process").backend == "process"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ludus.errors import SandboxError
-from ludus.sandbox import Policy, open_sandbox, sweep, uids
-from ludus.sandbox.cgroup import _layout
-from ludus.sandbox.leases import state_folder
+from ludus.sandbox import open_sandbox, sweep
+from tests.sandbox import leaks
+from tests.sandbox.leaks import box_processes, killed_owners, many_boxes, vanish
 from tests.sandbox.support import needs
 
 LABEL = f"leak-test-{os.getpid()}"
@@ -36,70 +34,25 @@ def state(tmp_path_factory, monkeypatch):
     folder.rmdir()
 
 
-def box_processes() -> list[int]:
-    users = uids.pool()
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            # By the real user: /proc/PID belongs to root where a process may not be looked into.
-            status = (entry / "status").read_text() if entry.name.isdigit() else ""
-        except OSError:
-            continue
-        real = [int(line.split()[1]) for line in status.splitlines() if line.startswith("Uid:")]
-        if real and real[0] in users and "\nState:\tZ" not in status:
-            found.append(int(entry.name))
-    return found
-
-
 def leftovers() -> dict[str, object]:
-    """Everything a box holds while it lives, outside of its own process."""
-    parents = set(_layout().parents.values())
-    boxes = state_folder() / "boxes"
-    users = state_folder() / "uids"
-    return {
-        "groups": sorted(str(p) for parent in parents for p in parent.glob(f"ludus-{LABEL}*")),
-        "mounts": Path("/proc/self/mountinfo").read_text(),
-        "boxes": sorted(p.name for p in boxes.iterdir()) if boxes.exists() else [],
-        "users": sorted(p.name for p in users.iterdir()) if users.exists() else [],
-        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
-        "threads": threading.active_count(),
-    }
+    return leaks.leftovers(LABEL)
 
 
-def vanish(pids: set[int], patience: float = 10.0) -> set[int]:
-    until = time.monotonic() + patience
-    while (left := pids & set(box_processes())) and time.monotonic() < until:
-        time.sleep(0.01)
-    return left
+def test_many_boxes_at_once():
+    many_boxes(30, LABEL)
 
 
-def test_thirty_boxes_at_once():
-    open_sandbox(label=LABEL).close()
-    gc.collect()
-    before, running = leftovers(), set(box_processes())
-
-    def use(number: int) -> bytes:
-        policy = Policy(memory="64M", pids=16)
-        with open_sandbox(policy, label=LABEL) as box, box.shell() as shell:
-            shell.run("(setsid sleep 50 &); x=1; sleep 50 & echo")
-            box.write_bytes("f", str(number).encode())
-            return box.run(["cat", "f"]).stdout
-
-    with ThreadPoolExecutor(10) as pool:
-        assert list(pool.map(use, range(30))) == [str(n).encode() for n in range(30)]
-    gc.collect()
-    assert not vanish(set(box_processes()) - running)
-    assert leftovers() == before
+def test_owners_killed_at_any_moment():
+    killed_owners(5, LABEL, seed=os.getpid())
 
 
 def test_a_box_that_cannot_be_opened(monkeypatch):
     open_sandbox(label=LABEL).close()
-    before, running = leftovers(), set(box_processes())
+    before = leftovers()
     monkeypatch.setattr("ludus.sandbox.kernel.become", _refuse)
     with pytest.raises(SandboxError, match="set up"):
         open_sandbox(label=LABEL)
     assert leftovers() == before
-    assert set(box_processes()) <= running
 
 
 def _refuse(uid, gid):
@@ -126,7 +79,7 @@ def test_the_owner_is_killed():
     assert owner.stdout
     uid = int(owner.stdout.readline())
     time.sleep(0.5)
-    started = {p for p in box_processes() if _user(p) == uid}
+    started = {pid for pid, user in box_processes().items() if user == uid}
     assert len(started) >= 8
     assert sweep() == []
     owner.send_signal(signal.SIGKILL)
@@ -136,14 +89,6 @@ def test_the_owner_is_killed():
     assert leftovers()["boxes"] != before["boxes"]
     assert len(sweep()) == 1
     assert leftovers() == before
-
-
-def _user(pid: int) -> int:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return -1
-    return next(int(l.split()[1]) for l in status.splitlines() if l.startswith("Uid:"))  # noqa: E741
 
 
 def test_an_owner_that_forgets():

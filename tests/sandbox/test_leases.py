@@ -75,3 +75,39 @@ def test_the_pool_fits_the_user_namespace():
 def test_only_users_of_boxes_are_killed(uid):
     with pytest.raises(ValueError, match="not ours to kill"):
         uids.kill_user(uid)
+
+
+def test_a_first_box_is_preceded_by_a_sweep(state):
+    code = """
+import os
+from ludus.sandbox.leases import Lease
+Lease.take("process", label="left", deadline=None)
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (left,) = (state / "boxes").iterdir()
+    code = """
+import os, warnings
+warnings.simplefilter("ignore")
+from ludus.sandbox import open_sandbox
+with open_sandbox(backend="process") as box:
+    print(sorted(os.listdir(os.environ["LUDUS_STATE"] + "/boxes")) == [box.name])
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert done.stdout == b"True\n"
+    assert not left.exists()
+
+
+def test_what_was_taken_half_is_swept(state):
+    """Their makers were killed: a folder without a record, users whose boxes never came to be."""
+    lease = leases.Lease.take("process", label="whole", deadline=None)
+    kept = uids.lease_uid(lease.name)
+    (state / "boxes" / "half").mkdir()
+    uids.lease_uid("never-was")
+    uids.lease_uid("")
+    assert sweep() == ["half"]
+    assert sorted(path.name for path in (state / "boxes").iterdir()) == [lease.name]
+    left = {int(path.name) for path in (state / "uids").iterdir()}
+    assert left == {kept} or os.geteuid() != 0
+    uids.release_uid(kept)
+    lease.release()

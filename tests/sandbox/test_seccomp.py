@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from ludus.sandbox.seccomp import assemble, evaluate, program
+from ludus.sandbox.seccomp import assemble, engine_profile, evaluate, program
 from ludus.sandbox.syscalls import ALLOWED, FILTERED, HIGHEST, numbers
 
 ALLOW, ERRNO = 0x7FFF0000, 0x50000
@@ -92,3 +92,13 @@ def test_tables_name_the_same_dangers_everywhere():
 def test_unknown_machine():
     with pytest.raises(KeyError):
         program("none", "sparc")
+
+
+def test_engines_get_no_more_than_boxes():
+    """What an engine's profile allows without a condition, a box's filter allows as well."""
+    profile = engine_profile("x86_64")
+    made = assemble("none", "x86_64")
+    known = {**numbers(ALLOWED, "x86_64"), **numbers(FILTERED, "x86_64")}
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    for name in profile["syscalls"][0]["names"]:
+        assert evaluate(made, "x86_64", known[name]) == ALLOW, name

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ludus
+from tests.sandbox.attacks.host import survivors
 from tests.sandbox.support import needs
 
 PYTHON = "/usr/bin/python3"
@@ -69,21 +73,51 @@ with open_sandbox(policy, backend="bubblewrap") as box, box.shell() as shell:
 }
 
 
+AS_USER: dict[str, Any] = {
+    "user": USER,
+    "group": USER,
+    "extra_groups": [],
+    "env": {"PATH": "/usr/bin:/bin:/usr/sbin"},
+    "cwd": "/",
+}
+
+
+def program(script: str) -> list[str]:
+    return [PYTHON, "-B", "-c", PRELUDE + script, str(Path(ludus.__file__).parent)]
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_without_root(name):
     done = subprocess.run(
-        [PYTHON, "-B", "-c", PRELUDE + SCRIPTS[name], str(Path(ludus.__file__).parent)],
-        user=USER,
-        group=USER,
-        extra_groups=[],
-        env={"PATH": "/usr/bin:/bin:/usr/sbin"},
-        cwd="/",
-        capture_output=True,
-        timeout=60,
-        check=False,
+        program(SCRIPTS[name]), **AS_USER, capture_output=True, timeout=60, check=False
     )
     if done.returncode and b"Permission denied" in done.stderr and b"import" in done.stderr:
         pytest.skip(f"user {USER} cannot read the package")
     assert done.returncode == 0, done.stderr.decode()
     left = Path(f"/tmp/ludus-{USER}/boxes")
     assert not left.exists() or not list(left.iterdir())
+
+
+def test_an_owner_that_is_killed_at_once():
+    """Nobody has tied the job to its owner yet: the kernel ends it all the same."""
+    number = f"250.{os.getpid()}"
+    # Its leases stay behind; not among those of other tests that run as this user.
+    state = Path(f"/tmp/ludus-killed-{os.getpid()}")
+    as_user = {**AS_USER, "env": {**AS_USER["env"], "LUDUS_STATE": str(state)}}
+    script = f"""
+box = open_sandbox(policy, backend="bubblewrap")
+job = box.spawn(["sleep", "{number}"])
+print("started", flush=True)
+"""
+    for _ in range(4):
+        argv = program(script + "import time; time.sleep(60)")
+        owner = subprocess.Popen(argv, **as_user, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said, _ = owner.stdout.readline(), owner.kill()
+        owner.wait()
+        if b"started" not in said:
+            pytest.skip(f"user {USER} cannot read the package")
+        for stream in (owner.stdout, owner.stderr):
+            stream.close()
+        # The owner's own command line has the number in it, too.
+        assert not survivors(number, 2.0)
+    shutil.rmtree(state)

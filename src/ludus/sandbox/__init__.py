@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.doctor import doctor
 from ludus.sandbox.job import Job
@@ -17,6 +19,9 @@ from ludus.sandbox.policy import Mount, Policy
 from ludus.sandbox.results import Completed, Enforcement, Usage
 from ludus.sandbox.shell import Shell
 from ludus.sandbox.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from ludus.registration.build_boxed import load
 
 __all__ = [
     "Completed",
@@ -30,6 +35,16 @@ __all__ = [
     "Usage",
     "backends",
     "doctor",
+    "load",
     "open_sandbox",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "load":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Loading environments is built on boxes; only this convenience looks the other way.
+    from ludus.registration.build_boxed import load
+
+    return load

@@ -24,19 +24,18 @@ from pathlib import Path
 from ludus.errors import SandboxClosed, SandboxError, SandboxUnavailable
 from ludus.sandbox import cgroup, seccomp, uids
 from ludus.sandbox.contract import Sandbox
-from ludus.sandbox.job import Command, Job, LocalJob, Pipes
-from ludus.sandbox.leases import Record
-from ludus.sandbox.pidspace import PidSpace
-from ludus.sandbox.results import Enforcement, Usage
-from ludus.sandbox.stage import (
+from ludus.sandbox.image import (
     ETC_BINDS,
     PLACES,
-    RootStage,
-    Stage,
-    UserStage,
     python_paths,
-    read_child_pid,
+    system_folders,
+    system_links,
 )
+from ludus.sandbox.job import Command, Job, LocalJob, Pipes
+from ludus.sandbox.leases import Record
+from ludus.sandbox.pidspace import PidSpace, only_child
+from ludus.sandbox.results import Enforcement, Usage
+from ludus.sandbox.stage import RootStage, Stage, UserStage, read_child_pid
 
 __all__ = ["Bubblewrap", "reclaim"]
 
@@ -55,15 +54,11 @@ _FIXED = [
     "1000",
     "--hostname",
     "ludus",
-    "--ro-bind",
-    "/usr",
-    "/usr",
     "--proc",
     "/proc",
     "--dev",
     "/dev",
 ]
-_ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MIB = 1 << 20
 
 
@@ -93,8 +88,9 @@ class Bubblewrap(Sandbox):
         folder = self._lease.folder / "stage"
         skip = {"memory", "cpus", "pids"} & cgroup.missing().keys()
         if os.geteuid() == 0:
-            uid = self._choose_user()
-            if self._leased is not None:
+            uid, leased = uids.choose_user(self.policy, self.workspace, self._lease)
+            if leased:
+                self._leased = uid
                 skip.add("pids")
             self._stage = RootStage(folder, self.policy, self.workspace, uid)
         else:
@@ -104,22 +100,6 @@ class Bubblewrap(Sandbox):
         self._group = group
         group.open()
         self._stage.open()
-
-    def _choose_user(self) -> int:
-        if self.policy.uid is not None:
-            return self.policy.uid
-        if self.workspace is not None:
-            owner = self.workspace.stat().st_uid
-            if owner == 0:
-                raise SandboxError(
-                    f"The workspace {str(self.workspace)!r} belongs to root, and a box does not "
-                    "run as root. Give the folder to another user with chown."
-                )
-            return owner
-        # Noted after it was taken, the lease of the user names this box itself.
-        self._leased = uids.lease_uid(self.name)
-        self._lease.note(uid=self._leased)
-        return self._leased
 
     def _spawn(self, command: Command) -> Job:
         stage, group = self._stage, self._group
@@ -140,7 +120,9 @@ class Bubblewrap(Sandbox):
             argv = [*group.entrance(), *stage.prefix, _bwrap(), "--args", str(args)]
             argv += ["--", *command.argv]
             child = stage.worker.call(lambda: self._launch(argv, pipes, inherited))
-            job = _BwrapJob(child, pipes, os.dup(info), self, alone=command.is_shell)
+            job = _BwrapJob(
+                child, pipes, os.dup(info), self, alone=command.is_shell, nested=stage.nested
+            )
             try:
                 group.join(child.pid)
                 options = self._options(command, filter_fd, child_info)
@@ -256,10 +238,11 @@ class _BwrapJob(LocalJob):
         box: Bubblewrap,
         *,
         alone: bool,
+        nested: bool,
     ) -> None:
         super().__init__(child, pipes)
         self.alone = alone
-        self._info, self._box = info, box
+        self._info, self._box, self._nested = info, box, nested
         self._space: PidSpace | None = None
 
     def kill(self) -> None:
@@ -285,7 +268,8 @@ class _BwrapJob(LocalJob):
         super().close()
         self._box._ended(self)
         if self._info >= 0:
-            if os.getpid() == 1 and (pid := read_child_pid(self._info, 0.0)):
+            orphaned = os.getpid() == 1 and not self._nested
+            if orphaned and (pid := read_child_pid(self._info, 0.0)):
                 _reap(pid)
             os.close(self._info)
             self._info = -1
@@ -296,6 +280,10 @@ class _BwrapJob(LocalJob):
         """Return the namespace, once bwrap has made it."""
         if self._space is None and self._info >= 0:
             pid = read_child_pid(self._info, patience)
+            if pid is not None and self._nested:
+                # nsenter's child is bwrap, whose child is the one; bwrap's number for it is
+                # good in the stage's namespace only.
+                pid = only_child(only_child(self.child.pid))
             # While bwrap itself runs it has not reaped its child: the pid is still that one's.
             if pid is not None and self.poll() is None:
                 with suppress(ProcessLookupError):
@@ -346,14 +334,9 @@ def _bwrap() -> str:
 @cache
 def _system() -> tuple[str, ...]:
     """Return the options for the host's system folders, as links or binds like on the host."""
-    made: list[str] = []
-    for name in _ROOTS:
-        path = Path("/", name)
-        if path.is_symlink():
-            made += ["--symlink", str(path.readlink()), str(path)]
-        elif path.is_dir():
-            made += ["--ro-bind", str(path), str(path)]
-    return tuple(made)
+    links = (("--symlink", target, path) for path, target in system_links().items())
+    binds = (("--ro-bind", path, path) for path in system_folders())
+    return tuple(word for option in (*binds, *links) for word in option)
 
 
 @cache

@@ -24,18 +24,11 @@ from functools import cache
 from pathlib import Path
 
 from ludus.errors import SandboxError
+from ludus.sandbox.gauges import Gauges
 from ludus.sandbox.policy import Policy
 
 __all__ = ["Group", "Layout", "kill_group", "missing"]
 
-_GAUGES = {
-    1: {
-        "now": "memory.usage_in_bytes",
-        "peak": "memory.max_usage_in_bytes",
-        "events": "memory.oom_control",
-    },
-    2: {"now": "memory.current", "peak": "memory.peak", "events": "memory.events"},
-}
 _PERIOD, _PREFIX = 100_000, "ludus-"
 _SHELL = ("/bin/bash", "--norc", "--noprofile", "-c")
 _FIELDS = {"memory": "memory", "cpus": "cpu", "pids": "pids"}
@@ -100,7 +93,7 @@ def missing() -> dict[str, str]:
     return reasons
 
 
-class Group:
+class Group(Gauges):
     """The control groups of one box.
 
     Args:
@@ -110,6 +103,7 @@ class Group:
     """
 
     def __init__(self, name: str, policy: Policy, *, skip: Iterable[str] = ()) -> None:
+        super().__init__()
         layout = _layout()
         asked = {f for f in _FIELDS if getattr(policy, f) is not None} - set(skip)
         places = {layout.parents[_FIELDS[f]] / f"{_PREFIX}{name}" for f in asked}
@@ -117,7 +111,6 @@ class Group:
         self._policy, self._asked, self._layout = policy, asked, layout
         self._memory = self._place("memory") if "memory" in asked else None
         self._two = "memory" in layout.unified
-        self._gauges: dict[str, int] = {}
         self.doors: list[int] = []
 
     def open(self) -> None:
@@ -137,10 +130,10 @@ class Group:
             for folder in self.folders:
                 if (folder / "tasks").exists():
                     self.doors.append(os.open(folder / "tasks", os.O_WRONLY | os.O_CLOEXEC))
-            # Read at the end of every command: open, they cost a few microseconds each.
-            for name, gauge in self._gauge_files().items():
-                with suppress(FileNotFoundError):
-                    self._gauges[name] = os.open(gauge, os.O_RDONLY | os.O_CLOEXEC)
+            if self.folders:
+                self._watch("processes", self.folders[0] / "cgroup.procs")
+            if self._memory is not None:
+                self._watch_memory(self._memory, 2 if self._two else 1)
         except OSError as error:
             raise SandboxError(
                 f"Cannot set up the control group {error.filename!r}: {error.strerror}."
@@ -163,37 +156,14 @@ class Group:
             if not (folder / "tasks").exists():
                 (folder / "cgroup.procs").write_text(str(pid))
 
-    def memory(self) -> tuple[int | None, int | None]:
-        """Return the memory used now and at most, in bytes."""
-        now, peak = self._gauge("now"), self._gauge("peak")
-        return (int(now) if now else None), (int(peak) if peak else None)
-
-    def pids(self) -> int | None:
-        """Return how many processes are in the groups."""
-        return self._gauge("processes").count(b"\n") if "processes" in self._gauges else None
-
-    def oom_kills(self) -> int:
-        """Return how many processes were killed for want of memory."""
-        words = self._gauge("events").split()
-        return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0
-
     def close(self) -> None:
         """Kill what is left in the groups and remove them."""
-        for descriptor in (*self._gauges.values(), *self.doors):
+        self._close_gauges()
+        for descriptor in self.doors:
             os.close(descriptor)
-        self._gauges, self.doors = {}, []
+        self.doors = []
         for folder in self.folders:
             kill_group(folder)
-
-    def _gauge_files(self) -> dict[str, Path]:
-        files = {"processes": self.folders[0] / "cgroup.procs"} if self.folders else {}
-        if self._memory is not None:
-            names = _GAUGES[2 if self._two else 1]
-            files |= {name: self._memory / file for name, file in names.items()}
-        return files
-
-    def _gauge(self, name: str) -> bytes:
-        return os.pread(self._gauges[name], 1 << 16, 0) if name in self._gauges else b""
 
     def _place(self, controller: str) -> Path:
         parent = self._layout.parents[controller]

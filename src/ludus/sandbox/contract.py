@@ -6,7 +6,7 @@ import atexit
 import os
 import threading
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ludus.errors import SandboxClosed
-from ludus.sandbox import transfer
 from ludus.sandbox.callers import Callers
+from ludus.sandbox.files import Files
 from ludus.sandbox.job import Command, Job, check_command
 from ludus.sandbox.leases import Lease
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.pump import Ending, Pump
 from ludus.sandbox.results import Completed, Enforcement, Usage
 from ludus.sandbox.shell import SHELL_ARGV, SHELL_ENVIRONMENT, Shell
-from ludus.sandbox.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -30,11 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Sandbox"]
 
 _KILLED = 137
-_READ_LIMIT = 16 << 20
 _PATIENCE = 10.0
 
 
-class Sandbox(ABC):
+class Sandbox(Files):
     """A box: a place for untrusted programs, held to a policy, owned by this object.
 
     Use it as a context manager, or call :meth:`close`. Its commands share ``/workspace`` (their
@@ -50,13 +48,17 @@ class Sandbox(ABC):
         workspace: a host folder that becomes ``/workspace``; ``None`` makes an empty one that
             vanishes with the box.
         label: part of the box's name, for people.
+        image: name of a container image that becomes the root, for backends of container
+            engines; it must be there already.
 
     Raises:
+        ValueError: the backend has no images.
         PolicyNotEnforceable: some limits would not hold; nothing was started.
         SandboxUnavailable: the backend cannot run here.
     """
 
     backend: ClassVar[str]
+    takes_image: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -64,11 +66,17 @@ class Sandbox(ABC):
         *,
         workspace: str | os.PathLike[str] | None = None,
         label: str | None = None,
+        image: str | None = None,
     ) -> None:
-        self.policy = policy
+        if image is not None and not self.takes_image:
+            raise ValueError(
+                f"image is {image!r}, and the {self.backend} backend has no images: its root is "
+                "made of the host's own folders. Use the podman or docker backend."
+            )
+        self.policy, self.image = policy, image
         self.workspace = None if workspace is None else Path(workspace).resolve(strict=True)
         self._began = time.monotonic()
-        self._deadline = None if policy.wall is None else self._began + policy.wall
+        self._deadline: float | None = None
         self._jobs: set[Job] = set()
         self._shells: set[Shell] = set()
         self._guard = threading.RLock()
@@ -86,7 +94,10 @@ class Sandbox(ABC):
         except BaseException:
             self.close("it could not be opened")
             raise
+        # Its life begins now: how long an engine takes to open it is not the box's time.
+        self._began = time.monotonic()
         if policy.wall is not None:
+            self._deadline = self._began + policy.wall
             self._timer = threading.Timer(policy.wall, self._close_when_over)
             self._timer.daemon = True
             self._timer.start()
@@ -117,14 +128,6 @@ class Sandbox(ABC):
         """Start a process in the box."""
 
     @abstractmethod
-    def _root(self, place: str) -> int:
-        """Return a descriptor of ``/workspace``, ``/tmp`` or ``/dev/shm``, owned by the box.
-
-        Raises:
-            SandboxError: the host cannot reach that place.
-        """
-
-    @abstractmethod
     def _usage(self, wall_seconds: float) -> Usage:
         """Return what the box used; a closed one may have forgotten."""
 
@@ -134,10 +137,6 @@ class Sandbox(ABC):
 
     def _oom_kills(self) -> int:
         return 0
-
-    def _owner(self) -> int | None:
-        """Return the host user that files put into the box belong to; ``None``: the caller."""
-        return None
 
     # What a box offers --------------------------------------------------------------------
 
@@ -232,69 +231,6 @@ class Sandbox(ABC):
         command = self._command(argv, cwd=cwd, env=env, pass_fds=tuple(pass_fds))
         with self._in_use():
             return self._start(command)
-
-    def put(self, source: str | os.PathLike[str], target: str) -> None:
-        """Copy a file or folder of the host into the box.
-
-        Links are copied as links, never followed, on either side. Set-id bits are dropped.
-
-        Raises:
-            SandboxError: source or target cannot be used; the message says why.
-        """
-        with self._in_use():
-            root, path = self._place(target)
-            transfer.put(Path(source), root, path, owner=self._owner())
-
-    def get(self, source: str, target: str | os.PathLike[str]) -> None:
-        """Copy a file or folder out of the box to a host path that does not exist yet.
-
-        Raises:
-            SandboxViolation: there are devices, links that lead out, or more data, files or
-                levels than an honest box has; nothing of it is left on the host.
-            SandboxError: it is not there, or the target exists.
-        """
-        with self._in_use():
-            root, path = self._place(source)
-            transfer.get(root, path, Path(target), limit=self._size_limit())
-
-    def read_bytes(self, path: str, limit: int = _READ_LIMIT) -> bytes:
-        """Return the contents of a file in the box.
-
-        Raises:
-            SandboxViolation: it is larger than ``limit`` or no plain file.
-            SandboxError: it is not there.
-        """
-        with self._in_use():
-            root, parts = self._place(path)
-            return transfer.read_bytes(root, parts, limit)
-
-    def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a file in the box, in place of whatever has that name.
-
-        Raises:
-            SandboxError: it cannot be written, for instance because the disk is full.
-        """
-        with self._in_use():
-            root, parts = self._place(path)
-            transfer.write_bytes(root, parts, data, owner=self._owner())
-
-    def snapshot(self) -> Snapshot:
-        """Return a copy of ``/workspace``; a consistent one if nothing runs meanwhile.
-
-        Raises:
-            SandboxViolation: it is larger, deeper or odder than an honest box's.
-        """
-        with self._in_use():
-            return Snapshot.take(self._root("/workspace"), limit=self._size_limit())
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Make ``/workspace`` what it was when ``snapshot`` was taken.
-
-        Raises:
-            SandboxError: it could not be written back whole.
-        """
-        with self._in_use():
-            snapshot.restore(self._root("/workspace"), owner=self._owner())
 
     def usage(self) -> Usage:
         """Return what the box used so far.
@@ -410,16 +346,3 @@ class Sandbox(ABC):
             "LANG": "C.UTF-8",
             "TMPDIR": "/tmp",  # noqa: S108 - the box's own
         }
-
-    def _home(self) -> str:
-        return "/workspace"
-
-    def _place(self, path: str) -> tuple[int, tuple[str, ...]]:
-        """Return the root that holds ``path`` and the names below it."""
-        self._alive()
-        root, parts = transfer.locate(path, home=self._home())
-        return self._root(root), parts
-
-    def _size_limit(self) -> int:
-        """Return how much may come out of the workspace at once."""
-        return 1 << 34 if self.policy.disk is None else max(self.policy.disk, self.policy.tmp or 0)

@@ -78,6 +78,12 @@ class Pipes:
             if descriptor is not None:
                 os.set_blocking(descriptor, False)
 
+    @property
+    def status_target(self) -> str:
+        """What a shell with the status channel calls it, while the child's end is open."""
+        number = self.child_status
+        return "" if number is None else f">&{number} {number}>&-"
+
     def close_child(self) -> None:
         """Close the ends that belong to the child."""
         for name in ("child_stdin", "child_stdout", "child_stderr", "child_status"):
@@ -154,8 +160,7 @@ class LocalJob(Job):
         self.pipes = pipes
         self.exit_fd = os.pidfd_open(child.pid)
         self.cpu_seconds = 0.0
-        if pipes.child_status is not None:
-            self.status_target = f">&{pipes.child_status} {pipes.child_status}>&-"
+        self.status_target = pipes.status_target
         self._status: int | None = None
         self._guard = threading.RLock()
 

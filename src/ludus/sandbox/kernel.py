@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import socket
 import struct
 from functools import cache
 
-__all__ = ["become", "mount", "raise_loopback", "unshare"]
+__all__ = [
+    "become",
+    "enter",
+    "filter_calls",
+    "forgo_rights",
+    "mount",
+    "restrict_mounts",
+    "set_loopback",
+    "unmount",
+    "unshare",
+]
 
 CLONE_FS, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWNET = 0x200, 0x20000, 0x8000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT = 0x1, 0x2, 0x4, 0x20
+CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWPID = 0x2000000, 0x4000000, 0x20000000
+ATTR_RDONLY, ATTR_NOSUID, ATTR_NODEV = 0x1, 0x2, 0x4
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 0x1, 0x2, 0x4, 0x8, 0x20
 MS_BIND, MS_REC, MS_SLAVE, MS_PRIVATE = 0x1000, 0x4000, 0x80000, 0x40000
 _IDS = {"x86_64": (116, 119, 117), "aarch64": (159, 149, 147)}
+_MOUNT_SETATTR, _CAPSET = 442, {"x86_64": 126, "aarch64": 91}
+_AT_FDCWD, _AT_NOFOLLOW, _AT_RECURSIVE = -100, 0x100, 0x8000
+_MNT_DETACH, _UMOUNT_NOFOLLOW = 0x2, 0x8
+_PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 22, 24, 38
+_CAPABILITY_VERSION, _SECCOMP_MODE_FILTER = 0x20080522, 2
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 
 
@@ -53,8 +71,68 @@ def become(uid: int, gid: int) -> None:
     _check(call(uids, *[ctypes.c_uint(uid)] * 3), "setresuid")
 
 
-def raise_loopback() -> None:
-    """Bring up the loopback device of the calling thread's network namespace."""
+def enter(process: int, spaces: int) -> None:
+    """Move the calling thread into namespaces of a process.
+
+    Args:
+        process: descriptor of the process (a pidfd).
+        spaces: the ``CLONE_NEW`` flags of the namespaces.
+    """
+    _check(_libc().setns(ctypes.c_int(process), ctypes.c_int(spaces)), "setns")
+
+
+def unmount(target: str) -> None:
+    """Take a mount away at once; who still uses it keeps it."""
+    flags = ctypes.c_int(_MNT_DETACH | _UMOUNT_NOFOLLOW)
+    _check(_libc().umount2(os.fsencode(target), flags), target)
+
+
+def restrict_mounts(target: str, attributes: int, *, below: bool) -> None:
+    """Set attributes of the mount at ``target``, and where ``below`` says so of all below it."""
+    flags = _AT_NOFOLLOW | (_AT_RECURSIVE if below else 0)
+    words = struct.pack("=4Q", attributes, 0, 0, 0)
+    done = _libc().syscall(
+        ctypes.c_long(_MOUNT_SETATTR),
+        ctypes.c_int(_AT_FDCWD),
+        os.fsencode(target),
+        ctypes.c_uint(flags),
+        words,
+        ctypes.c_size_t(len(words)),
+    )
+    _check(done, target)
+
+
+def forgo_rights(uid: int, gid: int) -> None:
+    """Make the calling thread another user that has no capability and can never get one."""
+    for capability in range(64):
+        try:
+            _prctl(_PR_CAPBSET_DROP, capability)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            break  # the kernel knows no more of them
+    become(uid, gid)
+    header, none = struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24)
+    number = ctypes.c_long(_CAPSET[os.uname().machine])
+    _check(_libc().syscall(number, header, none), "capset")
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def filter_calls(program: bytes) -> None:
+    """Load a seccomp filter for the calling thread and all that it starts."""
+    code = ctypes.create_string_buffer(program, len(program))
+    head = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
+    kept = ctypes.create_string_buffer(head, len(head))
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(kept))
+
+
+def _prctl(option: int, *values: int) -> None:
+    words = [ctypes.c_ulong(value) for value in (*values, *[0] * (4 - len(values)))]
+    _check(_libc().prctl(ctypes.c_int(option), *words), "prctl")
+
+
+def set_loopback(*, up: bool) -> None:
+    """Bring the loopback device of the calling thread's network namespace up or down."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
-        request = struct.pack("16sH14x", b"lo", _IFF_UP | _IFF_RUNNING)
+        request = struct.pack("16sH14x", b"lo", _IFF_UP | _IFF_RUNNING if up else 0)
         fcntl.ioctl(link.fileno(), _SIOCSIFFLAGS, request)

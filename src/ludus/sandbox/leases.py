@@ -15,13 +15,21 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ludus.errors import SandboxError
 
-__all__ = ["Lease", "Record", "dead_records", "process_start", "state_folder", "sweep_lock"]
+__all__ = [
+    "Lease",
+    "Record",
+    "dead_records",
+    "process_start",
+    "state_folder",
+    "sweep_lock",
+    "taking",
+]
 
 Record = Mapping[str, Any]
 _RECORD, _LOCK = "lease.json", "lock"
@@ -93,7 +101,6 @@ class Lease:
         name = f"{clean}-{secrets.token_hex(5)}"
         folder = state_folder() / "boxes" / name
         folder.parent.mkdir(mode=0o711, exist_ok=True)
-        folder.mkdir(mode=0o711)
         pid = os.getpid()
         record = {
             "name": name,
@@ -103,8 +110,10 @@ class Lease:
             "space": _pid_space(),
             "deadline": None if deadline is None else time.time() + deadline,
         }
-        lease = cls(name, folder, record)
-        lease.note()
+        with taking():
+            folder.mkdir(mode=0o711)
+            lease = cls(name, folder, record)
+            lease.note()
         return lease
 
     def note(self, **resources: Any) -> None:
@@ -138,19 +147,19 @@ def process_start(pid: int) -> str | None:
 def dead_records() -> Iterator[tuple[Path, Record]]:
     """Yield the folders and records of boxes whose owners no longer run."""
     boxes = state_folder() / "boxes"
-    for folder in sorted(boxes.iterdir()) if boxes.is_dir() else ():
-        try:
-            record = json.loads((folder / _RECORD).read_text())
-        except FileNotFoundError:
-            # A box that is being made has no record for a moment.
-            with suppress(OSError):
-                if time.time() - folder.stat().st_mtime > 60:
-                    yield folder, {}
-            continue
-        except ValueError:
-            record = {}
+    with taking():
+        # Nobody is making one now: a folder without a record is one whose maker was killed.
+        found = [(folder, _read(folder)) for folder in sorted(boxes.glob("*"))]
+    for folder, record in found:
         if not record or _is_dead(folder, record):
             yield folder, record
+
+
+def _read(folder: Path) -> Record:
+    try:
+        return dict(json.loads((folder / _RECORD).read_text()))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _is_dead(folder: Path, record: Record) -> bool:
@@ -177,11 +186,22 @@ def _pid_space() -> int:
 
 
 @contextmanager
+def taking() -> Iterator[None]:
+    """Keep others from seeing something that is only half taken."""
+    with _locked("take.lock"):
+        yield
+
+
+@contextmanager
 def sweep_lock() -> Iterator[None]:
     """Keep two sweeps from giving the same things back twice."""
-    descriptor = os.open(
-        state_folder() / "sweep.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-    )
+    with _locked("sweep.lock"):
+        yield
+
+
+@contextmanager
+def _locked(name: str) -> Iterator[None]:
+    descriptor = os.open(state_folder() / name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -190,11 +210,17 @@ def sweep_lock() -> Iterator[None]:
 
 
 def sweep_with(reclaim: Callable[[Record], None]) -> list[str]:
-    """Give back what dead owners left and return the names of their boxes."""
+    """Give back what dead owners left and return the names of their boxes.
+
+    What cannot be given back now, because its engine does not answer, stays for the next sweep.
+    """
     swept = []
     with sweep_lock():
         for folder, record in dead_records():
-            reclaim(record)
+            try:
+                reclaim(record)
+            except (OSError, SandboxError):
+                continue
             shutil.rmtree(folder, ignore_errors=True)
             swept.append(folder.name)
     return swept

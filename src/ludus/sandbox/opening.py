@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
+from functools import cache
 
-from ludus.errors import SandboxUnavailable
-from ludus.sandbox import leases
+from ludus import logger
+from ludus.errors import SandboxError, SandboxUnavailable
+from ludus.sandbox import leases, uids
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.leases import Record
 from ludus.sandbox.policy import Policy
@@ -19,6 +21,7 @@ ISOLATING = {
     "bubblewrap": "ludus.sandbox.bubblewrap:Bubblewrap",
     "podman": "ludus.sandbox.podman:Podman",
     "docker": "ludus.sandbox.docker:Docker",
+    "gvisor": "ludus.sandbox.gvisor:Gvisor",
 }
 BACKENDS = {**ISOLATING, "process": "ludus.sandbox.process:ProcessSandbox"}
 
@@ -29,8 +32,11 @@ def open_sandbox(
     backend: str | None = None,
     workspace: str | os.PathLike[str] | None = None,
     label: str | None = None,
+    image: str | None = None,
 ) -> Sandbox:
     """Open a box.
+
+    A process's first box is preceded by a :func:`sweep`.
 
     Args:
         policy: its limits; ``None`` takes the defaults of :class:`Policy`, or no limits where
@@ -39,17 +45,20 @@ def open_sandbox(
             nothing; ``None`` takes the first isolating one that works here.
         workspace: a host folder that becomes ``/workspace``; needs ``Policy(disk=None)``.
         label: part of the box's name.
+        image: a local image that becomes the box's root, with ``"podman"`` or ``"docker"``; by
+            default the root is made of the host's own folders.
 
     Raises:
         SandboxUnavailable: the backend, or without a name every one, cannot run here.
         PolicyNotEnforceable: some limits would not hold.
-        ValueError: there is no backend of that name.
+        ValueError: there is no backend of that name, or it has no images.
     """
+    _sweep_once()
     chosen = backend_class(backend) if backend is not None else _first_that_works()
     reason = chosen.unavailable()
     if reason is not None:
         raise SandboxUnavailable(f"The {chosen.backend} backend cannot run here. {reason}")
-    return chosen(policy or chosen.default_policy(), workspace=workspace, label=label)
+    return chosen(policy or chosen.default_policy(), workspace=workspace, label=label, image=image)
 
 
 def backends() -> dict[str, str | None]:
@@ -76,7 +85,19 @@ def backend_class(name: str) -> type[Sandbox]:
 
 def sweep() -> list[str]:
     """Kill and remove what boxes of dead owners left, and return the boxes' names."""
-    return leases.sweep_with(_reclaim)
+    swept = leases.sweep_with(_reclaim)
+    if os.geteuid() == 0:
+        uids.release_forgotten()
+    return swept
+
+
+@cache
+def _sweep_once() -> None:
+    """Sweep when a process opens its first box; what cannot be swept keeps no box from opening."""
+    try:
+        sweep()
+    except (OSError, SandboxError) as problem:
+        logger.warn(f"Boxes of dead owners could not be removed: {problem}")
 
 
 def _reclaim(record: Record) -> None:

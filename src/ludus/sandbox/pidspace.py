@@ -9,7 +9,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["PidSpace"]
+__all__ = ["PidSpace", "only_child"]
 
 _NSENTER = ("nsenter",)
 _NS_GET_USERNS = 0xB701
@@ -26,13 +26,14 @@ class PidSpace:
 
     Args:
         pid: the first process, as this process sees it; a child of somebody who has not reaped it.
+        first: a descriptor of it where the caller has one, which is then owned by this object.
 
     Raises:
         ProcessLookupError: it is gone, or is not in a namespace of its own.
     """
 
-    def __init__(self, pid: int) -> None:
-        self._first = os.pidfd_open(pid)
+    def __init__(self, pid: int, first: int | None = None) -> None:
+        self._first = os.pidfd_open(pid) if first is None else first
         self._spaces: dict[str, int] = {}
         try:
             space = os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -92,3 +93,17 @@ class PidSpace:
                 os.close(descriptor)
         self._first = -1
         self._spaces = {}
+
+
+def only_child(pid: int | None) -> int | None:
+    """Return the only child of a process that has one; ``None`` if it has none or several."""
+    if pid is None:
+        return None
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with suppress(OSError):
+                fields = Path(f"/proc/{entry.name}/stat").read_text().rpartition(")")[2].split()
+                if int(fields[1]) == pid:
+                    found.append(int(entry.name))
+    return found[0] if len(found) == 1 else None

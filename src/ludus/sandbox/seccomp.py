@@ -12,11 +12,12 @@ import os
 import struct
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 from ludus.sandbox.policy import Network
 from ludus.sandbox.syscalls import ALLOWED, FILTERED, HIGHEST, numbers
 
-__all__ = ["Program", "evaluate", "program"]
+__all__ = ["Program", "engine_profile", "evaluate", "program"]
 
 Program = tuple[tuple[int, int, int, int], ...]
 """Instructions: code, jump if true, jump if false, constant."""
@@ -49,6 +50,27 @@ def program(network: Network, machine: str | None = None) -> bytes:
     """
     made = assemble(network, machine or os.uname().machine)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in made)
+
+
+def engine_profile(machine: str | None = None) -> dict[str, Any]:
+    """Return the allow-list as container engines take it, for what they start themselves.
+
+    That is a program that sleeps. Of the calls whose arguments decide, it gets those that need no
+    more than an engine's profile can say, and no others.
+    """
+    machine = machine or os.uname().machine
+    threads = {"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
+    allowed = [*sorted(numbers(ALLOWED, machine)), "prctl"]
+    return {
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "defaultErrnoRet": errno.EPERM,
+        "architectures": [f"SCMP_ARCH_{machine.upper()}"],
+        "syscalls": [
+            {"names": allowed, "action": "SCMP_ACT_ALLOW"},
+            {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [threads]},
+            {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
+        ],
+    }
 
 
 def assemble(network: Network, machine: str) -> Program:

@@ -9,38 +9,24 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from ludus.errors import SandboxError
 from ludus.sandbox import kernel
+from ludus.sandbox.image import PLACES, python_paths, write_etc
 from ludus.sandbox.job import Pipes
 from ludus.sandbox.policy import Mount, Policy
 from ludus.sandbox.worker import Worker
 
-__all__ = ["ETC_BINDS", "PLACES", "RootStage", "Stage", "UserStage", "python_paths"]
+__all__ = ["RootStage", "Stage", "UserStage", "python_paths", "read_child_pid"]
 
-ETC_BINDS = ("alternatives", "ssl/certs")
-"""Folders of ``/etc`` that are bound as they are."""
-
-PLACES = {"/workspace": "workspace", "/tmp": "tmp", "/dev/shm": "shm"}  # noqa: S108 - inside a box
+# The box's user as the box sees it.
+_INSIDE = 1000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_ETC = {
-    "passwd": "agent:x:1000:1000:agent:/workspace:/bin/bash\n",
-    "group": "agent:x:1000:\n",
-    "hosts": "127.0.0.1 localhost\n::1 localhost\n",
-    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-}
-# What programs need to find libraries and the time. Copied, since a bind costs every command.
-_ETC_COPIES = ("ld.so.cache", "localtime", "mime.types")
 # Says that the stage is set, then lives until its input ends.
 _HOLD = ("--", "/bin/sh", "-c", "echo; exec cat >/dev/null")
-_ETC_LIMIT = 256 << 10
-# What a Python installation or a virtual environment holds, and nothing else.
-_PREFIX_NAMES = {"bin", "include", "lib", "lib64", "man", "pyvenv.cfg", "share", ".gitignore"}
 
 
 class Stage(ABC):
@@ -48,11 +34,13 @@ class Stage(ABC):
 
     Attributes:
         prefix: what a command line must begin with to start where the stage is visible.
+        nested: whether ``prefix`` leads into a process namespace, whose numbers are not ours.
         roots: descriptors of the writable places, for the host's own use.
         etc: path of the folder with the made-up files of ``/etc``.
     """
 
     prefix: tuple[str, ...] = ()
+    nested: bool = False
 
     def __init__(self, folder: Path, policy: Policy, workspace: Path | None) -> None:
         self.folder, self.policy, self.workspace = folder, policy, workspace
@@ -93,20 +81,6 @@ class Stage(ABC):
             path = self.place(name)
             inside = base + path if path.startswith(str(self.folder)) else path
             self.roots[place] = os.open(inside, _FOLDER)
-
-    def _write_etc(self, base: str) -> None:
-        folder = Path(base + str(self.etc))
-        folder.mkdir(mode=0o755, exist_ok=True)
-        texts = {name: text.encode() for name, text in _ETC.items()}
-        for name in (*_ETC_COPIES, *(("resolv.conf",) if self.policy.network == "host" else ())):
-            with suppress(OSError):
-                if Path("/etc", name).stat().st_size <= _ETC_LIMIT:
-                    texts[name] = Path("/etc", name).read_bytes()
-        for name, text in texts.items():
-            (folder / name).write_bytes(text)
-            (folder / name).chmod(0o644)
-        for name in ETC_BINDS:
-            (folder / name).mkdir(parents=True, exist_ok=True)
 
 
 class RootStage(Stage):
@@ -156,9 +130,9 @@ class RootStage(Stage):
             kernel.mount("tmpfs", str(path), "tmpfs", plain, options)
         for number, mount in enumerate((*self.policy.mounts, *python_paths())):
             self._sources[mount] = self._reachable(mount, number)
-        self._write_etc("")
+        write_etc(self.etc, self.policy.network, _INSIDE)
         if self.policy.network == "loopback":
-            kernel.raise_loopback()
+            kernel.set_loopback(up=True)
         self._open_roots("")
         kernel.become(self.uid, self.uid)
 
@@ -176,8 +150,12 @@ class RootStage(Stage):
 class UserStage(Stage):
     """A stage made without root: a process that holds the namespaces, which others enter.
 
-    The holder ends when its input does, that is, when the owner closes it or dies.
+    The holder ends when its input does, that is, when the owner closes it or dies. It is in a
+    process namespace of its own, which the others enter too, so that the kernel ends them with
+    it, whatever they had not come to yet.
     """
+
+    nested = True
 
     def __init__(self, folder: Path, policy: Policy, workspace: Path | None, bwrap: str) -> None:
         super().__init__(folder, policy, workspace)
@@ -211,9 +189,9 @@ class UserStage(Stage):
                 said = os.read(pipes.stderr, 4096).decode("utf-8", "replace").strip()
             raise SandboxError(f"Cannot set up the box: {said!r}.")
         base = f"/proc/{pid}/root"
-        self._write_etc(base)
+        write_etc(Path(base + str(self.etc)), self.policy.network, _INSIDE)
         self._open_roots(base)
-        enter = ["nsenter", "--preserve-credentials", "-t", str(pid), "-U", "-m", "-i"]
+        enter = ["nsenter", "--preserve-credentials", "-t", str(pid), "-U", "-m", "-i", "-p"]
         if self.policy.network != "host":
             enter.append("-n")
         limit = str(self.policy.pids + 2) if self.policy.pids is not None else None
@@ -237,7 +215,8 @@ class UserStage(Stage):
         super().close()
 
     def _arguments(self) -> list[str]:
-        made = ["--unshare-user", "--unshare-ipc", "--die-with-parent", "--dev-bind", "/", "/"]
+        made = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--die-with-parent"]
+        made += ["--dev-bind", "/", "/", "--proc", "/proc"]
         if self.policy.network != "host":
             made.append("--unshare-net")
         made += ["--size", str(1 << 20), "--tmpfs", str(self.folder)]
@@ -266,21 +245,3 @@ def read_child_pid(descriptor: int, timeout: float) -> int | None:
     _, _, rest = text.partition(b'"child-pid":')
     digits = rest.strip().split(b",")[0].split(b"\n")[0].strip(b" }")
     return int(digits) if digits.isdigit() else None
-
-
-@cache
-def python_paths() -> tuple[Mount, ...]:
-    """Return the parts of this Python that lie outside ``/usr``, each at its own path."""
-    found: dict[str, Mount] = {}
-    for prefix in (sys.base_prefix, sys.base_exec_prefix, sys.prefix):
-        root = Path(prefix)
-        if root.is_relative_to("/usr") or not root.is_dir():
-            continue
-        names = {path.name for path in root.iterdir()}
-        # A prefix may be a project full of other things: then only what is Python's.
-        parts = [root] if names <= _PREFIX_NAMES else [root / name for name in _PREFIX_NAMES]
-        for path in parts:
-            with suppress(ValueError):
-                if path.exists() and not path.is_symlink():
-                    found[str(path)] = Mount(str(path), str(path))
-    return tuple(found.values())

@@ -12,10 +12,11 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from ludus.errors import SandboxUnavailable
-from ludus.sandbox.leases import state_folder
+from ludus.errors import SandboxError, SandboxUnavailable
+from ludus.sandbox.leases import Lease, state_folder, taking
+from ludus.sandbox.policy import Policy
 
-__all__ = ["kill_user", "lease_uid", "pool", "release_uid"]
+__all__ = ["choose_user", "kill_user", "lease_uid", "pool", "release_forgotten", "release_uid"]
 
 # Above all ranges that distributions, container engines and systemd hand out, below 2^31.
 # Checked again by the one who kills: it is that user, and not root.
@@ -47,6 +48,29 @@ def pool(uid_map: str | None = None) -> range:
     return range(first + count - size, first + count)
 
 
+def choose_user(policy: Policy, workspace: Path | None, lease: Lease) -> tuple[int, bool]:
+    """Return the user of a root caller's box, and whether it was leased for it.
+
+    Raises:
+        SandboxError: the workspace belongs to root.
+        SandboxUnavailable: all users for boxes are taken.
+    """
+    if policy.uid is not None:
+        return policy.uid, False
+    if workspace is not None:
+        owner = workspace.stat().st_uid
+        if owner == 0:
+            raise SandboxError(
+                f"The workspace {str(workspace)!r} belongs to root, and a box does not run as "
+                "root. Give the folder to another user with chown."
+            )
+        return owner, False
+    # Noted after it was taken, the lease of the user names this box itself.
+    uid = lease_uid(lease.name)
+    lease.note(uid=uid)
+    return uid, True
+
+
 def lease_uid(name: str) -> int:
     """Take a user that no other box has.
 
@@ -62,7 +86,7 @@ def lease_uid(name: str) -> int:
     start = random.SystemRandom().randrange(len(users))
     for offset in range(len(users)):
         uid = users[(start + offset) % len(users)]
-        with suppress(FileExistsError):
+        with suppress(FileExistsError), taking():
             file = os.open(folder / str(uid), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             os.write(file, name.encode())
             os.close(file)
@@ -71,6 +95,20 @@ def lease_uid(name: str) -> int:
         f"All {len(users)} users for boxes are taken; run ludus.sandbox.sweep() to free those of "
         "owners that are gone."
     )
+
+
+def release_forgotten() -> None:
+    """Give back the users of boxes that are gone: their owners were killed while taking them."""
+    boxes, folder = state_folder() / "boxes", state_folder() / "uids"
+    # Held to the end: a user that is freed here must not be killed once it is somebody else's.
+    with taking():
+        for file in folder.glob("*"):
+            # Whoever closes a box gives its user back without asking.
+            with suppress(FileNotFoundError):
+                name = file.read_text()
+                if not name or not (boxes / name).is_dir():
+                    kill_user(int(file.name))
+                    file.unlink()
 
 
 def release_uid(uid: int) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ludus.sandbox import Mount
-from tests.sandbox.attacks.boxes import open_box
+from tests.sandbox.attacks.boxes import give_back, lend, open_box
 from tests.sandbox.attacks.prelude import PRELUDE
 
 __all__ = ["Attack", "Outcome", "Scene", "broke", "held", "run_script", "shows_canary"]
@@ -89,6 +89,12 @@ class Scene:
         self.stack.callback(box.close)
         return box
 
+    def take_box(self) -> Any:
+        """Take the box that is attacked: like a fresh one, and closed or left for the next."""
+        box = lend(self.backend, self.policy, self.folder)
+        self.stack.callback(give_back, self.backend, dict(self.policy), box)
+        return box
+
     def public_folder(self, mode: int = 0o755) -> Path:
         """A host folder that file permissions hide from nobody."""
         made = Path(tempfile.mkdtemp(prefix=f"ludus-{self.token}-", dir="/tmp"))
@@ -138,6 +144,8 @@ class Attack:
     """Being killed (out of memory, seccomp) counts as held."""
     everywhere: bool = False
     """Aims at shared mechanics, so it must fail even without isolation."""
+    common_to_engines: bool = False
+    """Aims at what is done outside of the engine, by the launcher, for podman and docker alike."""
     timeout: float = 5.0
 
     def perform(self, scene: Scene) -> Outcome:
@@ -146,7 +154,7 @@ class Attack:
             scene.policy.update(self.policy)
             if self.prepare:
                 self.prepare(scene)
-            scene.box = scene.open_box()
+            scene.box = scene.take_box()
             outcome = (self.act or run_script)(scene, self)
             return self.verdict(scene, outcome) if self.verdict else outcome
 

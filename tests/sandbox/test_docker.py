@@ -1,0 +1,54 @@
+"""What is special to boxes of Docker."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from ludus.errors import SandboxUnavailable
+from ludus.sandbox import open_sandbox
+from ludus.sandbox.engine_api import request, socket_path
+from tests.sandbox.containers_suite import ContainerTests
+from tests.sandbox.support import needs
+
+
+def ask(method, target, content=None):
+    return request(socket_path(), method, target, content)
+
+
+@needs("docker")
+class TestDocker(ContainerTests):
+    backend = "docker"
+
+    def load(self, data, image):
+        repo, tag = image.rsplit(":", 1)
+        ask("POST", f"/images/create?fromSrc=-&repo={quote(repo)}&tag={tag}", data)
+
+    def unload(self, image):
+        ask("DELETE", f"/images/{image}?force=1")
+
+    def start_foreign(self, name, image):
+        config = {"Image": image, "Cmd": ["sleep", "60"], "HostConfig": {"NetworkMode": "none"}}
+        ask("POST", f"/containers/create?name={name}", config)
+        ask("POST", f"/containers/{name}/start")
+
+    def containers(self):
+        rows = ask("GET", "/containers/json?all=1")
+        return {row["Names"][0].lstrip("/"): row["State"] == "running" for row in rows}
+
+    def remove(self, name):
+        ask("DELETE", f"/containers/{name}?force=1")
+
+    def address(self):
+        return {"socket": socket_path()}
+
+    def test_no_engine(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
+        with pytest.raises(SandboxUnavailable, match=r"does not answer.*DOCKER_HOST"):
+            open_sandbox(backend="docker")
+
+    def test_a_daemon_elsewhere(self, monkeypatch):
+        monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+        with pytest.raises(SandboxUnavailable, match="on this machine"):
+            open_sandbox(backend="docker")
