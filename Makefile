@@ -15,18 +15,25 @@ help: ## Show this list
 demo: install ## Install, then show what Ludus does (writes to ./demo)
 	$(BIN)/ludus demo --out demo
 
-test: system install-dev lint types layers unit ## Install, then run every check
+test: system install-dev lint types layers audit unit ## Install, then run every check
 
-# Boxes need bubblewrap. Without it, or without the right to install it, their tests are skipped.
-system: ## Install bubblewrap, if root may do so with apt-get
-	@if command -v bwrap >/dev/null; then exit 0; fi; \
+# Boxes need bubblewrap, podman with runc, or Docker. What is missing and may not be installed is
+# said, and its tests are skipped. Nothing is started: the tests run a Docker daemon of their own.
+SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io
+
+system: ## Install bubblewrap, podman and Docker, if root may do so with apt-get
+	@missing() { for row in $(SYSTEM); do \
+		PATH="$$PATH:/usr/sbin" command -v "$${row%%:*}" >/dev/null || echo "$${row##*:}"; done; }; \
 	get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$$@" >/dev/null; }; \
-	add() { get install -y --no-install-recommends bubblewrap; }; \
+	add() { get install -y --no-install-recommends $$(missing); }; \
+	if [ -z "$$(missing)" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo 'Installing bubblewrap'; \
-		if add 2>/dev/null || { get update && add; }; then exit 0; fi; \
+		echo "Installing" $$(missing); \
+		add 2>/dev/null || { get update && add; }; \
 	fi; \
-	echo 'bubblewrap (bwrap) is missing; tests of the sandbox that need it are skipped.' >&2
+	if [ -n "$$(missing)" ]; then \
+		echo "Missing:" $$(missing)"; tests of boxes that need it are skipped." >&2; \
+	fi
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -73,12 +80,14 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 	$(BENCH)/python benchmarks/user_kernel.py
 	$(BENCH)/python benchmarks/vector.py
 
-audit: install-dev ## Look for known vulnerabilities in what is installed
-	$(PIP) install --constraint constraints.txt pip-audit
-	$(BIN)/pip-audit --skip-editable
+# An index out of reach is said, and no failure; --require vulnerabilities would make it one.
+audit: install-dev ## Audit Ludus: its code, its dependencies and their licences
+	$(BIN)/ludus audit ludus --config pyproject.toml --show medium --timeout 10
 
-build: install-dev ## Build wheel and sdist
+build: install-dev ## Build wheel and sdist, with a bill of materials
 	$(BIN)/python -m build --outdir dist
+	$(BIN)/ludus audit "$$(ls -t dist/*.whl | head -n 1)" --config pyproject.toml --show medium \
+		--timeout 10 --sbom dist/sbom.cdx.json
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) $(VENV_BENCH) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -24,8 +24,9 @@ PINNED = {
     """,
     "ludus.sandbox": """
         Completed Enforcement Job Mount Policy Sandbox Shell Snapshot Usage backends doctor
-        open_sandbox sweep
+        load open_sandbox sweep
     """,
+    "ludus.untrusted": "BoxOptions BoxedEnv BoxedVectorEnv",
     "ludus.vector": """
         AsyncVectorEnv AutoresetMode SyncVectorEnv VectorActionWrapper VectorEnv
         VectorObservationWrapper VectorRewardWrapper VectorWrapper utils

@@ -32,7 +32,11 @@ Error:
     │   ├── PolicyNotEnforceable   (also a ValueError) a limit asked for would not hold here
     │   ├── SandboxClosed          the box is gone: closed, out of time or dead
     │   ├── CommandFailed          a checked command ended with a non-zero status
-    │   └── SandboxViolation       hostile data came out of the box
+    │   ├── SandboxViolation       hostile data came out of the box
+    │   ├── SandboxTimeout         (also a TimeoutError) the box did not answer in time
+    │   ├── SandboxCrashed         the box ended by itself: exit, signal, out of memory
+    │   └── RemoteEnvError         the environment in the box raised; carries its traceback
+    ├── UntrustedEnv               not to be made outside of a box
     └── WorkerError                a vector environment's worker process failed
         ├── WorkerCrashed          it died without a Python exception
         └── WorkerRaised           the environment raised; carries the remote traceback
@@ -69,10 +73,13 @@ __all__ = [
     "NoAsyncCallError",
     "PolicyNotEnforceable",
     "RegistrationError",
+    "RemoteEnvError",
     "ResetNeeded",
     "ResetNotAllowed",
     "SandboxClosed",
+    "SandboxCrashed",
     "SandboxError",
+    "SandboxTimeout",
     "SandboxUnavailable",
     "SandboxViolation",
     "StateError",
@@ -80,6 +87,7 @@ __all__ = [
     "UnregisteredEnv",
     "UnseedableEnv",
     "UnsupportedMode",
+    "UntrustedEnv",
     "VersionNotFound",
     "WorkerCrashed",
     "WorkerError",
@@ -232,6 +240,44 @@ class CommandFailed(SandboxError):
 
 class SandboxViolation(SandboxError):
     """What came out of the box is not what an honest box sends; nothing of it was used."""
+
+
+class SandboxTimeout(SandboxError, TimeoutError):
+    """The box did not answer in the time it was given, and was closed."""
+
+
+class SandboxCrashed(SandboxError):
+    """The process in the box ended by itself.
+
+    Attributes:
+        exit_code: as a shell gives it, 128 + n for signal n; ``None`` if unknown.
+        oom_killed: whether the box ran out of memory meanwhile.
+    """
+
+    def __init__(
+        self, message: str, *, exit_code: int | None = None, oom_killed: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        self.oom_killed = oom_killed
+
+
+class RemoteEnvError(SandboxError):
+    """The environment in a box raised. The box goes on, unless it was about to start.
+
+    Attributes:
+        kind: name of the exception's class in the box.
+        remote_traceback: its traceback, printable. All of this is the box's word.
+    """
+
+    def __init__(self, message: str, *, kind: str = "", remote_traceback: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.remote_traceback = remote_traceback
+
+
+class UntrustedEnv(Error):
+    """The environment's code is not trusted, and was asked for outside of a box."""
 
 
 class WorkerError(Error):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import as_gymnasium, check, demo, envs, sandbox, show
+from ludus.cli import as_gymnasium, audit, check, demo, envs, sandbox, show
 from ludus.version import __version__
 
 __all__ = ["app"]
@@ -27,6 +27,7 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(as_gymnasium.run)
 app.command("demo")(demo.run)
+app.command("audit")(audit.run)
 app.add_typer(sandbox.app, name="sandbox")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ludus import logger
 from ludus.core.classic_adapter import adapt, needs_adapting, take_render_mode
@@ -13,15 +13,20 @@ from ludus.core.env import Env
 from ludus.core.spec import EnvSpec
 from ludus.errors import Error, InvalidMetadata
 from ludus.registration.entry_point import check_arguments, load_env_creator, resolve
-from ludus.registration.lookup import find_spec
+from ludus.registration.trust import decide
 
-__all__ = ["make"]
+if TYPE_CHECKING:
+    from ludus.untrusted.options import Sandboxing
+
+__all__ = ["check_time_limit", "choose_rendering", "create_env", "make", "wrap_env"]
 
 
 def make(
     id: str | EnvSpec,
     max_episode_steps: int | None = None,
     disable_env_checker: bool | None = None,
+    *,
+    sandbox: Sandboxing | None = None,
     **kwargs: Any,
 ) -> Env:
     """Build an environment and the wrappers its spec asks for.
@@ -30,6 +35,10 @@ def make(
         id: An id, ``"module:id"`` to import a module first, or a spec.
         max_episode_steps: Overrides the spec's time limit; -1 for none.
         disable_env_checker: Overrides whether the passive checks are left out.
+        sandbox: Run the environment's code in a box: ``True``, the name of a backend, a
+            ``Policy`` or ``BoxOptions``. Its package is not imported here. By default only what is
+            registered as untrusted needs one, and with ``LUDUS_TRUST=strict`` every plugin gets
+            one.
         **kwargs: Arguments of the environment, ``render_mode`` among them.
 
     Returns:
@@ -40,26 +49,52 @@ def make(
         Error: The id is unknown; the message suggests what may have been meant.
         InvalidArgument: A keyword does not fit the environment's signature.
         TypeError: The entry point returned something that is no environment.
+        UntrustedEnv: The environment is not to be made outside of a box.
+        SandboxError: The box, or the environment in it, cannot be made.
     """
-    if isinstance(id, EnvSpec):
-        spec = id
-    elif isinstance(id, str):
-        spec = find_spec(id)
-    else:
+    if not isinstance(id, str | EnvSpec):
         raise TypeError(
             f"Expected id to be a string or EnvSpec, got {type(id)}. For an environment class, "
             "call it, or register it first with ludus.register('Name-v0', entry_point=...)."
         )
-    _check_time_limit(max_episode_steps)
+    env_id, spec, sandbox = decide(id, sandbox)
+    check_time_limit(max_episode_steps)
+    if sandbox is not None or spec is None:
+        return _boxed(env_id, spec, sandbox, max_episode_steps, disable_env_checker, kwargs)
     arguments = {**copy.deepcopy(spec.kwargs), **kwargs}
+    arguments.pop("sandbox", None)
     creator = resolve(spec.id, spec.entry_point)
     classic_mode = take_render_mode(creator, arguments)
-    rendering = _rendering_wrapper(creator, arguments)
-    env = _create(spec, creator, arguments, rendering, classic_mode)
-    return _wrapped(env, spec, max_episode_steps, disable_env_checker, rendering)
+    rendering = choose_rendering(creator, arguments)
+    env = create_env(spec, creator, arguments, rendering, classic_mode)
+    return wrap_env(env, spec, max_episode_steps, disable_env_checker, rendering)
 
 
-def _check_time_limit(max_episode_steps: int | None) -> None:
+def _boxed(
+    env_id: str,
+    spec: EnvSpec | None,
+    sandbox: Sandboxing | None,
+    max_episode_steps: int | None,
+    disable_env_checker: bool | None,
+    kwargs: dict[str, Any],
+) -> Env:
+    from ludus.registration.build_boxed import make_boxed
+
+    if spec is not None:
+        own = {key: value for key, value in spec.kwargs.items() if key != "sandbox"}
+        spec = dataclasses.replace(spec, kwargs=own)
+    return make_boxed(
+        env_id,
+        spec,
+        sandbox or True,
+        max_episode_steps=max_episode_steps,
+        disable_env_checker=disable_env_checker,
+        **kwargs,
+    )
+
+
+def check_time_limit(max_episode_steps: int | None) -> None:
+    """Refuse what is no time limit."""
     if max_episode_steps is None or max_episode_steps == -1:
         return
     if not isinstance(max_episode_steps, int) or max_episode_steps < 1:
@@ -69,7 +104,7 @@ def _check_time_limit(max_episode_steps: int | None) -> None:
         )
 
 
-def _rendering_wrapper(creator: Callable[..., Any], arguments: dict[str, Any]) -> str | None:
+def choose_rendering(creator: Callable[..., Any], arguments: dict[str, Any]) -> str | None:
     """Return the wrapper that provides the asked render mode, adjusting ``arguments`` to it."""
     metadata = getattr(creator, "metadata", None)
     # On a wrapper class `metadata` is a property; only its instances know the modes.
@@ -122,13 +157,14 @@ def _render_modes(metadata: Any) -> Any:
     return modes
 
 
-def _create(
+def create_env(
     spec: EnvSpec,
     creator: Callable[..., Any],
     arguments: dict[str, Any],
     rendering: str | None,
     classic_mode: str | None,
 ) -> Env:
+    """Call the entry point and see that what it returns is an environment with its spec."""
     try:
         check_arguments(spec.id, creator, arguments)
         env = creator(**arguments)
@@ -161,13 +197,14 @@ def _create(
     return env
 
 
-def _wrapped(
+def wrap_env(
     env: Env,
     spec: EnvSpec,
     max_episode_steps: int | None,
     disable_env_checker: bool | None,
     rendering: str | None,
 ) -> Env:
+    """Apply the wrappers that the spec and the arguments of ``make`` ask for."""
     from ludus import wrappers
 
     prior = _check_prior_wrappers(env, spec)

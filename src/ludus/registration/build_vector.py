@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ludus import logger
 from ludus.core.env import Env
@@ -14,7 +14,10 @@ from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import Error
 from ludus.registration.build import make
 from ludus.registration.entry_point import check_arguments, resolve
-from ludus.registration.lookup import find_spec
+from ludus.registration.trust import decide
+
+if TYPE_CHECKING:
+    from ludus.untrusted.options import Sandboxing
 
 __all__ = ["VectorizeMode", "make_vec"]
 
@@ -36,6 +39,8 @@ def make_vec(
     vectorization_mode: VectorizeMode | str | None = None,
     vector_kwargs: dict[str, Any] | None = None,
     wrappers: Sequence[Callable[[Env], Env]] | None = None,
+    *,
+    sandbox: Sandboxing | None = None,
     **kwargs: Any,
 ) -> VectorEnv:
     """Build a vector environment.
@@ -48,33 +53,55 @@ def make_vec(
             ``vector_kwargs``), else ``"sync"``.
         vector_kwargs: Arguments of the vector environment, e.g. ``{"autoreset_mode": ...}``.
         wrappers: Applied to every environment, the first one innermost.
+        sandbox: As in ``make``: all environments run in one box, or, if there are wrappers, each
+            in a box of its own.
         **kwargs: Arguments of the environments.
 
     Raises:
         Error: The id is unknown, or the arguments do not fit the mode.
         ValueError: Unknown mode, or ``num_envs`` is not positive.
     """
-    if isinstance(id, EnvSpec):
-        spec = copy.deepcopy(id)
-    elif isinstance(id, str):
-        spec = copy.deepcopy(find_spec(id))
-    else:
+    if not isinstance(id, str | EnvSpec):
         raise Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`.")
+    env_id, known, sandbox = decide(id, sandbox)
+    # Of an environment that only its box may look up, nothing is known but the id.
+    spec = EnvSpec(env_id.rpartition(":")[2]) if known is None else copy.deepcopy(known)
     arguments, spec.kwargs = spec.kwargs, {}
+    arguments.pop("sandbox", None)
     # A vector environment's spec carries these along, so that make_vec(env.spec) rebuilds it.
     num_envs = arguments.pop("num_envs", num_envs)
     vector_kwargs = dict(arguments.pop("vector_kwargs", vector_kwargs) or {})
     wrappers = list(arguments.pop("wrappers", wrappers) or [])
     wrapped = bool(vector_kwargs or wrappers or spec.additional_wrappers)
-    mode = _mode(spec, arguments.pop("vectorization_mode", vectorization_mode), wrapped)
+    asked = arguments.pop("vectorization_mode", vectorization_mode)
+    mode = _mode(spec, asked, wrapped)
     arguments.update(kwargs)
     if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
         raise ValueError(f"make_vec(num_envs={num_envs!r}): expected a positive int.")
 
+    env: VectorEnv
+    if sandbox is not None and not wrappers:
+        from ludus.registration.build_boxed import make_vec_boxed
+
+        env = make_vec_boxed(
+            env_id,
+            None if known is None else spec,
+            sandbox,
+            num_envs,
+            mode=None if asked is None else mode.value,
+            vector_kwargs=vector_kwargs,
+            **arguments,
+        )
+        _check_autoreset_metadata(env)
+        return env
     if mode is VectorizeMode.VECTOR_ENTRY_POINT:
         env = _from_vector_entry_point(spec, num_envs, vector_kwargs, wrappers, arguments)
     else:
-        env = _from_single_envs(mode, spec, num_envs, vector_kwargs, wrappers, arguments)
+
+        def build(**given: Any) -> Env:
+            return make(env_id if known is None else spec, sandbox=sandbox, **given)
+
+        env = _from_single_envs(mode, spec, num_envs, vector_kwargs, wrappers, arguments, build)
 
     spec.kwargs = dict(arguments)
     recorded: dict[str, Any] = {"vectorization_mode": mode.value}
@@ -111,8 +138,9 @@ def _from_single_envs(
     vector_kwargs: dict[str, Any],
     wrappers: list[Callable[[Env], Env]],
     arguments: dict[str, Any],
+    build: Callable[..., Env],
 ) -> VectorEnv:
-    if spec.entry_point is None:
+    if spec.entry_point is None and spec.vector_entry_point is not None:
         raise Error(
             f"Cannot create vectorized environment for {spec.id} because it doesn't have an entry "
             f"point defined. Leave out vectorization_mode={mode.value!r} to use its vector entry "
@@ -120,7 +148,7 @@ def _from_single_envs(
         )
 
     def create_single_env() -> Env:
-        env = make(spec, **copy.deepcopy(arguments))
+        env = build(**copy.deepcopy(arguments))
         for wrapper in wrappers:
             env = wrapper(env)
         return env

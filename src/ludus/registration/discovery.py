@@ -45,6 +45,11 @@ def plugin_namespaces() -> list[str]:
     return sorted({point.name for point in _entry_points()} - {ROOT})
 
 
+def root_plugins() -> list[str]:
+    """Return ``[ROOT]`` if a package announces environments without a namespace."""
+    return [ROOT] if any(point.name == ROOT for point in _entry_points()) else []
+
+
 def load_plugins(ns: str | None = None, *, everything: bool = False) -> None:
     """Register the environments of the plugins that own a namespace, or of all plugins.
 

@@ -10,7 +10,7 @@ from ludus.core.spec import EnvSpec
 from ludus.registration.discovery import load_plugins, plugin_namespaces
 from ludus.registration.table import explain_missing, find_highest_version, registry
 
-__all__ = ["find_spec", "spec"]
+__all__ = ["find_known", "find_spec", "spec"]
 
 
 def spec(env_id: str) -> EnvSpec:
@@ -40,7 +40,19 @@ def find_spec(env_id: str) -> EnvSpec:
         _import_registering(module)
     else:
         name_part = env_id
-    found = _get(name_part)
+    found = _chosen(name_part, _get(name_part))
+    if found is None:
+        raise explain_missing(name_part, plugin_namespaces=plugin_namespaces())
+    return found
+
+
+def find_known(env_id: str) -> EnvSpec | None:
+    """Return what :func:`find_spec` would, if that needs no import of anything, else ``None``."""
+    return None if ":" in env_id else _chosen(env_id, registry.get(env_id))
+
+
+def _chosen(name_part: str, found: EnvSpec | None) -> EnvSpec | None:
+    """Return the spec of this id, or its latest version if it names none, with due warnings."""
     ns, name, version = parse_env_id(name_part)
     latest = find_highest_version(ns, name)
     if latest is not None and version is None:
@@ -55,8 +67,6 @@ def find_spec(env_id: str) -> EnvSpec:
             f"The environment {name_part} is out of date. You should consider upgrading to "
             f"version `v{latest}`."
         )
-    if found is None:
-        raise explain_missing(name_part, plugin_namespaces=plugin_namespaces())
     return found
 
 

@@ -1,0 +1,250 @@
+"""Boxes: how fast environments step in them, and how fast they start and run commands.
+
+Part "stepping" races CartPole-v1 inside and outside of a box:
+
+  unboxed       make("CartPole-v1"), make_vec("CartPole-v1", 256)
+  boxed         the same with sandbox=True: box and caller on processors of their own
+  boxed pinned  with BoxOptions(cpu=...), and the caller on that processor as well
+
+Part "boxes" measures the default box: from nothing to a shell that has answered, and one `echo` in
+a running shell, against SWE-ReX's local deployment and `docker exec`, where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import os
+import shutil
+import statistics
+import subprocess
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import Bar, Rate, Report, Side, console, progress, race, short, table
+
+import ludus
+from ludus.sandbox import backends, open_sandbox
+from ludus.untrusted import BoxOptions
+
+BATCH = 256
+SINGLE, MANY = "single environment", f"batch of {BATCH}"
+BARS = {(SINGLE, "boxed pinned"): 100_000, (MANY, "boxed pinned"): 5_000_000}
+START_MS, ECHO_MS, TIMES = 25.0, 1.0, 50.0
+
+
+# --- stepping ---------------------------------------------------------------------------------
+
+
+def single_side(env: Any) -> Side:
+    """Return the side that balances the pole by a simple rule, so that episodes are long."""
+    seen, _ = env.reset(seed=0)
+
+    def run(calls: int) -> None:
+        nonlocal seen
+        step = env.step
+        for _ in range(calls):
+            _, _, angle, turning = seen.tolist()
+            seen, _, terminated, truncated, _ = step(1 if angle + 0.5 * turning > 0 else 0)
+            if terminated or truncated:
+                seen, _ = env.reset()
+
+    return Side(run, 1)
+
+
+def batch_side(envs: Any) -> Side:
+    envs.reset(seed=0)
+    batches = [np.random.default_rng(i).integers(0, 2, BATCH) for i in range(16)]
+
+    def run(calls: int) -> None:
+        for i in range(calls):
+            envs.step(batches[i & 15])
+
+    return Side(run, BATCH)
+
+
+def pinned(side: Side, cpu: int) -> Side:
+    """Return the side that runs on one processor only."""
+
+    def run(calls: int) -> None:
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {cpu})
+        try:
+            side.run(calls)
+        finally:
+            os.sched_setaffinity(0, before)
+
+    return Side(run, side.steps_per_call)
+
+
+def compare_stepping(options: argparse.Namespace, report: Report) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    makers: dict[str, tuple[Callable[..., Any], Callable[[Any], Side]]] = {
+        SINGLE: (lambda **kwargs: ludus.make("CartPole-v1", **kwargs), single_side),
+        MANY: (lambda **kwargs: ludus.make_vec("CartPole-v1", BATCH, **kwargs), batch_side),
+    }
+    for title, (make, side) in makers.items():
+        envs = {
+            "unboxed": make(),
+            "boxed": make(sandbox=True),
+            "boxed pinned": make(sandbox=BoxOptions(cpu=cpu)),
+        }
+        sides = {name: side(env) for name, env in envs.items()}
+        sides["boxed pinned"] = pinned(sides["boxed pinned"], cpu)
+        with progress(title, options.rounds) as advance:
+            rates = race(sides, rounds=options.rounds, seconds=options.seconds, advance=advance)
+        for env in envs.values():
+            env.close()
+        show_rates(title, rates)
+        report.add_rates({"id": "CartPole-v1", "part": title}, rates)
+        for (part, name), bar in BARS.items():
+            if part == title:
+                claim = f"{part}, {name}: steps/s"
+                report.bars.append(Bar(claim, rates[name].fastest, at_least=bar, unit="/s"))
+
+
+def show_rates(title: str, rates: dict[str, Rate]) -> None:
+    shown = table(f"CartPole-v1, {title}", ["side", "steps/s", "of unboxed"])
+    for name, rate in rates.items():
+        part = rate.fastest / rates["unboxed"].fastest
+        shown.add_row(name, f"{short(rate.fastest)} ({short(rate.median)})", f"{part:.2f}")
+    console.print(shown)
+
+
+# --- boxes ------------------------------------------------------------------------------------
+
+
+def timed(action: Callable[[], Any]) -> float:
+    """Return how many milliseconds an action takes."""
+    start = time.perf_counter()
+    action()
+    return (time.perf_counter() - start) * 1e3
+
+
+def own_times(rounds: int) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {"start": [], "echo": []}
+    for _ in range(rounds):
+        start = time.perf_counter()
+        with open_sandbox() as box, box.shell() as shell:
+            shell.run("echo").check()
+            times["start"].append((time.perf_counter() - start) * 1e3)
+            times["echo"] += [timed(lambda: shell.run("echo hi")) for _ in range(20)]
+    return times
+
+
+def swerex_times(rounds: int) -> dict[str, list[float]]:
+    from swerex.deployment.local import LocalDeployment
+    from swerex.runtime.abstract import BashAction, CreateBashSessionRequest
+
+    times: dict[str, list[float]] = {"start": [], "echo": []}
+
+    async def measure() -> None:
+        start = time.perf_counter()
+        deployment = LocalDeployment()
+        await deployment.start()
+        await deployment.runtime.create_session(CreateBashSessionRequest())
+        await deployment.runtime.run_in_session(BashAction(command="echo"))
+        times["start"].append((time.perf_counter() - start) * 1e3)
+        for _ in range(5):
+            start = time.perf_counter()
+            await deployment.runtime.run_in_session(BashAction(command="echo hi"))
+            times["echo"].append((time.perf_counter() - start) * 1e3)
+        await deployment.stop()
+
+    for _ in range(min(rounds, 5)):
+        asyncio.run(measure())
+    return times
+
+
+def docker_times(rounds: int, image: str) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {"start": [], "echo": []}
+
+    def docker(*words: str) -> str:
+        done = subprocess.run(["docker", *words], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    for _ in range(min(rounds, 5)):
+        start = time.perf_counter()
+        box = docker("run", "--detach", "--rm", "--network", "none", image, "sleep", "600")
+        try:
+            docker("exec", box, "echo")
+            times["start"].append((time.perf_counter() - start) * 1e3)
+            times["echo"] += [timed(lambda: docker("exec", box, "echo", "hi")) for _ in range(5)]  # noqa: B023
+        finally:
+            docker("kill", box)
+    return times
+
+
+def docker_image() -> str | None:
+    """Return an image that is here already; ``None`` without a daemon or without images."""
+    if shutil.which("docker") is None:
+        return None
+    done = subprocess.run(
+        ["docker", "images", "--quiet"], capture_output=True, text=True, timeout=20, check=False
+    )
+    return done.stdout.split()[0] if done.returncode == 0 and done.stdout.split() else None
+
+
+def compare_boxes(options: argparse.Namespace, report: Report) -> None:
+    rounds = 5 if options.quick else 20
+    sides: dict[str, dict[str, list[float]]] = {}
+    sides["ludus"] = own_times(rounds)
+    if importlib.util.find_spec("swerex") is not None:
+        sides["SWE-ReX local"] = swerex_times(rounds)
+    else:
+        console.print("SWE-ReX is not installed (pip install swe-rex) and left out.")
+    if (image := docker_image()) is not None:
+        sides["docker exec"] = docker_times(rounds, image)
+    else:
+        console.print("There is no docker daemon with an image, so docker is left out.")
+    medians = {
+        name: {what: statistics.median(found) for what, found in times.items()}
+        for name, times in sides.items()
+    }
+    shown = table("Boxes", ["side", "start to first answer", "echo"])
+    for name, found in medians.items():
+        shown.add_row(name, f"{found['start']:.1f} ms", f"{found['echo']:.3f} ms")
+        report.figures.append({"part": "boxes", "side": name, **found})
+    console.print(shown)
+    ours = medians["ludus"]
+    report.bars.append(Bar("cold start to a shell", ours["start"], at_most=START_MS, unit="ms"))
+    report.bars.append(Bar("echo in a shell", ours["echo"], at_most=ECHO_MS, unit="ms"))
+    for name, found in medians.items():
+        if name != "ludus":
+            claim = f"echo: {name} / ludus"
+            report.bars.append(Bar(claim, found["echo"] / ours["echo"], at_least=TIMES))
+
+
+PARTS = {"stepping": compare_stepping, "boxes": compare_boxes}
+
+
+def parse() -> argparse.Namespace:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures there")
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
+    options.rounds, options.seconds = (5, 0.1) if options.quick else (25, 0.2)
+    return options
+
+
+def main() -> None:
+    options, report = parse(), Report()
+    warnings.simplefilter("ignore")
+    if (reason := backends()["bubblewrap"]) is not None:
+        raise SystemExit(f"The default box cannot be made here. {reason}")
+    for part in options.parts or PARTS:
+        PARTS[part](options, report)
+    report.finish(options.json)
+
+
+if __name__ == "__main__":
+    main()

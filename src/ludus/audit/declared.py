@@ -1,0 +1,61 @@
+"""What a package's environments declare, compared with what its code does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludus.audit.findings import Finding
+from ludus.audit.scanning import Scan
+
+__all__ = ["compare_declarations"]
+
+_OWN = "ludus"
+
+
+def compare_declarations(scan: Scan, name: str) -> list[Finding]:
+    """Find where code does what none of the package's environments declares.
+
+    A package that registers no environment declares nothing, so nothing contradicts it. Which code
+    belongs to which environment cannot be told without running it: one declaration covers all.
+    """
+    readable = [spec for spec in scan.specs if isinstance(spec.get("security"), dict)]
+    findings = [
+        Finding.of("unreadable-declaration", spec["path"], _line(spec), str(spec.get("id") or ""))
+        for spec in scan.specs
+        if spec not in readable
+    ]
+    for spec in readable:
+        if spec["security"].get("trust") == "builtin" and name != _OWN:
+            detail = str(spec.get("id") or "")
+            findings.append(Finding.of("claims-builtin", spec["path"], _line(spec), detail))
+    # One that cannot be read may declare anything.
+    if not readable or len(readable) < len(scan.specs):
+        return findings
+    declared = [spec["security"] for spec in readable]
+    if all(security.get("network", "none") == "none" for security in declared):
+        findings += _undeclared("undeclared-network", "network", scan)
+    if not any(security.get("subprocess", False) for security in declared):
+        findings += _undeclared("undeclared-subprocess", "subprocess", scan)
+    allowed = tuple(str(path) for security in declared for path in security.get("filesystem", ()))
+    for finding in scan.findings:
+        if finding.rule == "file-read-outside" and not _is_below(finding.detail, allowed):
+            findings.append(
+                Finding.of("undeclared-file", finding.path, finding.line, finding.detail)
+            )
+    return findings
+
+
+def _undeclared(rule: str, about: str, scan: Scan) -> list[Finding]:
+    return [
+        Finding.of(rule, finding.path, finding.line, finding.detail)
+        for finding in scan.findings
+        if finding.rule == about
+    ]
+
+
+def _is_below(path: str, allowed: tuple[str, ...]) -> bool:
+    return any(path == top or path.startswith(top.rstrip("/") + "/") for top in allowed)
+
+
+def _line(spec: dict[str, Any]) -> int:
+    return spec["line"] if isinstance(spec.get("line"), int) else 0

@@ -1,0 +1,89 @@
+"""What can be told from a package's files without reading them as Python."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+
+from ludus.audit.findings import Finding
+from ludus.audit.limits import Limits
+from ludus.audit.problems import AuditError
+from ludus.audit.target import Member, Target
+
+__all__ = ["check_files", "is_python"]
+
+_NATIVE = (".so", ".pyd", ".dll", ".dylib", ".exe")
+_ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".pyz")
+_STARTUP = {"sitecustomize.py", "usercustomize.py"}
+
+
+def is_python(member: Member) -> bool:
+    """Whether a file is Python source: by its name or, without a suffix, by its first line."""
+    name = member.path.rpartition("/")[2].lower()
+    if name.endswith((".py", ".pyw")):
+        return True
+    if "." in name or not 0 < member.size < 2**22:
+        return False
+    try:
+        start = member.read(200)
+    except AuditError:
+        return False
+    return start.startswith(b"#!") and b"python" in start.partition(b"\n")[0]
+
+
+def check_files(target: Target, members: list[Member], limits: Limits) -> list[Finding]:
+    """Find compiled code, code that runs at start-up or installation, and the like."""
+    findings: list[Finding] = []
+    for member in members:
+        try:
+            findings += _check(member, target, limits)
+        except AuditError as problem:
+            findings.append(Finding.of("unscanned-file", member.path, detail=str(problem)))
+    return findings
+
+
+def _check(member: Member, target: Target, limits: Limits) -> Iterator[Finding]:
+    path = member.path
+    name = path.rpartition("/")[2].lower()
+    if name.endswith(_NATIVE) or ".so." in name:
+        yield Finding.of("native-extension", path, detail=f"{member.size} bytes")
+    elif name.endswith((".pyc", ".pyo")):
+        yield Finding.of("bytecode", path)
+    elif name.endswith(_ARCHIVES):
+        yield Finding.of("nested-archive", path)
+    elif name.endswith(".pth"):
+        yield from _check_pth(member, limits)
+    elif name in _STARTUP:
+        yield Finding.of("startup-code", path)
+    elif name == "setup.py" and path.count("/") <= (target.kind == "sdist"):
+        yield Finding.of("install-code", path)
+    elif name == "setup.cfg" and b"cmdclass" in member.read(limits.metadata):
+        yield Finding.of("install-hook", path, detail="cmdclass")
+    elif name == "pyproject.toml":
+        yield from _check_build(member, limits)
+    if target.kind in ("wheel", "installed"):
+        top = path.partition("/")[0].removesuffix(".py")
+        if top in sys.stdlib_module_names - {"test"} and path.endswith((".py", ".so", ".pyd")):
+            yield Finding.of("shadowed-module", path, detail=top)
+
+
+def _check_pth(member: Member, limits: Limits) -> Iterator[Finding]:
+    """Find the lines that Python's ``site`` runs: those that begin with ``import``."""
+    content = member.read(limits.metadata)
+    for number, line in enumerate(content.replace(b"\r", b"\n").split(b"\n"), 1):
+        text = line.removeprefix(b"\xef\xbb\xbf")
+        if text.startswith((b"import ", b"import\t")):
+            detail = text.decode("utf-8", "replace")
+            yield Finding.of("startup-code", member.path, number, detail)
+
+
+def _check_build(member: Member, limits: Limits) -> Iterator[Finding]:
+    try:
+        settings = tomllib.loads(member.read(limits.metadata).decode("utf-8"))
+        build = settings.get("build-system", {})
+        if "backend-path" in build:
+            detail = f"builds with its own {build.get('build-backend')}"
+            yield Finding.of("install-code", member.path, detail=detail)
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        yield Finding.of("invalid-metadata", member.path, detail="is not TOML")

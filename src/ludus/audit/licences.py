@@ -1,0 +1,134 @@
+"""Under which licence a component comes, and whether that is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from ludus.audit.dependencies import Component
+from ludus.audit.findings import Finding
+from ludus.audit.target import Metadata
+
+__all__ = ["check_licences", "is_allowed", "licence_of"]
+
+_CLASSIFIERS = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD-3-Clause",
+    "GNU Affero General Public License v3": "AGPL-3.0-only",
+    "GNU General Public License v2 (GPLv2)": "GPL-2.0-only",
+    "GNU General Public License v3 (GPLv3)": "GPL-3.0-only",
+    "GNU General Public License v3 or later (GPLv3+)": "GPL-3.0-or-later",
+    "GNU Lesser General Public License v2 or later (LGPLv2+)": "LGPL-2.1-or-later",
+    "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only",
+    "GNU Library or Lesser General Public License (LGPL)": "LGPL-2.1-or-later",
+    "Historical Permission Notice and Disclaimer (HPND)": "HPND",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "MIT No Attribution License (MIT-0)": "MIT-0",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+    "zlib/libpng License": "Zlib",
+}
+_SPELLINGS = {
+    "apache": "Apache-2.0",
+    "apache 2": "Apache-2.0",
+    "apache 2.0": "Apache-2.0",
+    "apache license 2.0": "Apache-2.0",
+    "apache license, version 2.0": "Apache-2.0",
+    "apache software license": "Apache-2.0",
+    "bsd": "BSD-3-Clause",
+    "bsd 3-clause": "BSD-3-Clause",
+    "bsd 3-clause license": "BSD-3-Clause",
+    "bsd license": "BSD-3-Clause",
+    "mit license": "MIT",
+    "mpl 2.0": "MPL-2.0",
+    "psf": "PSF-2.0",
+    "python software foundation license": "PSF-2.0",
+    "the mit license": "MIT",
+}
+_Fits = Callable[[str], bool]
+_TOKEN = re.compile(r"\s*(\(|\)|[A-Za-z0-9.+:-]+)")
+
+
+def licence_of(metadata: Metadata) -> str | None:
+    """Return the licence as an SPDX expression where one can be told.
+
+    In this order: ``License-Expression``, a short ``License`` field, the classifiers.
+    """
+    if metadata.licence_expression:
+        return metadata.licence_expression[:300]
+    field = (metadata.licence or "").strip()
+    if field.lower() in _SPELLINGS:
+        return _SPELLINGS[field.lower()]
+    # A longer field is the text of a licence, which says nothing a program should guess at.
+    if field and len(field) <= 60 and "\n" not in field and field.upper() not in {"UNKNOWN", "N/A"}:
+        return field
+    names = [
+        name.rpartition(" :: ")[2] for name in metadata.classifiers if name.startswith("License ::")
+    ]
+    known = sorted({_CLASSIFIERS.get(name, name) for name in names} - {"OSI Approved"})
+    return " OR ".join(known) or None
+
+
+def check_licences(
+    components: list[Component], allowed: Collection[str], denied: Collection[str]
+) -> list[Finding]:
+    """Find licences that are unknown or not allowed, and note each component's licence.
+
+    ``allowed`` and ``denied`` are SPDX identifiers; an empty ``allowed`` allows all not denied.
+    """
+    findings = []
+    for component in components:
+        component.licence = licence_of(component.metadata)
+        if component.licence is None:
+            if component.source != "declared":
+                findings.append(Finding.of("unknown-licence", component.name))
+        elif not is_allowed(component.licence, allowed, denied):
+            detail = component.licence
+            findings.append(Finding.of("denied-licence", component.name, detail=detail))
+    return findings
+
+
+def is_allowed(expression: str, allowed: Collection[str], denied: Collection[str]) -> bool:
+    """Whether a licence may be chosen: one side of each ``OR``, every side of each ``AND``."""
+    allow = {name.lower() for name in allowed}
+    deny = {name.lower() for name in denied}
+
+    def fits(name: str) -> bool:
+        return name.lower() not in deny and (not allow or name.lower() in allow)
+
+    tokens = _TOKEN.findall(expression)
+    if len(tokens) > 200 or "".join(tokens) != "".join(expression.split()):
+        return fits(expression)
+    try:
+        value, rest = _either(tokens, fits)
+    except (IndexError, RecursionError):
+        return fits(expression)
+    return value if not rest else fits(expression)
+
+
+def _either(tokens: list[str], fits: _Fits) -> tuple[bool, list[str]]:
+    value, tokens = _both(tokens, fits)
+    while tokens and tokens[0].upper() == "OR":
+        other, tokens = _both(tokens[1:], fits)
+        value = value or other
+    return value, tokens
+
+
+def _both(tokens: list[str], fits: _Fits) -> tuple[bool, list[str]]:
+    value, tokens = _one(tokens, fits)
+    while tokens and tokens[0].upper() == "AND":
+        other, tokens = _one(tokens[1:], fits)
+        value = value and other
+    return value, tokens
+
+
+def _one(tokens: list[str], fits: _Fits) -> tuple[bool, list[str]]:
+    if tokens[0] == "(":
+        value, tokens = _either(tokens[1:], fits)
+        return value, tokens[1:]
+    name, tokens = tokens[0], tokens[1:]
+    if tokens and tokens[0].upper() == "WITH":
+        tokens = tokens[2:]
+    return fits(name), tokens

@@ -1,0 +1,150 @@
+"""The audit: every check, one after the other, and what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+
+from ludus.audit.advisories import Outcome, Vulnerability, check_advisories, check_index
+from ludus.audit.bandit import run_bandit
+from ludus.audit.declared import compare_declarations
+from ludus.audit.dependencies import Component, closure
+from ludus.audit.files import check_files, is_python
+from ludus.audit.findings import Finding, printable
+from ludus.audit.licences import check_licences
+from ludus.audit.report import Check, Report, State
+from ludus.audit.scanning import Scan, scan_sources
+from ludus.audit.settings import IGNORED, Settings
+from ludus.audit.target import Member, Target, open_target
+from ludus.errors import DependencyNotInstalled
+
+__all__ = ["audit"]
+
+
+def audit(package: str, settings: Settings | None = None) -> Report:
+    """Audit an installed distribution, a folder, a wheel or an sdist, without running any of it.
+
+    Args:
+        package: A path, or the name of a distribution.
+        settings: What to check and what to accept; nothing in the package can change that.
+
+    Raises:
+        AuditError: The package, or something the settings name, cannot be found or read.
+    """
+    settings = settings or Settings()
+    target = open_target(package, settings.limits)
+    members = _included(target.members, settings)
+    components, findings = closure(target.metadata, settings.extras, settings.limits)
+    findings += target.findings
+    findings += check_licences(components, settings.allow_licences, settings.deny_licences)
+    findings += check_files(target, members, settings.limits)
+    scan = scan_sources([item for item in members if is_python(item)], settings.limits)
+    findings += scan.findings
+    findings += compare_declarations(scan, target.metadata.key)
+    checks = [_files_check(target, scan, members)]
+    checks.append(_bandit_check(scan, findings, settings))
+    # A project's folder is not a release: no index knows it, and none need hear its name.
+    asked = components[1:] if target.kind in ("folder", "editable") else components
+    outcome = _vulnerabilities(asked, settings)
+    findings += map(_vulnerability_finding, outcome.found)
+    checks.append(_vulnerability_check(outcome, len(asked), target.metadata.problems))
+    return Report(
+        target,
+        components,
+        _accepted(list(dict.fromkeys(findings)), settings, checks),
+        checks,
+        outcome.found,
+        settings.fail_on,
+        settings.require,
+    )
+
+
+def _included(members: list[Member], settings: Settings) -> list[Member]:
+    return [
+        member
+        for member in members
+        if not any(fnmatch.fnmatchcase(member.path, item.path) for item in settings.exclude)
+    ]
+
+
+def _files_check(target: Target, scan: Scan, members: list[Member]) -> Check:
+    problems = [*target.incomplete, *scan.incomplete]
+    if problems:
+        return Check("files", "partly checked", printable("; ".join(problems)))
+    left_out = len(target.members) - len(members)
+    note = f"{len(members)} files, {len(scan.sources)} of them Python"
+    return Check("files", "checked", f"{note}; {left_out} excluded" if left_out else note)
+
+
+def _bandit_check(scan: Scan, findings: list[Finding], settings: Settings) -> Check:
+    if not settings.bandit:
+        return Check("bandit", "not checked", "not wanted")
+    try:
+        found, problem = run_bandit(scan.sources, findings, settings.limits)
+    except DependencyNotInstalled as missing:
+        return Check("bandit", "not checked", str(missing))
+    findings += found
+    if problem is not None:
+        return Check("bandit", "partly checked", printable(problem))
+    return Check("bandit", "checked")
+
+
+def _vulnerabilities(asked: list[Component], settings: Settings) -> Outcome:
+    if settings.advisories is not None:
+        return check_advisories(asked, settings.advisories)
+    if settings.offline:
+        reason = "offline, and no --advisories given"
+        return Outcome("nobody", unchecked={item.key: reason for item in asked})
+    return check_index(
+        asked,
+        service="osv" if settings.service == "osv" else "pypi",
+        url=settings.osv_url,
+        seconds=settings.seconds,
+    )
+
+
+def _vulnerability_finding(item: Vulnerability) -> Finding:
+    fixed = f"fixed in {', '.join(item.fixed)}" if item.fixed else "no fix known"
+    detail = f"{item.id} ({fixed}): {item.summary}"
+    return Finding.of(
+        "vulnerability", f"{item.component} {item.version}", detail=detail, severity=item.severity
+    )
+
+
+def _vulnerability_check(outcome: Outcome, asked: int, problems: tuple[str, ...]) -> Check:
+    """Say how far it came; metadata that could not be read may hide components."""
+    missed = outcome.unchecked
+    if not missed and not problems:
+        return Check("vulnerabilities", "checked", outcome.by if asked else "no dependencies")
+    first, *others = [*problems, *sorted(set(missed.values()))]
+    note = f"{len(missed)} of {asked} components: {first}" if missed else first
+    if others:
+        note += f" (and {len(others)} other reasons)"
+    state: State = "partly checked" if len(missed) < asked else "not checked"
+    return Check("vulnerabilities", state, printable(note))
+
+
+def _accepted(findings: list[Finding], settings: Settings, checks: list[Check]) -> list[Finding]:
+    """Mark what the auditor accepts; an acceptance that fits nothing is a finding itself.
+
+    Unless it is about a check that did not take place.
+    """
+    missed = {check.name for check in checks if check.state != "checked"}
+    undecided = {"bandit": "bandit", "vulnerability": "vulnerabilities"}
+    used = set()
+    marked = []
+    for finding in findings:
+        for item in settings.accept:
+            if item.covers(finding):
+                used.add(item)
+                finding = dataclasses.replace(finding, accepted=item.reason)
+                break
+        marked.append(finding)
+    marked += [
+        Finding.of("stale-acceptance", "configuration", detail=f"{item.rule} in {item.path}")
+        for item in settings.accept
+        if item not in used
+        and item.reason != IGNORED
+        and undecided.get(item.rule.partition(":")[0]) not in missed
+    ]
+    return marked

@@ -1,0 +1,243 @@
+"""Calls whose meaning hangs on their arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+
+from .catalogue import INTROSPECTION, POWERFUL, READERS, SECRET_NAME, WRITING_METHODS, rule_of
+from .names import Names
+from .scopes import Scope
+
+__all__ = ["Judgement", "judge_call"]
+
+_DECODING = re.compile(
+    r"^(base64|binascii|zlib|gzip|bz2|lzma|codecs|marshal)\.|\.(decode|fromhex|decompress)(\(\))?$"
+)
+_OUTSIDE = re.compile(r"^(/(?!dev/null$)|~|[A-Za-z]:[\\/])|(^|/)\.\.(/|$)")
+_HOME = {
+    "os.path.expanduser",
+    "os.path.expandvars",
+    "pathlib.Path.home",
+    "pathlib.Path().expanduser",
+}
+_ENVIRONMENT = {"os.getenv", "os.getenvb", "os.environ.get", "os.environb.get", "os.environ.pop"}
+_HARMLESS_ENVIRONMENT = {"os.environ.setdefault", "os.environ.update", "os.environ.__contains__"}
+_LOOKS = {
+    "builtins.dir",
+    "builtins.hasattr",
+    "builtins.isinstance",
+    "builtins.id",
+    "importlib.reload",
+}
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What a call was found to do; settled: its function needs no second look."""
+
+    hits: list[tuple[str, str]] = field(default_factory=list)
+    settled: bool = False
+
+
+def judge_call(node: ast.Call, names: set[str], known: Names, scope: Scope) -> Judgement:
+    """Judge one call by what its function may be and by its arguments."""
+    found = Judgement()
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    for name in sorted(names):
+        if name in READERS:
+            _judge_open(node, name, known, scope, found)
+        elif name in _JUDGES:
+            found.settled = True
+            if _JUDGES[name](node, known, scope):
+                found.hits.append(("unpickling", name))
+        elif name == "builtins.__import__":
+            _judge_import(node, known, scope, found)
+        elif name in {"builtins.getattr", "builtins.object.__getattribute__", "builtins.setattr"}:
+            _judge_getattr(node, known, scope, found)
+        elif name in _ENVIRONMENT:
+            _judge_variable(node, known, scope, found)
+        elif name in _HARMLESS_ENVIRONMENT:
+            found.settled = True
+        else:
+            _judge_rule(node, name, known, scope, found)
+    if method in WRITING_METHODS and not any("file-write" in rule for rule, _ in found.hits):
+        _add_file(node, f".{method}", known, scope, found, writes=True)
+    if not names & (_LOOKS | {"builtins.getattr"}):
+        _judge_handed_over(node, known, scope, found)
+    return found
+
+
+def _argument(node: ast.Call, position: int | None, keyword: str) -> ast.expr | None:
+    for item in node.keywords:
+        if item.arg == keyword:
+            return item.value
+    if position is not None and len(node.args) > position:
+        return node.args[position]
+    return None
+
+
+def _is_open_ended(node: ast.Call) -> bool:
+    return any(item.arg is None for item in node.keywords) or any(
+        isinstance(item, ast.Starred) for item in node.args
+    )
+
+
+def _is_not(node: ast.expr | None, value: bool) -> bool:
+    """Whether a flag may be other than it should."""
+    return node is not None and not (isinstance(node, ast.Constant) and node.value is value)
+
+
+def _unsafe_array(node: ast.Call, _known: Names, _scope: Scope) -> bool:
+    return _is_open_ended(node) or _is_not(_argument(node, 2, "allow_pickle"), False)
+
+
+def _unsafe_torch(node: ast.Call, _known: Names, _scope: Scope) -> bool:
+    flag = _argument(node, None, "weights_only")
+    return flag is None or _is_not(flag, True)
+
+
+def _unsafe_yaml(node: ast.Call, known: Names, scope: Scope) -> bool:
+    loaders = known.resolve(_argument(node, 1, "Loader"), scope)
+    return not loaders or not loaders <= {
+        "yaml.SafeLoader",
+        "yaml.CSafeLoader",
+        "yaml.BaseLoader",
+        "yaml.CBaseLoader",
+    }
+
+
+_JUDGES = {
+    "numpy.load": _unsafe_array,
+    "numpy.lib.format.read_array": _unsafe_array,
+    "torch.load": _unsafe_torch,
+    "yaml.load": _unsafe_yaml,
+    "yaml.load_all": _unsafe_yaml,
+}
+
+
+def _judge_open(node: ast.Call, name: str, known: Names, scope: Scope, found: Judgement) -> None:
+    found.settled = True
+    position = READERS[name]
+    mode = _argument(node, position, "mode")
+    text = known.text(mode, scope)
+    writes = position is not None and mode is not None and (text is None or set(text) & set("wax+"))
+    if name == "os.open":
+        # Flags are numbers; only plainly read-only ones count as reading.
+        flags = ast.unparse(node.args[1]) if len(node.args) > 1 else ""
+        writes = any(word in flags for word in ("WR", "CREAT", "TRUNC", "APPEND")) or not flags
+    _add_file(node, name, known, scope, found, writes=bool(writes))
+
+
+def _add_file(
+    node: ast.Call, name: str, known: Names, scope: Scope, found: Judgement, *, writes: bool
+) -> None:
+    place = _leads_outside(node, known, scope)
+    if place and writes:
+        found.hits.append(("file-write-outside", place))
+    elif writes:
+        found.hits.append(("file-write", name.removeprefix("builtins.")))
+    elif place:
+        found.hits.append(("file-read-outside", place))
+
+
+def _leads_outside(node: ast.Call, known: Names, scope: Scope) -> str | None:
+    """Return what shows that a path among the arguments is not in the package or working folder."""
+    pending: list[ast.AST] = [*node.args, *(item.value for item in node.keywords)]
+    if isinstance(node.func, ast.Attribute):
+        pending.append(node.func.value)
+    seen = 0
+    while pending and seen < 200:
+        part = pending.pop()
+        seen += 1
+        if isinstance(part, ast.expr):
+            text = known.text(part, scope)
+            if text is not None:
+                if _OUTSIDE.search(text):
+                    return text
+                continue
+            if isinstance(part, ast.Call) and known.resolve(part.func, scope) & _HOME:
+                return "the home folder"
+            if isinstance(part, ast.Name):
+                pending += known.values(part, scope)
+        pending += _beginnings(part)
+    return None
+
+
+def _beginnings(node: ast.AST) -> list[ast.AST]:
+    """Return the parts of an expression that may begin a path."""
+    if isinstance(node, ast.JoinedStr):
+        return list(node.values[:1])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [node.left]
+    return list(ast.iter_child_nodes(node))
+
+
+def _judge_import(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
+    found.settled = True
+    module = known.text(_argument(node, 0, "name"), scope)
+    if module is None:
+        found.hits.append(("computed-import", "the module's name is computed"))
+
+
+def _judge_getattr(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
+    if len(node.args) < 2:
+        return
+    key = known.text(node.args[1], scope)
+    owners = known.resolve(node.args[0], scope)
+    if key in INTROSPECTION:
+        found.hits.append(("introspection", str(key)))
+    if key is None and owners & POWERFUL:
+        found.hits.append(("computed-name", f"getattr({min(owners & POWERFUL)}, …)"))
+    for owner in sorted(owners) if key is not None else ():
+        if rule := rule_of(f"{owner}.{key}"):
+            found.hits.append((rule, f"{owner}.{key}"))
+
+
+def _judge_variable(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
+    found.settled = True
+    name = known.text(_argument(node, 0, "key"), scope)
+    if name is None:
+        found.hits.append(("environment-read", "a variable whose name is computed"))
+    elif SECRET_NAME.search(name):
+        found.hits.append(("secret-read", name))
+
+
+def _judge_rule(node: ast.Call, name: str, known: Names, scope: Scope, found: Judgement) -> None:
+    rule = rule_of(name)
+    if rule == "file-write":
+        found.settled = True
+        _add_file(node, name, known, scope, found, writes=True)
+        return
+    if rule is not None:
+        # Another meaning of the same name may settle the call.
+        found.hits.append((rule, name.removeprefix("builtins.")))
+    if rule in {"dynamic-code", "unpickling"} and _is_encoded(node, known, scope):
+        found.hits.append(("encoded-code", name.removeprefix("builtins.")))
+
+
+def _is_encoded(node: ast.Call, known: Names, scope: Scope) -> bool:
+    """Whether an argument comes out of a decoder, directly or through a variable."""
+    pending: list[ast.AST] = list(node.args)
+    seen = 0
+    while pending and seen < 300:
+        part = pending.pop()
+        seen += 1
+        if isinstance(part, ast.Name):
+            pending += known.values(part, scope)
+        if isinstance(part, ast.Call):
+            method = part.func.attr if isinstance(part.func, ast.Attribute) else ""
+            names = known.resolve(part.func, scope)
+            if method in {"decode", "fromhex", "decompress"} or any(map(_DECODING.search, names)):
+                return True
+        pending += ast.iter_child_nodes(part)
+    return False
+
+
+def _judge_handed_over(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
+    for argument in [*node.args, *(item.value for item in node.keywords)]:
+        if isinstance(argument, ast.Name | ast.Attribute):
+            modules = known.resolve(argument, scope) & POWERFUL
+            if modules:
+                found.hits.append(("computed-name", f"the module {min(modules)} is handed over"))

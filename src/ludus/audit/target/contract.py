@@ -1,0 +1,66 @@
+"""A package as a list of files to read, whatever it came as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ludus.audit.findings import Finding
+from ludus.audit.limits import Limits
+from ludus.audit.problems import AuditError
+from ludus.audit.target.metadata import Metadata, from_core_metadata, from_pyproject
+
+__all__ = ["Kind", "Member", "Target", "is_read", "read_metadata"]
+
+Kind = Literal["folder", "wheel", "sdist", "installed", "editable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One regular file; ``read(n)`` returns at most its first ``n`` bytes."""
+
+    path: str
+    size: int
+    read: Callable[[int], bytes]
+
+
+@dataclass(slots=True)
+class Target:
+    """A package to audit.
+
+    ``findings`` has what was wrong with the container itself; ``incomplete`` says why parts of it
+    were not looked at.
+    """
+
+    kind: Kind
+    location: str
+    metadata: Metadata
+    members: list[Member]
+    findings: list[Finding] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+    sha256: str | None = None
+    """Of the archive."""
+
+
+_TEXTS = (".cfg", ".pth", ".py", ".pyw", ".toml")
+
+
+def is_read(path: str) -> bool:
+    """Whether an audit reads a file's content, by its name."""
+    name = path.rpartition("/")[2]
+    # Scripts have no suffix, and neither have METADATA, PKG-INFO and RECORD.
+    return name.lower().endswith(_TEXTS) or "." not in name
+
+
+def read_metadata(member: Member, name: str, limits: Limits) -> Metadata:
+    """Read a metadata file, cut where it is longer than the limits allow."""
+    read = from_pyproject if member.path.endswith(".toml") else from_core_metadata
+    try:
+        content = member.read(limits.metadata + 1)
+    except AuditError as problem:
+        return Metadata(name).with_problem(f"{member.path}: {problem}")
+    found = read(content[: limits.metadata], name)
+    if len(content) > limits.metadata:
+        return found.with_problem(f"{member.path} is too long to be read whole")
+    return found

@@ -1,0 +1,82 @@
+"""Which environments may run outside of a box.
+
+Code that came with Ludus may, and so may plugins, unless ``LUDUS_TRUST=strict`` boxes them. What
+is registered as untrusted runs in a box or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ludus.core.spec import EnvSpec
+from ludus.errors import Error, UntrustedEnv
+from ludus.registration.discovery import ROOT, plugin_namespaces, root_plugins
+from ludus.registration.lookup import find_known, find_spec
+from ludus.registration.table import explain_missing
+
+if TYPE_CHECKING:
+    from ludus.untrusted.options import Sandboxing
+
+__all__ = ["decide"]
+
+_LEVELS = ("", "default", "strict")
+
+
+def decide(
+    wanted: str | EnvSpec, sandbox: Sandboxing | None
+) -> tuple[str, EnvSpec | None, Sandboxing | None]:
+    """Return the id, its spec and how to box it; ``None`` for not at all.
+
+    Only for an environment that runs outside of a box may looking for its spec import anything.
+    The spec of a boxed one is ``None`` if that would be needed.
+
+    Raises:
+        UntrustedEnv: it is asked for outside of a box, and must not be.
+        Error: there is no such environment.
+    """
+    env_id = wanted.id if isinstance(wanted, EnvSpec) else wanted
+    if isinstance(wanted, EnvSpec):
+        spec: EnvSpec | None = wanted
+    elif _is_strict() or sandbox:
+        spec = find_known(wanted)
+    else:
+        spec = find_spec(wanted)
+    if spec is None:
+        _check_could_exist(env_id)
+    trust = "plugin" if spec is None else spec.security.trust
+    if sandbox is None:
+        # A boxed environment's spec carries its box along, so that making it again makes the same.
+        recorded = None if spec is None else spec.kwargs.get("sandbox")
+        sandbox = recorded or (trust != "builtin" and _is_strict()) or None
+    needs_box = trust == "untrusted" or (trust == "plugin" and _is_strict())
+    if needs_box and not sandbox:
+        why = "it is registered as untrusted" if trust == "untrusted" else "LUDUS_TRUST is strict"
+        raise UntrustedEnv(
+            f"{env_id} must not be made outside of a box: {why}. Say make({env_id!r}, "
+            "sandbox=True), or see `ludus sandbox doctor` if no box can be made here."
+        )
+    if needs_box and _isolates_nothing(sandbox):
+        raise UntrustedEnv(f"{env_id} needs a box, and the 'process' backend isolates nothing.")
+    return env_id, spec, sandbox or None
+
+
+def _is_strict() -> bool:
+    level = os.environ.get("LUDUS_TRUST", "").lower()
+    if level not in _LEVELS:
+        raise Error(f"LUDUS_TRUST is {level!r}; expected 'default' or 'strict'.")
+    return level == "strict"
+
+
+def _isolates_nothing(sandbox: Sandboxing | None) -> bool:
+    return "process" in (sandbox, getattr(sandbox, "backend", None))
+
+
+def _check_could_exist(env_id: str) -> None:
+    """Refuse an id that no plugin announces, without starting a box to find that out."""
+    if ":" in env_id:
+        return
+    announced = plugin_namespaces()
+    ns, slash, _ = env_id.partition("/")
+    if (ns if slash else ROOT) not in (*announced, *root_plugins()):
+        raise explain_missing(env_id, plugin_namespaces=announced)

@@ -1,0 +1,5 @@
+"""The program that runs inside a box. It is a convenience: nothing relies on what it checks."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,39 @@
+"""Compiled kernels for boxes: what this process has compiled, where a box can read it.
+
+A box gets them read-only and verifies their hashes like everybody; what it compiles itself stays
+in the box.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["kernels_for_boxes"]
+
+_OTHERS = stat.S_IROTH | stat.S_IXOTH
+
+
+def kernels_for_boxes() -> str:
+    """Return the folder to show to a box.
+
+    A box of root's runs as another user, to whom a private folder is closed. It gets one of links
+    to the same files beside it.
+    """
+    from ludus.kernel.native import cache_folder
+
+    folder = cache_folder()
+    if os.geteuid() != 0 or folder.stat().st_mode & _OTHERS == _OTHERS:
+        return str(folder)
+    links = folder.with_name(f"{folder.name}-for-boxes")
+    links.mkdir(exist_ok=True)
+    links.chmod(0o755)
+    known = {entry.name for entry in os.scandir(links)}
+    for entry in os.scandir(folder):
+        if entry.name.endswith(".o") and entry.name not in known:
+            # Another process may make the same link.
+            with suppress(FileExistsError, FileNotFoundError):
+                Path(links, entry.name).hardlink_to(entry.path)
+    return str(links)

@@ -1,0 +1,104 @@
+"""How a boxed environment is run: the box's limits, its backend, and how long to wait for it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from ludus.codec import INFO_LIMITS, Limits
+from ludus.sandbox.opening import BACKENDS
+from ludus.sandbox.policy import Policy
+
+__all__ = ["BoxOptions", "Sandboxing", "box_options"]
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoxOptions:
+    """What ``make(..., sandbox=BoxOptions(...))`` may say beyond ``sandbox=True``.
+
+    Args:
+        policy: limits of the box; ``None`` takes what the environment's spec declares, which is
+            next to nothing by default.
+        backend: a backend of ``open_sandbox``; ``None`` the first isolating one that works.
+        cpu: processor the box stays on. A caller who stays there as well
+            (``os.sched_setaffinity(0, {cpu})``) gets answers several times as fast, since nobody
+            has to be woken up on another processor.
+        share_memory: ``False`` sends everything through pipes.
+        start_timeout: seconds until the environment must be built, imports included.
+        step_timeout: seconds each later call may take.
+        reward_range: lowest and highest reward; infinite and undefined ones never pass.
+        infos: how large infos may be.
+        frame_bytes: how large what ``render`` returns may be.
+        state_bytes: how large a saved state may be.
+
+    Raises:
+        ValueError: a field is out of range; the message names it.
+    """
+
+    policy: Policy | None = None
+    backend: str | None = None
+    cpu: int | None = None
+    share_memory: bool = True
+    start_timeout: float = 60.0
+    step_timeout: float = 10.0
+    reward_range: tuple[float, float] = (-math.inf, math.inf)
+    infos: Limits = INFO_LIMITS
+    frame_bytes: int = 64 * _MIB
+    state_bytes: int = 64 * _MIB
+
+    def __post_init__(self) -> None:
+        if self.policy is not None and not isinstance(self.policy, Policy):
+            raise ValueError(f"BoxOptions.policy is {self.policy!r}; expected a Policy.")
+        if self.backend is not None and self.backend not in BACKENDS:
+            raise ValueError(
+                f"BoxOptions.backend is {self.backend!r}; expected one of {', '.join(BACKENDS)}."
+            )
+        for name in ("start_timeout", "step_timeout"):
+            seconds = getattr(self, name)
+            if not isinstance(seconds, int | float) or not 0 < seconds <= 1e6:
+                raise ValueError(f"BoxOptions.{name} is {seconds!r}; expected seconds above 0.")
+        for name in ("frame_bytes", "state_bytes"):
+            size = getattr(self, name)
+            if not isinstance(size, int) or not 0 <= size <= 1 << 31:
+                raise ValueError(f"BoxOptions.{name} is {size!r}; expected 0 to 2 GiB.")
+        low, high = self.reward_range
+        if not low < high:
+            raise ValueError(
+                f"BoxOptions.reward_range is {self.reward_range!r}; expected low, high."
+            )
+        if self.cpu is not None and self.cpu not in os.sched_getaffinity(0):
+            raise ValueError(
+                f"BoxOptions.cpu is {self.cpu!r}; expected one of this process's processors: "
+                f"{sorted(os.sched_getaffinity(0))}."
+            )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BoxOptions:
+        return self  # frozen, as is all it holds
+
+
+Sandboxing: TypeAlias = bool | str | Policy | BoxOptions
+"""What ``make`` takes as ``sandbox``: yes, a backend's name, a policy, or all of the options."""
+
+
+def box_options(sandbox: Sandboxing) -> BoxOptions:
+    """Return the options that the argument of ``make`` stands for.
+
+    Raises:
+        TypeError: it is none of them.
+        ValueError: there is no backend of that name.
+    """
+    if sandbox is True:
+        return BoxOptions()
+    if isinstance(sandbox, BoxOptions):
+        return sandbox
+    if isinstance(sandbox, Policy):
+        return replace(BoxOptions(), policy=sandbox)
+    if isinstance(sandbox, str):
+        return replace(BoxOptions(), backend=sandbox)
+    raise TypeError(
+        f"sandbox is {sandbox!r}; expected True, the name of a backend, a Policy or BoxOptions."
+    )

@@ -1,0 +1,60 @@
+"""What a box must see to run Python code of this installation, found without importing it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+
+from ludus.sandbox.policy import Mount
+from ludus.sandbox.stage import python_paths
+
+__all__ = ["PACKAGES", "package_folders", "package_mounts", "top_level"]
+
+PACKAGES = "/ludus/packages"
+"""Where a box finds packages that lie outside of its Python installation."""
+
+
+def top_level(entry_point: str) -> str:
+    """Return the top-level name of the module in ``"module:name"``."""
+    return entry_point.partition(":")[0].partition(".")[0]
+
+
+def package_mounts(names: Iterable[str]) -> tuple[Mount, ...]:
+    """Return what to mount so that packages, given by top-level names, are in ``PACKAGES``.
+
+    Those that the box sees anyway, and those that nobody finds, are left out.
+    """
+    found = {name: place for name in names if (place := _place(name)) is not None}
+    return tuple(
+        Mount(str(place), f"{PACKAGES}/{place.name}")
+        for place in found.values()
+        if not _is_bound(place)
+    )
+
+
+def package_folders(names: Iterable[str]) -> list[str]:
+    """Return the folders that hold the packages, for a box that sees all of the host."""
+    places = (_place(name) for name in names)
+    return list(dict.fromkeys(str(place.parent) for place in places if place is not None))
+
+
+def _place(name: str) -> Path | None:
+    """Return the folder or file of a top-level package."""
+    try:
+        # Of a top-level name nothing is executed; of a.b it would be a.
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    folders = list(spec.submodule_search_locations or ())
+    where = folders[0] if folders else spec.origin
+    if where is None or not Path(where).exists():
+        return None  # built into the interpreter
+    return Path(where).resolve()
+
+
+def _is_bound(place: Path) -> bool:
+    roots = ["/usr", *(mount.source for mount in python_paths())]
+    return any(place.is_relative_to(root) for root in roots)

@@ -1,0 +1,257 @@
+"""A batch of environments in one box, as the host sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ludus.codec import Limits, admit, encode
+from ludus.core.types import State
+from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.errors import (
+    ClosedEnvironmentError,
+    Inadmissible,
+    RemoteEnvError,
+    SandboxError,
+    StateError,
+)
+from ludus.spaces import batch_space
+from ludus.untrusted.actions import action_writer
+from ludus.untrusted.admission import batch_reader
+from ludus.untrusted.channel import Channel
+from ludus.untrusted.columns import admitted_columns
+from ludus.untrusted.episodes import Episodes
+from ludus.untrusted.opening import Opened
+from ludus.untrusted.options import BoxOptions
+from ludus.untrusted.protocol import ANSWER, Kind, Op
+from ludus.untrusted.results import admitted_info
+from ludus.vector.batch_arguments import seeds_per_env
+from ludus.wrappers.vector.reset_mask import split_reset_mask
+
+__all__ = ["BoxedVectorEnv"]
+
+_CLOSE_TIMEOUT = 2.0
+_FRAME_ITEMS = 100_000
+
+
+class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
+    """``num_envs`` environments whose code runs in one box.
+
+    It is made by ``ludus.make_vec(..., sandbox=...)``. The box resets finished environments; the
+    host counts their steps and sees that time limits are kept. Raises what
+    :class:`~ludus.untrusted.BoxedEnv` does.
+
+    Args:
+        opened: the running box.
+        options: how it is run.
+        num_envs: how many environments.
+        limit: steps after which an episode must be truncated.
+    """
+
+    def __init__(
+        self, opened: Opened, options: BoxOptions, num_envs: int, limit: int | None
+    ) -> None:
+        declared, plan = opened.declared, opened.plan
+        self.num_envs = num_envs
+        self.single_observation_space = declared.observation_space
+        self.single_action_space = declared.action_space
+        self.observation_space = batch_space(declared.observation_space, num_envs)
+        self.action_space = batch_space(declared.action_space, num_envs)
+        mode = declared.autoreset or AutoresetMode.NEXT_STEP
+        self.metadata = {**declared.metadata, "autoreset_mode": mode}
+        self.render_mode = declared.render_mode
+        self.remote_name = declared.name
+        self._mode = mode
+        self._options = options
+        self._channel: Channel = opened.channel
+        self._landing = opened.channel.landing
+        self._episodes = Episodes(num_envs, mode, limit)
+        self._rewards, self._flags = plan.rewards(self._landing), plan.flags(self._landing)
+        self._finite = np.empty(num_envs, np.bool_)
+        self._flag_bytes = memoryview(self._landing)[plan.flags_at :][: 2 * num_envs]
+        self._read: Callable[[], Any] | None = None
+        self._put: Callable[[Any], None] | None = None
+        if plan.observation is not None:
+            views = plan.observations(self._landing)
+            self._read = batch_reader(declared.observation_space, views)
+        if plan.action is not None:
+            views = plan.actions(opened.channel.request)
+            self._put = action_writer(declared.action_space, views, num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start new episodes; ``options["reset_mask"]`` chooses the environments.
+
+        Raises:
+            CodecError: ``options`` are no plain data.
+        """
+        self._check_open()
+        seeds = None if seed is None else list(seeds_per_env(seed, self.num_envs))
+        mask, _ = split_reset_mask(options, self.num_envs)
+        self._episodes.reset(mask)
+        token = self._channel.ask(Op.RESET, encode([seeds, options], name="[seed, options]"))
+        observations, rewards, flags, infos = self._result(
+            *self._channel.result(token, self._limit())
+        )
+        if rewards.any() or flags.any():
+            self._channel.violation("The box sent rewards or flags with a reset.")
+        return observations, infos
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Advance every environment by its action.
+
+        Raises:
+            InvalidAction: an action is not in the action space, or there is not one each.
+            ResetNeeded, EpisodeOver: there is no episode to go on with.
+        """
+        if self.closed:
+            self._check_open()
+        channel = self._channel
+        self._episodes.check_ready()
+        if self._put is None:
+            member = admit(self.action_space, actions, name="actions")
+            token = channel.ask(Op.STEP, encode(member, name="actions"))
+            parts = self._result(*channel.result(token, self._limit()))
+        else:
+            self._put(actions)
+            token = next(channel.tokens)
+            channel.exchange(token)
+            parts = self._result(*channel.examine(token, self._limit()))
+        observations, rewards, (terminations, truncations), infos = parts
+        try:
+            self._episodes.step(rewards, terminations, truncations)
+        except Inadmissible as problem:
+            channel.violation(str(problem))
+        return observations, rewards, terminations, truncations, infos
+
+    def _limit(self) -> int:
+        return self._options.infos.total_bytes + self._options.frame_bytes
+
+    def _result(self, kind: Kind, extra: bytes) -> tuple[Any, Any, Any, dict[str, Any]]:
+        """Return observations, rewards, both rows of flags and infos, checked."""
+        try:
+            if kind is Kind.RESULT:
+                return self._fixed_result(extra)
+            return self._loose_result(extra)
+        except Inadmissible as problem:
+            self._channel.violation(str(problem))
+
+    def _fixed_result(self, extra: bytes) -> tuple[Any, Any, Any, dict[str, Any]]:
+        if self._read is None:
+            raise Inadmissible("the box sent observations in a block that is not there.")
+        _, _, ended, cut, _, reward = ANSWER.unpack_from(self._landing)
+        if ended or cut or reward:
+            raise Inadmissible("the header has flags or a reward, which are the block's.")
+        # Whatever is left without zeros and ones is neither.
+        if bytes(self._flag_bytes).translate(None, b"\x00\x01"):
+            raise Inadmissible("a flag is neither 0 nor 1.")
+        flags = self._flags.copy().view(np.bool_)
+        rewards = self._rewards.copy()
+        self._check_rewards(rewards)
+        infos: dict[str, Any] = {}
+        if extra:
+            told = admitted_info(extra, self._options.infos)
+            infos = self._admit_infos(told, flags)
+        return self._read(), rewards, flags, infos
+
+    def _loose_result(self, extra: bytes) -> tuple[Any, Any, Any, dict[str, Any]]:
+        parts = self._channel.decoded(extra, Limits(total_bytes=self._limit()))
+        if type(parts) is not list or len(parts) != 5:
+            raise Inadmissible("a result has five parts.")
+        observations, rewards, ended, cut, told = parts
+        shape = (self.num_envs,)
+        for name, value, dtype in (
+            ("rewards", rewards, np.float64),
+            ("terminations", ended, np.bool_),
+            ("truncations", cut, np.bool_),
+        ):
+            if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
+                what = getattr(value, "dtype", type(value).__name__)
+                raise Inadmissible(
+                    f"{name} are no array of {np.dtype(dtype)} with {shape[0]} entries: {what}."
+                )
+        self._check_rewards(rewards)
+        flags = np.stack([ended, cut])
+        info = admitted_info(encode(told), self._options.infos)
+        observations = admit(self.observation_space, observations, name="observations")
+        return observations, rewards, flags, self._admit_infos(info, flags)
+
+    def _check_rewards(self, rewards: Any) -> None:
+        np.isfinite(rewards, self._finite)
+        if np.count_nonzero(self._finite) != self.num_envs:
+            raise Inadmissible("a reward is not finite.")
+        low, high = self._options.reward_range
+        bounded = low != -np.inf or high != np.inf
+        if bounded and (rewards.min() < low or rewards.max() > high):
+            raise Inadmissible(f"a reward is not within {low} and {high}.")
+
+    def _admit_infos(self, told: dict[str, Any], flags: Any) -> dict[str, Any]:
+        finals = flags.any(axis=0) if self._mode is AutoresetMode.SAME_STEP else None
+        return admitted_columns(told, self.num_envs, self.single_observation_space, finals)
+
+    # --- the rest of the contract ----------------------------------------------------------
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the frames of all environments."""
+        self._check_open()
+        size = self._options.frame_bytes
+        limits = Limits(
+            total_bytes=size, array_bytes=size, string_bytes=size, depth=4, items=_FRAME_ITEMS
+        )
+        frames = self._channel.call(Op.RENDER, limits=limits)
+        if frames is not None and type(frames) is not tuple:
+            self._channel.violation(f"Frames are a tuple, got {type(frames).__name__}.")
+        return frames
+
+    def get_state(self) -> State:
+        """Return the state of every environment as plain data, as the box gives it."""
+        self._check_open()
+        return {"vector_env": type(self).__name__, "boxed": self._state_call(Op.GET_STATE, b"")}
+
+    def set_state(self, state: State) -> None:
+        """Continue from what :meth:`get_state` returned; steps are counted anew from here."""
+        self._check_open()
+        if state.get("vector_env") != type(self).__name__:
+            raise StateError(f"The state was not taken from a {type(self).__name__}.")
+        self._state_call(Op.SET_STATE, encode(state["boxed"], name="state"))
+        self._episodes.restart()
+
+    def _state_call(self, op: Op, payload: bytes) -> Any:
+        size = self._options.state_bytes
+        limits = Limits(total_bytes=size, array_bytes=size, string_bytes=min(size, 2**24))
+        try:
+            return self._channel.call(op, payload, limits=limits)
+        except RemoteEnvError as problem:
+            raise StateError(str(problem)) from problem
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let the environments close themselves, then give the box back."""
+        if self._channel.closed:
+            return
+        try:
+            self._channel.keeper.set_timeout(min(self._options.step_timeout, _CLOSE_TIMEOUT))
+            self._channel.call(Op.CLOSE, limits=Limits(total_bytes=1024))
+        finally:
+            self.closed = True
+            self._channel.close()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ClosedEnvironmentError(
+                f"Trying to operate on {self!r} after close(). Build a new vector environment."
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"{name!r} cannot be had: the environments run in a box, which hands out nothing but "
+            "observations, rewards, flags, infos, frames and states."
+        )
+
+    def __reduce__(self) -> Any:
+        raise SandboxError("Boxed environments cannot be pickled or copied; make others.")

@@ -1,0 +1,77 @@
+"""Declarations that no honest environment makes."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from honest import Honest, find_link
+
+from ludus.codec import Limits, encode
+from ludus.untrusted.inside import runner
+from ludus.untrusted.protocol import Kind
+
+
+def declaring(title, /, **changes):
+    def __init__(self, *args, **kwargs):
+        Honest.__init__(self)
+        runner.encode = lambda declared, limits: encode({**declared, **changes}, limits)
+
+    return type(title, (Honest,), {"__init__": __init__})
+
+
+def box(shape, low=-1.0, high=1.0, dtype="float32"):
+    return {"type": "Box", "low": low, "high": high, "shape": shape, "dtype": dtype}
+
+
+def tower(levels):
+    space = box([2])
+    for _ in range(levels):
+        space = {"type": "Tuple", "spaces": [space]}
+    return space
+
+
+HugeSpace = declaring("HugeSpace", observation_space=box([2**13, 2**13, 2**13]))
+NegativeSpace = declaring("NegativeSpace", observation_space=box([-1, -5]))
+NanSpace = declaring("NanSpace", observation_space=box([2], low=float("nan")))
+UnknownSpace = declaring("UnknownSpace", action_space={"type": "os.system", "cmd": "id"})
+DeepSpace = declaring("DeepSpace", observation_space=tower(36))
+ManySpaces = declaring(
+    "ManySpaces", observation_space={"type": "Tuple", "spaces": [box([2**20])] * 100}
+)
+NoSpace = declaring("NoSpace", action_space=None)
+ObjectSpace = declaring("ObjectSpace", observation_space=box([2], dtype="object"))
+MetadataList = declaring("MetadataList", metadata=[1, 2])
+MetadataModes = declaring("MetadataModes", metadata={"render_modes": 5})
+MetadataMany = declaring("MetadataMany", metadata={str(i): i for i in range(5000)})
+MetadataRate = declaring("MetadataRate", metadata={"render_fps": float("nan")})
+OtherBatch = declaring("OtherBatch", num_envs=1000)
+OtherWrapper = declaring("OtherWrapper", rendering="os:system")
+OtherAutoreset = declaring("OtherAutoreset", autoreset="Never")
+NameList = declaring("NameList", name=["x"])
+
+
+class Bomb(Honest):
+    """A declaration of tens of megabytes."""
+
+    def __init__(self):
+        large = Limits(total_bytes=2**30, string_bytes=2**30)
+        link = find_link()
+        link.say(self.token(), Kind.VALUE, encode({"metadata": {"a": "x" * (40 << 20)}}, large))
+
+    @staticmethod
+    def token():
+        import sys
+
+        frame = sys._getframe()
+        while "token" not in frame.f_locals:
+            frame = frame.f_back
+        return frame.f_locals["token"]
+
+
+class Silent(Honest):
+    """Closes everything and stays."""
+
+    def __init__(self):
+        os.closerange(0, 64)
+        time.sleep(600)
