@@ -71,7 +71,7 @@ $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 	$(BENCH)/pip $(QUIETLY) install --no-deps gymnasium==1.4.0
 	@touch $@
 
-bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymnax and C
+bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymnax, C and SWE-ReX
 	$(BENCH)/python benchmarks/import_time.py
 	$(BENCH)/python benchmarks/wrapper_overhead.py
 	$(BENCH)/python benchmarks/single_env.py
@@ -79,6 +79,7 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 	$(BENCH)/python benchmarks/compile_time.py
 	$(BENCH)/python benchmarks/user_kernel.py
 	$(BENCH)/python benchmarks/vector.py
+	$(BENCH)/python benchmarks/sandbox.py
 
 # An index out of reach is said, and no failure; --require vulnerabilities would make it one.
 audit: install-dev ## Audit Ludus: its code, its dependencies and their licences

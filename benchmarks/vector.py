@@ -296,10 +296,11 @@ def main() -> None:
     if library is not None:
         says = "plays the same episodes" if agree(library) else "PLAYS OTHER EPISODES"
         console.print(f"c/cartpole.c, built with cc {' '.join(FLAGS)}, {says} as Ludus.")
+    # First, since threads that peers leave behind would share the processors.
+    compare_threads(options, report)
     for env_id in options.ids:
         compare(env_id, options, library, report)
         report.write(options.json)
-    compare_threads(options, report)
     report.finish(options.json)
 
 

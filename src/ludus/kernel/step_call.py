@@ -18,6 +18,8 @@ from ludus.kernel.cpython import pointer_to, python_data, python_function
 
 __all__ = ["is_possible", "step_source"]
 
+# Where a tuple's items begin.
+_TUPLE = tuple.__basicsize__
 # Where numbers are in a NumPy scalar, and fields in an array; part of NumPy's binary interface.
 _SCALAR = 16
 _ARRAY = {"data": 16, "nd": 24, "dims": 32, "strides": 40, "descr": 56, "flags": 64}
@@ -220,7 +222,6 @@ def _numpy(index: int) -> int:
 def _give_results() -> list[str]:
     """Return the lines that build ``(observation, reward, terminated, False, infos)``."""
     true, false = python_data("_Py_TrueStruct"), python_data("_Py_FalseStruct")
-    put = python_function("PyTuple_SetItem")
     call = python_function("PyObject_CallNoArgs")
     return [
         "  %reward_place = inttoptr i64 %reward_at to ptr",
@@ -242,12 +243,17 @@ def _give_results() -> list[str]:
         "pack:",
         "  %infos = phi ptr [ %empty, %nothing ], [ %told, %something ]",
         f"  %tuple = call ptr {python_function('PyTuple_New')}(i64 5)",
+        "  %room = icmp ne ptr %tuple, null",
+        "  br i1 %room, label %put, label %none",
+        "none:",
+        "  ret ptr null",
+        "put:",
         # It takes over the references, null pointers included.
-        f"  %p0 = call i32 {put}(ptr %tuple, i64 0, ptr %observation)",
-        f"  %p1 = call i32 {put}(ptr %tuple, i64 1, ptr %reward)",
-        f"  %p2 = call i32 {put}(ptr %tuple, i64 2, ptr %terminated)",
-        f"  %p3 = call i32 {put}(ptr %tuple, i64 3, ptr {false})",
-        f"  %p4 = call i32 {put}(ptr %tuple, i64 4, ptr %infos)",
+        *_put(0, "%observation"),
+        *_put(1, "%reward"),
+        *_put(2, "%terminated"),
+        *_put(3, false),
+        *_put(4, "%infos"),
         "  %seen = icmp ne ptr %observation, null",
         "  %paid_out = icmp ne ptr %reward, null",
         "  %said = icmp ne ptr %infos, null",
@@ -270,5 +276,12 @@ def _load(name: str, base: str, offset: int, kind: str = "ptr") -> list[str]:
     ]
 
 
+def _put(index: int, value: str) -> list[str]:
+    return [
+        f"  %item{index} = getelementptr i8, ptr %tuple, i64 {_TUPLE + 8 * index}",
+        f"  store ptr {value}, ptr %item{index}",
+    ]
+
+
 def _item(name: str, index: int) -> list[str]:
-    return [f"  %{name} = call ptr {python_function('PyTuple_GetItem')}(ptr %owner, i64 {index})"]
+    return _load(name, "%owner", _TUPLE + 8 * index)
