@@ -60,9 +60,12 @@ def test_exactly_those_that_are_due_are_reset(n, mode):
 
 
 def test_rows_begin_at_a_cache_line():
-    storage = cartpoles(24)._storage
-    rows = (storage.F, storage.I, storage.A, storage.both, storage.U)
-    assert [array.ctypes.data % 64 for array in rows] == [0] * 5
+    storage = cartpoles(1024)._storage
+    assert storage.U.ctypes.data % 64 == 0
+    rows = [*storage.F, *storage.I, *storage.A, *storage.O, *storage.OF]
+    assert {row.ctypes.data % 64 for row in rows} == {0}
+    # Neighbours do not share their places in the cache.
+    assert len({row.ctypes.data % 4096 for row in storage.F}) == len(storage.F)
 
 
 def test_seeds_are_told_and_refused():

@@ -103,7 +103,9 @@ class _Driver:
         """Begin a function, and find the params and arrays."""
         self.add(indent, decorator, f"def {name}__TAG__({arguments}):")
         indent += 1
-        self.add(indent, f"n = _word(Z, {self.layout['F'].at + 2})", self.row("rule", "P", "0"))
+        # How many environments there are, and how far apart their rows begin.
+        self.add(indent, f"n = _word(Z, {self.layout['U'].at + 1})")
+        self.add(indent, f"m = _word(Z, {self.layout['F'].at + 2})", self.row("rule", "P", "0"))
         for place in self.layout.values():
             if place.name.startswith(("S_", "p_")) or (place.name == "both" and not self.rows):
                 self.add(indent, f"{place.name} = {place.expression}")
@@ -123,24 +125,24 @@ class _Driver:
         """Return the lines that name the rows of states and sums, from an environment on."""
         floats = [*(f"f_{name}" for name in self.floats), "total", "last_total"]
         ints = [*(f"i_{name}" for name in self.ints), "elapsed", "last_elapsed", "listed"]
-        lines = [self.row(name, "F", f"{k} * n + {first}") for k, name in enumerate(floats)]
-        lines += [self.row(name, "I", f"{k} * n + {first}") for k, name in enumerate(ints)]
+        lines = [self.row(name, "F", f"{k} * m + {first}") for k, name in enumerate(floats)]
+        lines += [self.row(name, "I", f"{k} * m + {first}") for k, name in enumerate(ints)]
         # The row of rewards lies between; a rollout has one per step instead.
         at = len(floats) + 1
         count = max(len(self.info), 1)
         for k in range(len(self.info)):
-            lines.append(self.row(f"x{k}", "F", f"{at + k} * n + {first}"))
-            lines.append(self.row(f"xf{k}", "F", f"{at + count + k} * n + {first}"))
-        lines.append(self.row("waiting", "B", f"2 * n + {first}"))
+            lines.append(self.row(f"x{k}", "F", f"{at + k} * m + {first}"))
+            lines.append(self.row(f"xf{k}", "F", f"{at + count + k} * m + {first}"))
+        lines.append(self.row("waiting", "B", f"2 * m + {first}"))
         return lines + [f"s_{name} = S_{name}[{first}:]" for name in self.kernel.array_fields]
 
     def name_results(self, first: str) -> list[str]:
         """Return the lines that name the rows of results of a single step."""
-        lines = [self.row("rewards", "F", f"{len(self.floats) + 2} * n + {first}")]
-        lines += [self.row("ended", "B", first), self.row("cut", "B", f"n + {first}")]
+        lines = [self.row("rewards", "F", f"{len(self.floats) + 2} * m + {first}")]
+        lines += [self.row("ended", "B", first), self.row("cut", "B", f"m + {first}")]
         if not self.rows:
             return [*lines, f"seen_all = both[0][{first}:]"]
-        return lines + [self.row(f"o{k}", "both", f"{k} * n + {first}") for k in range(self.rows)]
+        return lines + [self.row(f"o{k}", "both", f"{k} * m + {first}") for k in range(self.rows)]
 
     def name_results_of_time(self, first: str) -> list[str]:
         """Return the lines that name the rows of results of a rollout's step ``t``."""
@@ -159,13 +161,14 @@ class _Driver:
         if not self.rows:
             return [f"last_all = both[1][{first}:]"]
         return [
-            self.row(f"of{k}", "both", f"{self.rows + k} * n + {first}") for k in range(self.rows)
+            self.row(f"of{k}", "both", f"{self.rows + k} * m + {first}") for k in range(self.rows)
         ]
 
     def name_actions(self, array: str, before: str, first: str) -> list[str]:
         """Return the lines that name the rows of actions; ``before`` says how many come first."""
+        apart, like = ("m", "") if array == "A" else ("n", "A")
         return [
-            self.row(f"a{k}", array, f"({before}{k}) * n + {first}", "A" * (array != "A"))
+            self.row(f"a{k}", array, f"({before}{k}) * {apart} + {first}", like)
             for k in range(len(self.actions))
         ]
 

@@ -19,6 +19,7 @@ from ludus.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 __all__ = ["NO_LIMIT", "Storage"]
 
 NO_LIMIT = 2**62
+_PADDING = 16
 
 
 def observation_dtype(space: Space[Any]) -> Any:
@@ -73,19 +74,25 @@ class Storage:
         self._kinds = {f.name: f.kind for f in fields}
         self._scalars = sum(f.kind != "array" for f in kernel.param_fields)
         self.action_kinds = action_kinds(kernel, action)
-        self.A = aligned_zeros(
-            (len(self.action_kinds), n), np.int64 if self.action_kinds[0] == "int" else np.float64
+        self._padded: dict[str, Any] = {}
+        self.A = self._rows_of(
+            "A",
+            (len(self.action_kinds),),
+            np.int64 if self.action_kinds[0] == "int" else np.float64,
         )
         self.bounds = _action_bounds(action, len(self.action_kinds))
         rules = [*self.bounds.ravel().tolist(), mode, limit]
         self.P = np.array([*[0.0] * self._scalars, *rules], np.float64)
         self._make_rows(max(len(kernel.info_fields), 1))
         self.U = aligned_zeros((n, WORDS), np.uint64)
-        self.B = aligned_zeros((3, n), np.bool_)
+        self.B = self._rows_of("B", (3,), np.bool_)
         self.T, self.C, self.D = self.B
         self.rows = row_count(kernel, observation)
-        shape = (self.rows, n) if self.rows else (n, *(observation.shape or ()))
-        self.both = aligned_zeros((2, *shape), observation_dtype(observation))
+        seen = observation_dtype(observation)
+        if self.rows:
+            self.both = self._rows_of("both", (2, self.rows), seen)
+        else:
+            self.both = aligned_zeros((2, n, *(observation.shape or ())), seen)
         self.O, self.OF = self.both
         shapes = kernel.state_arrays(params) if kernel.state_arrays is not None else {}
         self._arrays = {
@@ -100,18 +107,29 @@ class Storage:
         self._describe()
 
     def _make_rows(self, infos: int) -> None:
-        n, floats = self.n, len(self._floats)
-        self.F = aligned_zeros((floats + 3 + 2 * infos, n))
-        self.I = aligned_zeros((len(self._ints) + 3, n), np.int64)
+        floats = len(self._floats)
+        self.F = self._rows_of("F", (floats + 3 + 2 * infos,), np.float64)
+        self.I = self._rows_of("I", (len(self._ints) + 3,), np.int64)
         self._kept_ints = self.I[:-1]
         self.returns, self.last_returns, self.R = self.F[floats : floats + 3]
         self.lengths, self.last_lengths = self._kept_ints[-2:]
         self.X = self.F[floats + 3 : floats + 3 + infos]
         self.XF = self.F[floats + 3 + infos :]
 
+    def _rows_of(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return rows of ``n`` numbers, with unused room behind each.
+
+        Rows that are a power of two apart share few places of the cache, and would push one
+        another out of it.
+        """
+        room = 1 if self.n == 1 else -(-self.n // _PADDING) * _PADDING + _PADDING
+        self._padded[name] = aligned_zeros((*shape, room), dtype)
+        return self._padded[name][..., : self.n]
+
     def arrays(self) -> dict[str, Any]:
         """Return the arrays that a driver works on, by the names it has for them."""
-        own = {name: getattr(self, name) for name in ("F", "I", "U", "P", "A", "both", "B")}
+        names = ("F", "I", "U", "P", "A", "both", "B")
+        own = {name: self._padded.get(name, getattr(self, name)) for name in names}
         state = {f"S_{name}": array for name, array in self._arrays.items()}
         return own | state | {f"p_{name}": array for name, array in self._param_arrays.items()}
 

@@ -202,7 +202,8 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             refused = self._board.take()
         else:
             self._actions.take(actions)
-            refused = self._function("check")(self._table, self._program.address(storage.A), 1)
+            taken = np.ascontiguousarray(storage.A)
+            refused = self._function("check")(self._table, self._program.address(taken), 1)
         if refused < 0:
             return int(refused)
         if self._board is None:

@@ -42,7 +42,7 @@ class Reaches(Honest):
             "ludus": tried(lambda: write(f"{os.path.dirname(ludus.__file__)}/owned.py")),
             "given": tried(lambda: write(f"{os.path.dirname(__file__)}/owned.py")),
             "kernels": tried(lambda: write("/ludus/kernels/owned.o")),
-            "prefix": tried(lambda: write(f"{sys.prefix}/owned")),
+            "prefix": tried(lambda: write(f"{sys.prefix}/lib/owned")),
             "variables": " ".join(sorted(os.environ)),
             "network": tried(lambda: socket.create_connection(("127.0.0.1", 22), 1)),
             "parent": tried(lambda: os.kill(os.getppid(), 9) if os.getppid() > 1 else 1 / 0),
