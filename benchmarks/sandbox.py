@@ -3,8 +3,9 @@
 Part "stepping" races CartPole-v1 inside and outside of a box:
 
   unboxed       make("CartPole-v1"), make_vec("CartPole-v1", 256)
-  boxed         the same with sandbox=True: box and caller on processors of their own
-  boxed pinned  with BoxOptions(cpu=...), and the caller on that processor as well
+  boxed         the same with sandbox=True: box and caller wherever they are put
+  boxed pinned  with BoxOptions(cpu=...), and the caller kept on the other processors
+  boxed on one  box and caller kept on one and the same processor
 
 Part "boxes" measures the default box: from nothing to a shell that has answered, and one `echo` in
 a running shell, against SWE-ReX's local deployment and `docker exec`, where they are installed.
@@ -24,7 +25,8 @@ import sys
 import tarfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -71,22 +73,30 @@ def batch_side(envs: Any) -> Side:
     return Side(run, BATCH)
 
 
-def pinned(side: Side, cpu: int) -> Side:
-    """Return the side that runs on one processor only."""
+def pinned(side: Side, processors: set[int]) -> Side:
+    """Return the side whose caller stays on some processors."""
 
     def run(calls: int) -> None:
-        before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {cpu})
-        try:
+        with kept_on(processors):
             side.run(calls)
-        finally:
-            os.sched_setaffinity(0, before)
 
     return Side(run, side.steps_per_call)
 
 
+@contextmanager
+def kept_on(processors: set[int]) -> Iterator[None]:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def compare_stepping(options: argparse.Namespace, report: Report) -> None:
-    cpu = max(os.sched_getaffinity(0))
+    everywhere = os.sched_getaffinity(0)
+    cpu = max(everywhere)
+    others = everywhere - {cpu} or {cpu}
     makers: dict[str, tuple[Callable[..., Any], Callable[[Any], Side]]] = {
         SINGLE: (lambda **kwargs: ludus.make("CartPole-v1", **kwargs), single_side),
         MANY: (lambda **kwargs: ludus.make_vec("CartPole-v1", BATCH, **kwargs), batch_side),
@@ -97,8 +107,11 @@ def compare_stepping(options: argparse.Namespace, report: Report) -> None:
             "boxed": make(sandbox=True),
             "boxed pinned": make(sandbox=BoxOptions(cpu=cpu)),
         }
+        with kept_on({cpu}):
+            envs["boxed on one"] = make(sandbox=BoxOptions(cpu=cpu))
         sides = {name: side(env) for name, env in envs.items()}
-        sides["boxed pinned"] = pinned(sides["boxed pinned"], cpu)
+        sides["boxed pinned"] = pinned(sides["boxed pinned"], others)
+        sides["boxed on one"] = pinned(sides["boxed on one"], {cpu})
         with progress(title, options.rounds) as advance:
             rates = race(sides, rounds=options.rounds, seconds=options.seconds, advance=advance)
         for env in envs.values():

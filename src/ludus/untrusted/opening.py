@@ -143,7 +143,8 @@ def _plain_recipe(recipe: Recipe, options: BoxOptions, kernels: str) -> dict[str
         "kernels": kernels,
         "memory": None,
         # Where both have a processor, looking is quicker than being woken up.
-        "spins": options.cpu is None and len(os.sched_getaffinity(0)) > 1,
+        # Looking for an answer keeps a processor busy: there must be one for each side.
+        "spins": len(os.sched_getaffinity(0) - {options.cpu}) > (options.cpu is None),
     }
 
 

@@ -24,9 +24,10 @@ class BoxOptions:
         policy: limits of the box; ``None`` takes what the environment's spec declares, which is
             next to nothing by default.
         backend: a backend of ``open_sandbox``; ``None`` the first isolating one that works.
-        cpu: processor the box stays on. A caller who stays there as well
-            (``os.sched_setaffinity(0, {cpu})``) gets answers several times as fast, since nobody
-            has to be woken up on another processor.
+        cpu: processor the box stays on. A caller who stays on another one
+            (``os.sched_setaffinity``) gets answers soonest: both sides look for one another for a
+            moment before they sleep, and nobody has to be moved. A process that has only this one
+            processor shares it with the box.
         share_memory: ``False`` sends everything through pipes.
         start_timeout: seconds until the environment must be built, imports included.
         step_timeout: seconds each later call may take.
