@@ -35,12 +35,22 @@ def shared_source(natives: tuple[int, int]) -> str:
     Args:
         natives: Addresses of the functions, of the form that :func:`shim_source` takes.
     """
-    declared, pause = _PAUSE.get(platform.machine(), ("", ""))
-    even, odd = map(pointer_to, natives)
-    passed = "ptr %result, ptr %error, i64 %value5, i64 %first, i64 %last"
-    lines = [
-        declared,
-        *read_arguments("iiiiii"),
+    return "\n".join(
+        [
+            _PAUSE.get(platform.machine(), ("", ""))[0],
+            *read_arguments("iiiiii"),
+            *_begin(),
+            *_take_pieces(*natives),
+            *_wait(),
+            *_end(),
+            "}",
+        ]
+    )
+
+
+def _begin() -> list[str]:
+    """Return the lines that open a round, if it is this call's to open."""
+    return [
         "  %ticket = inttoptr i64 %value0 to ptr",
         "  %done = getelementptr i64, ptr %ticket, i64 1",
         "  %sum = getelementptr i64, ptr %ticket, i64 2",
@@ -55,6 +65,14 @@ def shared_source(natives: tuple[int, int]) -> str:
         "  %opened = shl i64 %value1, 32",
         "  store atomic i64 %opened, ptr %ticket seq_cst, align 8",
         "  br label %look",
+    ]
+
+
+def _take_pieces(even: int, odd: int) -> list[str]:
+    """Return the lines that take one piece after the other, as long as there are any."""
+    passed = "ptr %result, ptr %error, i64 %value5, i64 %first, i64 %last"
+    functions = f"ptr {pointer_to(even)}, ptr {pointer_to(odd)}"
+    return [
         "look:",
         "  %looks = phi i64 [0, %run], [0, %begin], [0, %take], [0, %took], [%more, %rest]",
         "  %seen = load atomic i64, ptr %ticket seq_cst, align 8",
@@ -73,7 +91,7 @@ def shared_source(natives: tuple[int, int]) -> str:
         "  %last = udiv i64 %ended, %value2",
         "  %kind = and i64 %seen, 4294967296",
         "  %even = icmp eq i64 %kind, 0",
-        f"  %function = select i1 %even, ptr {even}, ptr {odd}",
+        f"  %function = select i1 %even, {functions}",
         f"  %status = call i32 %function({passed})",
         "  %good = icmp eq i32 %status, 0",
         "  %count = load i64, ptr %result",
@@ -82,6 +100,13 @@ def shared_source(natives: tuple[int, int]) -> str:
         "  %l = atomicrmw min ptr %lowest, i64 %counted seq_cst",
         "  %d = atomicrmw add ptr %done, i64 1 seq_cst",
         "  br label %look",
+    ]
+
+
+def _wait() -> list[str]:
+    """Return the lines that wait: for the others to be done, or for another round."""
+    pause = _PAUSE.get(platform.machine(), ("", ""))[1]
+    return [
         "none:",
         "  %finished = load atomic i64, ptr %done seq_cst, align 8",
         "  %all = icmp uge i64 %finished, %value2",
@@ -103,6 +128,12 @@ def shared_source(natives: tuple[int, int]) -> str:
         "  br label %rest",
         "rest:",
         "  br label %look",
+    ]
+
+
+def _end() -> list[str]:
+    """Return the lines that give the result back to Python."""
+    return [
         "answer:",
         f"  call void {python_function('PyEval_RestoreThread')}(ptr %thread)",
         "  %total = load i64, ptr %sum",
@@ -115,6 +146,4 @@ def shared_source(natives: tuple[int, int]) -> str:
         f"  call void {python_function('PyEval_RestoreThread')}(ptr %thread)",
         f"  %zero = call ptr {python_function('PyLong_FromLongLong')}(i64 0)",
         "  ret ptr %zero",
-        "}",
     ]
-    return "\n".join(lines)
