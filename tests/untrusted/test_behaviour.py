@@ -265,7 +265,7 @@ def test_the_folder_of_a_package_and_a_wheel(tmp_path):
     assert not Path("/tmp/slipped.py").exists()
     with pytest.raises(Error, match="holds no 'other'"):
         load(package, "other:Env")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="expected a package's folder"):
         load(tmp_path / "missing", "other:Env")
 
 

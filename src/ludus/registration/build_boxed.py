@@ -148,7 +148,12 @@ def load(
     name = "".join(c if c.isalnum() or c in "_-" else "_" for c in entry_point.partition(":")[2])
     security = SecuritySpec(trust="untrusted")
     spec = EnvSpec(name, entry_point=entry_point, security=security)
-    recipe = _given(Path(path).resolve(strict=True), entry_point, Recipe(id=name, spec=spec))
+    if not Path(path).exists():
+        raise FileNotFoundError(
+            f"There is nothing at {os.fspath(path)!r}; expected a package's folder, the folder "
+            "that holds it, or a wheel."
+        )
+    recipe = _given(Path(path).resolve(), entry_point, Recipe(id=name, spec=spec))
     if num_envs is None:
         return make_boxed(name, spec, options, recipe=recipe, **kwargs)
     mode = kwargs.pop("vectorization_mode", None)
