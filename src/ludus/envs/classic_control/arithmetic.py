@@ -9,6 +9,7 @@ from ludus.envs.single_precision import round_to_float32
 __all__ = ["clip", "cos_float32", "sin_float32", "wrap_angle"]
 
 _FULL_TURN = 2.0 * math.pi
+_TURNS = 1.0 / _FULL_TURN
 _ROUNDER = 1.5 * 2.0**52
 _COS = (0x198E616 * 2.0**-40, -0x16C06DC * 2.0**-34, 0x155553C * 2.0**-29, -0.5, 1.0)
 _SIN = (0x17D3BBC * 2.0**-43, -0x1A06BBA * 2.0**-37, 0x111119A * 2.0**-31, -0x1555556 * 2.0**-27)
@@ -24,7 +25,7 @@ def wrap_angle(x: float) -> float:
 
     Adding and subtracting a number whose last bit is worth 1 rounds the turns to an integer.
     """
-    turns = (x / _FULL_TURN + _ROUNDER) - _ROUNDER
+    turns = (x * _TURNS + _ROUNDER) - _ROUNDER
     return x - turns * _FULL_TURN
 
 
