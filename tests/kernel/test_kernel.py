@@ -15,7 +15,7 @@ from ludus.core import AutoresetMode
 from ludus.errors import EpisodeOver, InvalidAction, KernelError, ResetNeeded, StateError
 from ludus.kernel import Kernel, KernelEnv, KernelVectorEnv
 from ludus.kernel.policies import greedy_mlp, mlp_weights, random_action
-from ludus.kernel.random import random
+from ludus.kernel.random import integers, random, two_integers
 from ludus.kernel.words_rng import WordsRng, generator_to_words, words_to_generator
 from tests.kernel.families import bare
 from tests.reference.twins import assert_same
@@ -236,6 +236,29 @@ def test_words_follow_numpys_generator():
             assert rng.uniform(-2.0, 7.5) == generator.uniform(-2.0, 7.5)
         again = words_to_generator(words[0])
         assert again.random() == generator.random()
+
+
+@pytest.mark.parametrize("high", [1, 2, 13, 3 * 2**30, 2**32 - 1, 2**32, 2**33, 2**62])
+def test_two_integers_are_those_of_two_calls(high):
+    from numba import njit
+
+    from ludus.kernel.compiled_random import REPLACEMENTS
+
+    # Those themselves can be called from compiled code only.
+    compiled_one, compiled_two = REPLACEMENTS[integers], REPLACEMENTS[two_integers]
+    draw_one = njit(lambda words, low, high: compiled_one(words, low, high))
+    draw_two = njit(lambda words, low, high: compiled_two(words, low, high))
+    for seed in range(5):
+        generator = np.random.Generator(np.random.PCG64(seed))
+        words = np.zeros(5, np.uint64)
+        generator_to_words(generator, words)
+        for turn in range(200):
+            assert draw_two(words, -3, high - 3) == two_integers(generator, -3, high - 3)
+            if turn % 3 == 0:  # a spare half left over, or no more
+                assert draw_one(words, 0, 7) == integers(generator, 0, 7)
+        after = np.zeros(5, np.uint64)
+        generator_to_words(generator, after)
+        np.testing.assert_array_equal(words, after)
 
 
 def test_make_vec_takes_the_compiled_backend_unless_asked_for_more():

@@ -45,16 +45,18 @@ def _next64(rng: Any) -> Any:
 def _next32(rng: Any) -> Any:
     """Return the spare half of the last draw, or the first half of a new one.
 
-    Which of them is as good as random, so both are computed and one is chosen.
+    Which of them is as good as random, so both are computed and one is chosen: by arithmetic with
+    a word of ones or zeros, since the compiler would make a branch of a conditional expression.
     """
     spare = rng[4]
-    is_spare = spare & _SPARE != _0
+    keep = _0 - ((spare >> _32) & _1)
     hi, lo = rng[0], rng[1]
     drawn = _next64(rng)
-    rng[0] = hi if is_spare else rng[0]
-    rng[1] = lo if is_spare else rng[1]
-    rng[4] = spare & _MASK32 if is_spare else (drawn >> _32) | _SPARE
-    return (spare if is_spare else drawn) & _MASK32
+    rng[0] ^= (rng[0] ^ hi) & keep
+    rng[1] ^= (rng[1] ^ lo) & keep
+    rest = (drawn >> _32) | _SPARE
+    rng[4] = rest ^ ((rest ^ (spare & _MASK32)) & keep)
+    return (drawn ^ ((drawn ^ spare) & keep)) & _MASK32
 
 
 @_inlined
@@ -92,8 +94,34 @@ def _integers(rng: Any, low: Any, high: Any) -> Any:
     return np.int64(low) + np.int64(multiply_high(drawn, count))
 
 
+@_inlined
+def _two_integers(rng: Any, low: Any, high: Any) -> Any:
+    """Take both from one draw, the spare half first."""
+    span = _U(high - 1 - low)
+    if high - low <= 1 or span >= _MASK32:
+        first = _integers(rng, low, high)
+        return first, _integers(rng, low, high)
+    count = span + _1
+    spare = rng[4]
+    keep = _0 - ((spare >> _32) & _1)
+    hi, lo = rng[0], rng[1]
+    drawn = _next64(rng)
+    rest = drawn >> _32
+    first_product = ((drawn ^ ((drawn ^ spare) & keep)) & _MASK32) * count
+    second_product = ((rest ^ ((rest ^ drawn) & keep)) & _MASK32) * count
+    if (first_product & _MASK32) < count or (second_product & _MASK32) < count:
+        # One of them may have to be drawn again, which shifts all that follow.
+        rng[0], rng[1] = hi, lo
+        first = _integers(rng, low, high)
+        return first, _integers(rng, low, high)
+    rng[4] = rest | (_SPARE & keep)
+    first = np.int64(low) + np.int64(first_product >> _32)
+    return first, np.int64(low) + np.int64(second_product >> _32)
+
+
 REPLACEMENTS: dict[Any, Any] = {
-    plain.random: _random,
-    plain.uniform: _uniform,
     plain.integers: _integers,
+    plain.random: _random,
+    plain.two_integers: _two_integers,
+    plain.uniform: _uniform,
 }

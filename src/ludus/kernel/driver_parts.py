@@ -22,6 +22,7 @@ class DriverParts:
         self.ints = [f.name for f in self.state if f.kind in ("int", "bool")]
         self.info = kernel.info_fields
         self.scalars = sum(field.kind != "array" for field in kernel.param_fields)
+        self.rules_at = self.scalars + 2 * len(actions)
         self.numbers: dict[str, int] = {}
         self.lines: list[str] = []
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["integers", "random", "uniform"]
+__all__ = ["integers", "random", "two_integers", "uniform"]
 
 
 def random(rng: Any) -> float:
@@ -25,3 +25,8 @@ def uniform(rng: Any, low: float, high: float) -> float:
 def integers(rng: Any, low: int, high: int) -> int:
     """Return an integer from ``low`` to ``high - 1``, as ``Generator.integers(low, high)``."""
     return int(rng.integers(low, high))
+
+
+def two_integers(rng: Any, low: int, high: int) -> tuple[int, int]:
+    """Return what two calls of :func:`integers` return, compiled for the price of one."""
+    return integers(rng, low, high), integers(rng, low, high)

@@ -22,8 +22,11 @@ __all__ = ["BAD_ACTION", "FUNCTIONS", "MODES", "OVER", "driver_source"]
 BAD_ACTION, OVER = -1, -2
 """What ``step`` returns instead of a count: nothing was stepped."""
 
-MODES = {"next_step": 0, "same_step": 1, "disabled": 2, "by_caller": 3}
-"""Who resets a finished environment, and when; ``by_caller`` steps on without a word."""
+MODES = {"next_step": 0, "same_step": 1, "disabled": 2, "by_caller": 3, "only_reset": 4}
+"""Who resets a finished environment, and when.
+
+``by_caller`` steps on without a word, ``only_reset`` resets those that wait and steps none.
+"""
 
 FUNCTIONS = {
     "reset": "ii",
@@ -103,7 +106,8 @@ class _Driver(DriverParts):
         self.define("@_main", "step", "Z, first, last")
         self.add(1, "_use_widest_vectors()", *self.name_actions("A", "", "first"))
         if "int" in self.actions:
-            self.add(1, "if first == 0 and last == n:", "    wrong = 0")
+            stepping = f"int(rule[{self.rules_at}]) != {MODES['only_reset']}"
+            self.add(1, f"if first == 0 and last == n and {stepping}:", "    wrong = 0")
             self._count_wrong(2, "first", "last")
             self.add(2, "if wrong > 0:", f"    return {BAD_ACTION}")
         self.add(1, *self.name_state("first"), *self.name_finals("first"))
@@ -117,18 +121,20 @@ class _Driver(DriverParts):
         def add(deeper: int, *lines: str) -> None:
             self.add(indent + deeper, *lines)
 
-        rules = self.scalars + 2 * len(self.actions)
-        add(0, f"mode = int(rule[{rules}])", f"limit = int(rule[{rules + 1}])")
+        add(0, f"mode = int(rule[{self.rules_at}])", f"limit = int(rule[{self.rules_at + 1}])")
         add(0, "number = last - first", "over_now = 0", "for i in range(number):")
         add(1, "over_now += waiting[i]")
         add(0, f"if mode == {MODES['disabled']} and over_now > 0:")
         add(1, f"return {OVER}")
-        add(0, f"due = over_now if mode == {MODES['next_step']} else 0", "if due > 0:")
-        self._list_due(indent, "waiting")
-        add(0, "for i in range(number):")
-        if not self.kernel.vectorises:
-            add(1, f"if mode == {MODES['next_step']} and waiting[i]:")
-            add(2, "continue")
+        add(0, f"only_reset = mode == {MODES['only_reset']}")
+        add(0, f"due = over_now if (mode == {MODES['next_step']}) | only_reset else 0")
+        if self.kernel.vectorises:
+            add(0, "start = 0", "if due > 0:")
+            self._list_due(indent, "waiting")
+            add(0, "for i in range(0 if only_reset else number):")
+        else:
+            self._part_due(indent)
+            add(0, "for k in range(0 if only_reset else start):", "    i = listed[k]")
         rng = self.rng("U", "first + i") if self.kernel.transition_draws else "0"
         add(1, f"s = {self.load('i')}", f"a = {self.action('i')}")
         add(1, f"m = _transition(p, s, a, {rng})", "r = _reward(p, s, a, m)")
@@ -139,6 +145,7 @@ class _Driver(DriverParts):
         add(0, f"if mode == {MODES['same_step']}:", "    for i in range(number):")
         add(2, "due += ended[i] | cut[i]")
         add(1, "if due > 0:")
+        add(2, "start = 0")
         self._list_due(indent + 1, "ended", "cut")
         self._reset_due(indent)
         add(0, "count = 0", f"keeps = mode != {MODES['same_step']}")
@@ -165,6 +172,18 @@ class _Driver(DriverParts):
         self.add(indent + 1, "for k in range(due):")
         self.add(indent + 2, "i = listed[k]", *_KEEP_SUMS)
 
+    def _part_due(self, indent: int) -> None:
+        """List those to step first and those to reset after them, without a branch for each."""
+        add = self.add
+        add(indent, "start = 0", "if due > 0:", "    back = number - 1")
+        add(indent + 1, "for i in range(number):")
+        add(indent + 2, "listed[start] = i", "listed[back] = i", "w = int(waiting[i])")
+        add(indent + 2, "start += 1 - w", "back -= w")
+        add(indent + 1, "for k in range(start, number):")
+        add(indent + 2, "i = listed[k]", *_KEEP_SUMS)
+        add(indent, "else:", "    start = number", "    for i in range(number):")
+        add(indent + 2, "listed[i] = i")
+
     def _reset_due(self, indent: int) -> None:
         finals = [f"xf{k}[i] = x{k}[i]" for k in range(len(self.info))]
         if self.kernel.writes_observation:
@@ -176,11 +195,12 @@ class _Driver(DriverParts):
             finals.append("    " * len(loops) + f"last_all[{index}] = seen_all[{index}]")
         else:
             finals += [f"of{k}[i] = o{k}[i]" for k in range(self.rows)]
-        self.add(indent, "for k in range(due):")
+        self.add(indent, "for k in range(start, start + due):")
         self.add(indent + 1, "i = listed[k]", f"if mode == {MODES['same_step']}:")
         self.add(indent + 2, *finals)
         self.add(indent + 1, "else:")
-        self.add(indent + 2, "rewards[i] = 0.0", "ended[i] = False", "cut[i] = False")
+        self.add(indent + 2, "rewards[i] = rewards[i] if only_reset else 0.0")
+        self.add(indent + 2, "ended[i] = False", "cut[i] = False")
         self.add(indent + 1, *self.begin("i", "first + i"))
 
     def _step_one(self) -> None:

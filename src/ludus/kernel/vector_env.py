@@ -135,7 +135,16 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observations(), self._read.infos(storage.X, chosen)
 
     def _run_reset(self, mask: Any) -> None:
-        self._function("reset")(self._table, self._program.address(mask))
+        """Reset by a step that steps none, so that there is one function less to compile."""
+        storage = self._storage
+        mode, waiting = storage.mode, storage.D.copy()
+        storage.mode = MODES["only_reset"]
+        storage.D[...] = mask
+        try:
+            self._function("step")(self._table, 0, self.num_envs)
+        finally:
+            storage.mode = mode
+            storage.D[...] = waiting & ~mask
 
     def _seed_words(self, seed: Any, chosen: Any) -> None:
         if seed is None:

@@ -10,7 +10,7 @@ import numpy as np
 from ludus.envs.toy_text.blackjack_drawing import SIZE, draw
 from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
-from ludus.kernel.random import integers
+from ludus.kernel.random import integers, two_integers
 from ludus.spaces import Discrete, Space, Tuple
 
 __all__ = ["BlackjackEnv", "BlackjackV0Env", "Params", "State"]
@@ -54,6 +54,12 @@ def draw_card(rng: Any) -> int:
     return card if card < 10 else 10
 
 
+def draw_two(rng: Any) -> tuple[int, int]:
+    """Return two cards."""
+    first, second = two_integers(rng, 1, 14)
+    return first if first < 10 else 10, second if second < 10 else 10
+
+
 def with_card(hand: int, card: int) -> int:
     """Return the hand with one more card."""
     return hand * BASE + card if hand < FULL else hand
@@ -77,10 +83,8 @@ def is_natural(hand: int) -> bool:
 
 def initial(params: Params, rng: Any) -> State:
     """Deal two cards to the dealer, then two to the player; the dealer's first is open."""
-    first = draw_card(rng)
-    second = draw_card(rng)
-    third = draw_card(rng)
-    fourth = draw_card(rng)
+    first, second = draw_two(rng)
+    third, fourth = draw_two(rng)
     suit = 3
     face = 0
     if params.deals_faces:
