@@ -15,7 +15,7 @@ from tests.sandbox.attacks import ATTACKS
 from tests.sandbox.attacks.attack import Attack, Scene, is_root
 from tests.sandbox.support import why_not
 
-ISOLATING = ("bubblewrap", "podman", "docker")
+ISOLATING = ("bubblewrap", "podman", "docker", "gvisor")
 # Says that docker, too, is to face what aims at mechanics it shares with podman.
 ALL = bool(os.environ.get("LUDUS_ALL_ATTACKS"))
 LITTLE = 8 << 30
@@ -53,6 +53,8 @@ def test_fails_in_a_box(attack: Attack, backend: str, tmp_path: Path) -> None:
         pytest.skip(f"{backend}: {reason}")
     if attack.promised_to_root and not is_root():
         pytest.skip("rests on something that only root can do")
+    if backend == "gvisor" and attack.own_kernel:
+        pytest.skip(f"nothing is lost by it there: {attack.own_kernel}")
     common = (attack.everywhere or attack.common_to_engines) and not ALL
     if backend == "docker" and common and why_not("podman") is None:
         pytest.skip("aims at what docker has in common with podman, where it is performed")

@@ -102,3 +102,11 @@ def test_engines_get_no_more_than_boxes():
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
     for name in profile["syscalls"][0]["names"]:
         assert evaluate(made, "x86_64", known[name]) == ALLOW, name
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_calls_that_are_said_to_be_unsupported(machine):
+    made = assemble("none", machine, ("lgetxattr",))
+    table = numbers(ALLOWED, machine)
+    assert evaluate(made, machine, table["lgetxattr"]) & 0xFFFF == errno.EOPNOTSUPP
+    assert evaluate(made, machine, table["getxattr"]) == 0x7FFF0000

@@ -19,11 +19,9 @@ import subprocess
 import time
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
 from ludus.errors import SandboxClosed, SandboxError, SandboxUnavailable
 from ludus.sandbox import cgroup, seccomp, uids
-from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.image import (
     ETC_BINDS,
     PLACES,
@@ -32,10 +30,10 @@ from ludus.sandbox.image import (
     system_links,
 )
 from ludus.sandbox.job import Command, Job, LocalJob, Pipes
-from ludus.sandbox.leases import Record
 from ludus.sandbox.pidspace import PidSpace, only_child
-from ludus.sandbox.results import Enforcement, Usage
-from ludus.sandbox.stage import RootStage, Stage, UserStage, read_child_pid
+from ludus.sandbox.results import Enforcement
+from ludus.sandbox.stage import RootStage, UserStage, read_child_pid
+from ludus.sandbox.staged import StagedBox, reclaim
 
 __all__ = ["Bubblewrap", "reclaim"]
 
@@ -62,14 +60,10 @@ _FIXED = [
 _MIB = 1 << 20
 
 
-class Bubblewrap(Sandbox):
+class Bubblewrap(StagedBox):
     """A box made by bubblewrap. Open it with ``open_sandbox``."""
 
     backend = "bubblewrap"
-    _group: cgroup.Group | None = None
-    _stage: Stage | None = None
-    _leased: int | None = None
-    _spent = 0.0
 
     @classmethod
     def unavailable(cls) -> str | None:
@@ -188,44 +182,6 @@ class Bubblewrap(Sandbox):
             made += ["--setenv", key, text]
         return [*made, "--as-pid-1"] if command.is_shell else made
 
-    def _root(self, place: str) -> int:
-        if self._stage is None:
-            raise SandboxClosed(f"Box {self.name} is not open.")
-        return self._stage.roots[place]
-
-    def _owner(self) -> int | None:
-        return self._stage.uid if isinstance(self._stage, RootStage) else None
-
-    def _usage(self, wall_seconds: float) -> Usage:
-        if self._group is None or self._stage is None or not self._stage.roots:
-            return Usage(wall_seconds=wall_seconds)
-        now, peak = self._group.memory()
-        disk = os.fstatvfs(self._root("/workspace"))
-        return Usage(
-            cpu_seconds=self._spent,
-            memory_now=now,
-            memory_peak=peak,
-            pids_now=self._group.pids(),
-            disk_used=(disk.f_blocks - disk.f_bfree) * disk.f_frsize,
-            wall_seconds=wall_seconds,
-        )
-
-    def _oom_kills(self) -> int:
-        return 0 if self._group is None else self._group.oom_kills()
-
-    def _close(self) -> None:
-        if self._stage is not None:
-            self._stage.close()
-        if self._group is not None:
-            self._group.close()
-        if self._leased is not None:
-            if self._group is None or not self._group.folders:
-                uids.kill_user(self._leased)
-            uids.release_uid(self._leased)
-
-    def _ended(self, job: LocalJob) -> None:
-        self._spent += job.cpu_seconds
-
 
 class _BwrapJob(LocalJob):
     """A bwrap and the process namespace below it."""
@@ -289,17 +245,6 @@ class _BwrapJob(LocalJob):
                 with suppress(ProcessLookupError):
                     self._space = PidSpace(pid)
         return self._space
-
-
-def reclaim(record: Record) -> None:
-    """Give back what the box of a dead owner held; its processes died with the owner."""
-    uid = record.get("uid")
-    if uid is not None and os.geteuid() == 0:
-        uids.kill_user(uid)
-    for folder in record.get("groups", ()):
-        cgroup.kill_group(Path(folder))
-    if uid is not None:
-        uids.release_uid(uid)
 
 
 def _reap(pid: int) -> None:

@@ -13,7 +13,6 @@ from functools import cache
 __all__ = [
     "become",
     "enter",
-    "filter_calls",
     "forgo_rights",
     "mount",
     "restrict_mounts",
@@ -31,8 +30,8 @@ _IDS = {"x86_64": (116, 119, 117), "aarch64": (159, 149, 147)}
 _MOUNT_SETATTR, _CAPSET = 442, {"x86_64": 126, "aarch64": 91}
 _AT_FDCWD, _AT_NOFOLLOW, _AT_RECURSIVE = -100, 0x100, 0x8000
 _MNT_DETACH, _UMOUNT_NOFOLLOW = 0x2, 0x8
-_PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 22, 24, 38
-_CAPABILITY_VERSION, _SECCOMP_MODE_FILTER = 0x20080522, 2
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+_CAPABILITY_VERSION = 0x20080522
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 
 
@@ -75,7 +74,7 @@ def enter(process: int, spaces: int) -> None:
     """Move the calling thread into namespaces of a process.
 
     Args:
-        process: descriptor of the process (a pidfd).
+        process: descriptor of the process (a pidfd), or of the one namespace itself.
         spaces: the ``CLONE_NEW`` flags of the namespaces.
     """
     _check(_libc().setns(ctypes.c_int(process), ctypes.c_int(spaces)), "setns")
@@ -116,14 +115,6 @@ def forgo_rights(uid: int, gid: int) -> None:
     number = ctypes.c_long(_CAPSET[os.uname().machine])
     _check(_libc().syscall(number, header, none), "capset")
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-
-
-def filter_calls(program: bytes) -> None:
-    """Load a seccomp filter for the calling thread and all that it starts."""
-    code = ctypes.create_string_buffer(program, len(program))
-    head = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
-    kept = ctypes.create_string_buffer(head, len(head))
-    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(kept))
 
 
 def _prctl(option: int, *values: int) -> None:

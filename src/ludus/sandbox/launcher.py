@@ -7,7 +7,7 @@ every right, loads the system call filter, and only then executes something of t
 
 Nothing in the box speaks to it, and nothing of the box is read or executed before the rights are
 gone; all code it needs is loaded beforehand. When its owner dies the kernel closes the channel,
-and it kills the container. It imports nothing but the standard library and ``kernel``.
+and it kills the container. It imports nothing but the standard library, ``kernel`` and ``inside``.
 
 Processes, from the outside: launcher, one keeper per command (waits and reports), the first
 process of the command's namespace (reaps what the command orphans), the command.
@@ -16,7 +16,6 @@ process of the command's namespace (reaps what the command orphans), the command
 from __future__ import annotations
 
 import array
-import errno
 import fcntl
 import json
 import os
@@ -29,11 +28,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ludus.sandbox import kernel
+from ludus.sandbox.inside import FAILED, execute, fail, filter_calls, reap_until
 
 __all__ = ["FAILED", "main", "receive", "send"]
-
-FAILED = 125
-"""Status of a command that could not be set up."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLACE_FLAGS = kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NODEV
@@ -41,7 +38,6 @@ _PROC_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
 _ONE = array.array("i").itemsize
 _MOST = 250
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
-_GO_ON = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
 
 
 def send(channel: socket.socket, text: bytes, descriptors: list[int]) -> None:
@@ -189,46 +185,22 @@ def _begin(
         os.chdir(command["cwd"])
         program = bytes.fromhex(settings["filter"])
         if command["is_shell"]:
-            kernel.filter_calls(program)
-            _execute(command)
+            filter_calls(program)
+            execute(*_program(command))
         child = os.fork()
-        kernel.filter_calls(program)
+        filter_calls(program)
         if child == 0:
-            _execute(command)
+            execute(*_program(command))
         os.closerange(0, 1 << 20)
-        _reap_until(child)
+        reap_until(child)
     except BaseException as error:
         # Whatever it is: this fork must not go on as a launcher.
-        _fail(f"cannot start: {error}")
+        fail(f"cannot start: {error}")
 
 
-def _reap_until(child: int) -> NoReturn:
-    """Reap every orphan; end with the command, and with it everything in the namespace."""
-    while True:
-        pid, status = os.wait()
-        if pid == child:
-            code = os.waitstatus_to_exitcode(status)
-            os._exit(code if code >= 0 else 128 - code)
-
-
-def _execute(command: dict[str, Any]) -> NoReturn:
-    argv, env = command["argv"], command["env"]
-    name, why = argv[0], errno.ENOENT
-    folders = [""] if "/" in name else [f"{path}/" for path in env.get("PATH", "").split(":")]
-    for folder in folders:
-        try:
-            os.execve(folder + name, argv, env)  # noqa: S606 - what this is for
-        except OSError as error:
-            why = error.errno if error.errno not in (None, errno.ENOENT) else why
-            if error.errno not in _GO_ON:
-                break
-    _fail(f"{name}: {os.strerror(why)}", 126 if why != errno.ENOENT else 127)
-
-
-def _fail(text: str, status: int = FAILED) -> NoReturn:
-    with suppress(OSError):
-        os.write(2, f"ludus: {text}\n".encode("utf-8", "surrogateescape"))
-    os._exit(status)
+def _program(command: dict[str, Any]) -> tuple[list[bytes], dict[bytes, bytes]]:
+    variables = {os.fsencode(key): os.fsencode(text) for key, text in command["env"].items()}
+    return [os.fsencode(word) for word in command["argv"]], variables
 
 
 def _close_all_but(kept: list[int]) -> None:

@@ -41,8 +41,8 @@ def open_sandbox(
     Args:
         policy: its limits; ``None`` takes the defaults of :class:`Policy`, or no limits where
             the backend ``"process"`` is named.
-        backend: ``"bubblewrap"``, ``"podman"``, ``"docker"``, or ``"process"``, which isolates
-            nothing; ``None`` takes the first isolating one that works here.
+        backend: ``"bubblewrap"``, ``"podman"``, ``"docker"``, ``"gvisor"``, or ``"process"``, which
+            isolates nothing; ``None`` takes the first isolating one that works here.
         workspace: a host folder that becomes ``/workspace``; needs ``Policy(disk=None)``.
         label: part of the box's name.
         image: a local image that becomes the box's root, with ``"podman"`` or ``"docker"``; by

@@ -38,17 +38,20 @@ Instruction = tuple[int, int, int, int]
 
 
 @cache
-def program(network: Network, machine: str | None = None) -> bytes:
+def program(
+    network: Network, machine: str | None = None, *, unsupported: tuple[str, ...] = ()
+) -> bytes:
     """Return the filter as the kernel takes it.
 
     Args:
         network: which socket families a box may open.
         machine: ``"x86_64"`` or ``"aarch64"``; this machine's by default.
+        unsupported: allowed calls that are answered as on a file system without them.
 
     Raises:
         KeyError: there is no table for the machine.
     """
-    made = assemble(network, machine or os.uname().machine)
+    made = assemble(network, machine or os.uname().machine, unsupported)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in made)
 
 
@@ -73,7 +76,7 @@ def engine_profile(machine: str | None = None) -> dict[str, Any]:
     }
 
 
-def assemble(network: Network, machine: str) -> Program:
+def assemble(network: Network, machine: str, unsupported: tuple[str, ...] = ()) -> Program:
     """Return the filter's instructions."""
     checked = numbers(FILTERED, machine)
     made: list[Instruction] = [
@@ -87,6 +90,9 @@ def assemble(network: Network, machine: str) -> Program:
     for name, number in checked.items():
         block = _checks(network)[name]
         made += [(_EQUAL, 0, len(block), number), *block]
+    for name in unsupported:
+        number = numbers(ALLOWED, machine)[name]
+        made += [(_EQUAL, 0, 1, number), _refuse(errno.EOPNOTSUPP)]
     made += _search(_ranges(numbers(ALLOWED, machine).values()))
     made += [(_GREATER, 0, 1, HIGHEST), _refuse(errno.ENOSYS), _refuse(errno.EPERM)]
     return tuple(made)

@@ -91,11 +91,14 @@ class RootStage(Stage):
         policy: sizes, mounts and network.
         workspace: a host folder to use as workspace.
         uid: the box's user.
+
+    Attributes:
+        inside: that user as the box sees it.
     """
 
     def __init__(self, folder: Path, policy: Policy, workspace: Path | None, uid: int) -> None:
         super().__init__(folder, policy, workspace)
-        self.uid = uid
+        self.uid, self.inside = uid, _INSIDE
         self._sources: dict[Mount, str] = {}
 
     def open(self) -> None:
@@ -130,10 +133,14 @@ class RootStage(Stage):
             kernel.mount("tmpfs", str(path), "tmpfs", plain, options)
         for number, mount in enumerate((*self.policy.mounts, *python_paths())):
             self._sources[mount] = self._reachable(mount, number)
-        write_etc(self.etc, self.policy.network, _INSIDE)
+        write_etc(self.etc, self.policy.network, self.inside)
         if self.policy.network == "loopback":
             kernel.set_loopback(up=True)
         self._open_roots("")
+        self._settle()
+
+    def _settle(self) -> None:
+        """Do what is left to do in the box's thread: here, become the box's user for good."""
         kernel.become(self.uid, self.uid)
 
     def _reachable(self, mount: Mount, number: int) -> str:

@@ -191,16 +191,19 @@ class SandboxConformance:
         require_same((back / "sub" / "more").read_text(), "more\n")
         require_same((back / "tool").stat().st_mode & 0o777, 0o755)
 
-    def test_nothing_hostile_comes_out(self, tmp_path: Path) -> None:
-        """Links that lead out, fifos and floods of folders are refused and leave nothing."""
-        traps = {
+    def traps(self) -> dict[str, str]:
+        """Return, by name, what a folder may hold that must not come out."""
+        return {
             "absolute": "ln -s /etc/passwd it",
             "upwards": "ln -s ../../x it",
             "fifo": "mkfifo it",
             "hidden upwards": "mkdir a; ln -s .. a/up; ln -s a/up/../x it",
         }
+
+    def test_nothing_hostile_comes_out(self, tmp_path: Path) -> None:
+        """Links that lead out, fifos and floods of folders are refused and leave nothing."""
         with self.make() as box:
-            for name, trap in traps.items():
+            for name, trap in self.traps().items():
                 box.run(["sh", "-c", f"rm -rf d; mkdir d; cd d; {trap}"]).check()
                 target = tmp_path / "out"
                 _raises(SandboxViolation, lambda t=target: box.get("d", t), name)  # type: ignore[misc]
@@ -286,7 +289,9 @@ class IsolationConformance(SandboxConformance):
             status = box.run(["cat", "/proc/self/status"]).text
             rights = [line.split()[1] for line in status.splitlines() if line.startswith("Cap")]
             require(all(int(word, 16) == 0 for word in rights), f"capabilities are left: {rights}")
-            require("NoNewPrivs:\t1" in status, "new privileges are possible")
+            # PR_GET_NO_NEW_PRIVS; not every kernel has it among a process's status.
+            ask = "import ctypes; print(ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))"
+            require_same(box.run(["python3", "-c", ask]).text, "1\n", "new privileges are possible")
             require("Seccomp:\t2" in status, "there is no seccomp filter")
             require_same(self.home(box), "/workspace")
             for place in ("/", "/usr", "/etc", "/dev"):
@@ -323,7 +328,8 @@ class IsolationConformance(SandboxConformance):
         with self.make(memory="64M") as box:
             done = box.run(["sh", "-c", script], timeout=30)
             require(done.oom_killed, f"nobody was killed for memory: {done}")
-            require((done.usage.memory_peak or 0) <= 64 << 20, f"the peak is above: {done.usage}")
+            # A kernel may give the one that it kills a few pages more.
+            require((done.usage.memory_peak or 0) <= 65 << 20, f"the peak is above: {done.usage}")
             require_same(box.run(["echo", "fine"]).stdout, b"fine\n")
 
     def test_processes(self) -> None:

@@ -72,6 +72,16 @@ class Scene:
         return self.backend not in {"naive", "process"}
 
     @property
+    def own_kernel(self) -> bool:
+        """Whether the box has a kernel of its own, whose processes the host does not see."""
+        return self.backend == "gvisor"
+
+    @property
+    def slowness(self) -> float:
+        """How much longer than elsewhere a command takes: a kernel has to start before it."""
+        return 5.0 if self.own_kernel else 1.0
+
+    @property
     def canary(self) -> str:
         return f"canary-{self.token}"
 
@@ -114,7 +124,7 @@ class Scene:
         """Run a Python script inside, with the prelude and the scene's parameters."""
         params = {"boxed": self.boxed, "token": self.token, "workspace": self.workspace}
         argv = self.python_argv(script, {**params, **self.params})
-        return self.box.run(argv, timeout=timeout, **options)
+        return self.box.run(argv, timeout=timeout * self.slowness, **options)
 
     def python_argv(self, script: str, params: Mapping[str, Any]) -> list[str]:
         return [PYTHON, "-I", "-S", "-c", PRELUDE + script, json.dumps(params)]
@@ -146,6 +156,8 @@ class Attack:
     """Aims at shared mechanics, so it must fail even without isolation."""
     common_to_engines: bool = False
     """Aims at what is done outside of the engine, by the launcher, for podman and docker alike."""
+    own_kernel: str = ""
+    """Why the host loses nothing by it where the box has a kernel of its own."""
     timeout: float = 5.0
 
     def perform(self, scene: Scene) -> Outcome:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from ludus.errors import SandboxError
 from tests.sandbox.attacks.attack import Scene
@@ -119,14 +120,37 @@ def is_sleep(pid: int) -> bool:
     return False
 
 
-def survivors(token: str, patience: float) -> list[int]:
+def members(name: str) -> list[int]:
+    """The living processes of the host in the control groups of a box."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and f"/ludus-{name}\n" in (entry / "cgroup").read_text():
+                status = (entry / "stat").read_text().rpartition(") ")[2]
+                found += [int(entry.name)] if status[0] not in "ZX" else []
+    return found
+
+
+def on_kernel(box: Any, job: Any, token: str) -> list[int]:
+    """The processes with a token on the kernel of a job, by that kernel's numbers."""
+    enter = ["nsenter", f"--target={job.child.pid}", "--mount", "--net", "--pid", "--"]
+    user = f"--user={box._owner()}:{box._owner()}"
+    argv = [*enter, *job._runtime, "exec", user, "command", "/usr/bin/pgrep", "-f", token]
+    return [int(word) for word in subprocess.run(argv, capture_output=True).stdout.split()]
+
+
+def survivors(
+    token: str, patience: float, look: Callable[[str], list[int]] | None = None
+) -> list[int]:
     """The carriers of a token that are still there once patience has run out.
+
+    ``look`` finds them, by default by the command lines of the host's processes.
 
     Two empty looks in a row are wanted: one can miss processes that keep replacing each other.
     """
     until, empty = time.monotonic() + patience, 0
     while True:
-        found = carriers(token)
+        found = (look or carriers)(token)
         empty = 0 if found else empty + 1
         if empty == 2 or (found and time.monotonic() > until):
             return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from ludus.errors import SandboxError
 from tests.sandbox.attacks.attack import Attack, Outcome, Scene, broke, held
-from tests.sandbox.attacks.host import deadline, end_carriers, survivors
+from tests.sandbox.attacks.host import deadline, end_carriers, members, survivors
 
 __all__ = ["ATTACKS"]
 
@@ -52,10 +52,11 @@ def _outlive_unwatched(scene: Scene, attack: Attack) -> Outcome:
     mark = f"26.{int(scene.token, 16) % 10**9:09}"
     scene.stack.callback(end_carriers, mark)
     started = scene.box.spawn(["sleep", mark])
-    if not survivors(mark, 0.0):
+    sought, look = (scene.box.name, members) if scene.own_kernel else (mark, None)
+    if not survivors(sought, 0.0, look):
         return Outcome("INVALID", "it was never seen running")
     time.sleep(1.0)
-    left = survivors(mark, 0.1 if scene.naive else 1.5)
+    left = survivors(sought, 0.1 if scene.naive else 1.5, look)
     end_carriers(mark)
     if scene.naive:
         started.wait()

@@ -70,7 +70,8 @@ broke(f"in the groups {sorted(mine)}") if mine else held(f"groups {os.getgroups(
         needs_root=True,
         script="""
 fields = dict(line.split(":", 1) for line in open("/proc/self/status"))
-sets = {name: int(fields[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
+sets = {name: int(fields[name], 16) for name in ("CapInh", "CapPrm", "CapEff")}
+sets["CapAmb"] = int(fields.get("CapAmb", "0"), 16)
 broke(sets) if any(sets.values()) else held("none at all")
 """,
     ),

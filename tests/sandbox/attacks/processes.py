@@ -22,7 +22,15 @@ from tests.sandbox.attacks.attack import (
     shows_canary,
 )
 from tests.sandbox.attacks.boxes import SLOW
-from tests.sandbox.attacks.host import Hang, deadline, end_carriers, survivors, victim
+from tests.sandbox.attacks.host import (
+    Hang,
+    deadline,
+    end_carriers,
+    members,
+    on_kernel,
+    survivors,
+    victim,
+)
 
 __all__ = ["ATTACKS"]
 
@@ -102,9 +110,12 @@ def _mark(scene: Scene) -> None:
         scene.stack.callback(end_carriers, token)
 
 
-def _after(scene: Scene, moment: str) -> Outcome:
+def _after(scene: Scene, moment: str, name: str = "") -> Outcome:
     patience = PATIENCE if not scene.naive else 0.1
-    left = survivors(scene.token, patience) or survivors(scene.kept["sleep"], patience)
+    if scene.own_kernel:
+        left = survivors(name or scene.box.name, patience, members)
+    else:
+        left = survivors(scene.token, patience) or survivors(scene.kept["sleep"], patience)
     return broke(f"{len(left)} still running after {moment}") if left else held("all gone")
 
 
@@ -134,7 +145,12 @@ def _kept_background(scene: Scene, attack: Attack) -> Outcome:
         shell = scene.stack.enter_context(scene.box.shell())
         command = f"setsid sleep {scene.kept['sleep']} >/dev/null 2>&1 & echo out"
         shell.run(command, timeout=2, keep_background=True)
-        if not survivors(scene.kept["sleep"], 0.0):
+        seen = (
+            on_kernel(scene.box, shell._job, scene.kept["sleep"])
+            if scene.own_kernel
+            else survivors(scene.kept["sleep"], 0.0)
+        )
+        if not seen:
             return Outcome("INVALID", "the background was not kept")
         scene.box.close()
     return _after(scene, "the box was closed")
@@ -148,9 +164,9 @@ def _outlive_owner(moment: str, times: int = 1) -> Callable[[Scene, Attack], Out
             name = _lose_owner(scene, moment)
             if not name:
                 return Outcome("INVALID", "the owner did not open a box")
-            if scene.boxed and survivors(scene.kept["sleep"], PATIENCE):
+            if scene.boxed and _after(scene, "its owner was killed", name).word == "BROKE":
                 sweep()
-            if (outcome := _after(scene, "its owner was killed")).word == "BROKE":
+            if (outcome := _after(scene, "its owner was killed", name)).word == "BROKE":
                 return outcome
             if scene.boxed:
                 sweep()
@@ -224,15 +240,14 @@ def _evade(name: str, threat: str, script: str) -> Attack:
     def act(scene: Scene, attack: Attack) -> Outcome:
         start = time.monotonic()
         try:
-            with deadline(4):
+            with deadline(4 * scene.slowness):
                 completed = scene.python(attack.script, timeout=0.5)
         except Hang as hang:
             return broke(str(hang))
         if time.monotonic() - start < 0.3:
             return Outcome("INVALID", f"it ended by itself: {completed.stderr[-300:]!r}")
-        left = survivors(scene.token, PATIENCE if not scene.naive else 0.1)
-        if left:
-            return broke(f"{len(left)} processes still run after the time-out")
+        if (after := _after(scene, "the time-out")).word == "BROKE":
+            return after
         return held("killed in time") if completed.timed_out else broke("not marked as late")
 
     return Attack(name=name, threat=threat, script=script, act=act, prepare=_mark, everywhere=True)
@@ -287,7 +302,7 @@ signal.signal(signal.SIGALRM, lambda *_: held("nobody answered"))
 def _struck(scene: Scene, attack: Attack) -> Outcome:
     """Whatever happened inside, the host is alive and its call came back."""
     try:
-        with deadline(10):
+        with deadline(10 * scene.slowness):
             completed = scene.python(attack.script, timeout=2)
     except Hang as hang:
         return broke(str(hang))
@@ -305,7 +320,7 @@ def _eat_input(scene: Scene, attack: Attack) -> Outcome:
     try:
         os.write(writer, scene.canary.encode() + b"\n")
         if scene.boxed:
-            with deadline(4):
+            with deadline(4 * scene.slowness):
                 return read_outcome(scene.python(attack.script, timeout=2))
         argv = scene.python_argv(attack.script, {"boxed": False, "token": scene.token})
         return broke(

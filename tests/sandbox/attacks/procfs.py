@@ -198,6 +198,7 @@ broke(line) if P["path"] in line else held("another process has that number")
         name="raise_oom_immunity",
         threat="the host's other processes, which the kernel would kill instead of the box's",
         cannot_succeed_unboxed="lowering the score needs CAP_SYS_RESOURCE, which a host may lack",
+        own_kernel="a score on gVisor's kernel is a number that the host never hears of",
         script="""
 os.write(os.open("/proc/self/oom_score_adj", os.O_WRONLY), b"-1000")
 broke(open("/proc/self/oom_score_adj").read())

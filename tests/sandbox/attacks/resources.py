@@ -5,13 +5,15 @@ The unboxed proofs stay small: twice a tiny limit, given back within a second.
 
 from __future__ import annotations
 
+import os
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from tests.sandbox.attacks.attack import Attack, Outcome, Scene, broke, held
-from tests.sandbox.attacks.host import carriers, end_carriers, is_sleep, meanwhile
+from tests.sandbox.attacks.attack import Attack, Outcome, Scene, broke, held, run_script
+from tests.sandbox.attacks.host import carriers, end_carriers, is_sleep, meanwhile, members
 
 __all__ = ["ATTACKS"]
 
@@ -26,12 +28,69 @@ def _fork_over_commands(scene: Scene) -> Outcome:
     scene.stack.callback(end_carriers, number)
     for _ in range(6):
         scene.box.run(["sh", "-c", f"{{ {script}; }} >/dev/null 2>&1 </dev/null"], timeout=3)
-    alive = len([pid for pid in carriers(number) if is_sleep(pid)])
+    if scene.own_kernel:
+        alive = len(members(scene.box.name))
+    else:
+        alive = len([pid for pid in carriers(number) if is_sleep(pid)])
     return broke(f"{alive} sleepers") if alive > 32 else held(f"{alive} sleepers")
+
+
+FORK_AND_COUNT = """
+children = 0
+try:
+    while children < 40:
+        if os.fork() == 0:
+            time.sleep(4)
+            os._exit(0)
+        children += 1
+except OSError:
+    pass
+open(f"/workspace/{children + 1}-{time.time_ns()}", "w").close()
+time.sleep(3)
+held(f"{children} children")
+"""
+
+
+def _fork_on_kernels(scene: Scene) -> Outcome:
+    """Six commands at a time fork as often as they can, and each counts its own."""
+    with ExitStack() as others:
+        for _ in range(6):
+            others.enter_context(meanwhile(lambda: scene.python(FORK_AND_COUNT)))
+    with os.scandir(scene.box._root("/workspace")) as entries:
+        counts = [int(entry.name.partition("-")[0]) for entry in entries]
+    if not counts:
+        return Outcome("INVALID", "nobody counted")
+    return broke(f"{counts} processes") if sum(counts) > 32 else held(f"{counts} processes")
+
+
+def _take_cpu(scene: Scene, attack: Attack) -> Outcome:
+    """Believe a box about its processor time, except where its kernel keeps the clock."""
+    if not scene.own_kernel:
+        return run_script(scene, attack)
+    with meanwhile(lambda: scene.python("while True: pass", timeout=1)):
+        time.sleep(2)
+        used, began = _cpu_seconds(scene.box.name), time.monotonic()
+        time.sleep(2)
+        share = (_cpu_seconds(scene.box.name) - used) / (time.monotonic() - began)
+    if not used:
+        return Outcome("INVALID", "it was never seen running")
+    return (broke if share > 0.3 else held)(f"{share:.0%} of a processor where 10% were allowed")
+
+
+def _cpu_seconds(name: str) -> float:
+    """What the living processes of a box have used so far, by the host's clock."""
+    ticks = 0
+    for pid in members(name):
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _fork_in_parallel(scene: Scene) -> Outcome:
     """Six commands at a time with eight sleepers each; counted on the host while they sleep."""
+    if scene.own_kernel:
+        return _fork_on_kernels(scene)
     number = f"1.{int(scene.token, 16) % 10**9:09}"
     script = f"for i in 1 2 3 4 5 6 7 8; do sleep {number} & done; wait"
     scene.stack.callback(end_carriers, number)
@@ -152,6 +211,7 @@ held(f"{total >> 20} MiB in pipes")
         name="take_huge_pages",
         threat="the pool of huge pages, which memory limits do not count",
         cannot_succeed_unboxed="a host seldom has huge pages reserved",
+        own_kernel="gVisor gives ordinary memory for it, which the host's control group counts",
         script="""
 import mmap
 area = mmap.mmap(-1, 2 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40000)
@@ -237,6 +297,7 @@ held(f"{started} threads")
         name="take_cpu",
         threat="the host's processors",
         policy={"cpus": 0.1},
+        act=lambda scene, attack: _take_cpu(scene, attack),
         script="""
 start = time.monotonic()
 while time.monotonic() - start < 1:
@@ -252,6 +313,7 @@ held(f"{used / elapsed:.0%} of a processor")
         name="raise_own_priority",
         threat="the processor time of the host's own processes",
         needs_root=True,
+        own_kernel="a priority on gVisor's kernel is a number that the host never hears of",
         script="""
 os.setpriority(os.PRIO_PROCESS, 0, -10)
 broke(f"nice {os.getpriority(os.PRIO_PROCESS, 0)}")

@@ -184,6 +184,7 @@ held(len(kept))
         threat="limits and files that the kernel keeps per user",
         act=_share_user,
         needs_root=True,
+        own_kernel="gVisor's kernels run as nobody, without rights, and keep limits per user",
         promised_to_root=True,
     ),
 )

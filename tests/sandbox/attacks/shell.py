@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.sandbox.attacks.attack import Attack, Outcome, Scene, broke, held
-from tests.sandbox.attacks.host import Hang, deadline, end_carriers, survivors
+from tests.sandbox.attacks.host import Hang, deadline, end_carriers, on_kernel, survivors
 from tests.sandbox.attacks.tricks import TRICKS, Trick
 
 __all__ = ["ATTACKS"]
@@ -23,7 +23,7 @@ def _play(trick: Trick) -> Callable[[Scene, Attack], Outcome]:
         mark = f"25.{int(scene.token, 16) % 10**9:09}"
         scene.stack.callback(end_carriers, mark)
         try:
-            with deadline(12), scene.box.shell() as shell:
+            with deadline(12 * scene.slowness), scene.box.shell() as shell:
                 return _judge(scene, trick, shell, mark)
         except Hang as hang:
             return broke(str(hang))
@@ -37,7 +37,7 @@ def _judge(scene: Scene, trick: Trick, shell: Any, mark: str) -> Outcome:
     short = trick.late is not False or scene.naive
     timeout = 0.5 if short else trick.timeout
     first = shell.run(trick.command.replace("SLEEP", mark), timeout=timeout)
-    if first.timed_out and trick.late is False:
+    if first.timed_out and trick.late is False and not (scene.own_kernel and trick.own_kernel):
         return broke(f"the host waited in vain: {first.stdout[-200:]!r} {first.stderr[-200:]!r}")
     if trick.code is not None and first.returncode != trick.code and not first.timed_out:
         return broke(f"exit code {first.returncode} instead of {trick.code}")
@@ -45,9 +45,15 @@ def _judge(scene: Scene, trick: Trick, shell: Any, mark: str) -> Outcome:
         return broke(f"output {first.stdout[:200]!r} instead of {trick.stdout[:200]!r}")
     if len(first.stdout) > 2 * 65536:
         return broke(f"{len(first.stdout)} bytes kept")
-    if left := survivors(mark, 1.0 if not scene.naive else 0.1):
+    look = _on(scene, shell) if scene.own_kernel else None
+    if left := survivors(mark, 1.0 if not scene.naive else 0.1, look):
         return broke(f"{len(left)} processes outlived the command")
-    return _probe(trick, shell, folder, 1.5 if not scene.naive else 0.5)
+    return _probe(trick, shell, folder, 1.5 * scene.slowness if not scene.naive else 0.5)
+
+
+def _on(scene: Scene, shell: Any) -> Callable[[str], list[int]]:
+    """Look on the shell's own kernel; one that is gone has nothing on it."""
+    return lambda mark: [] if shell._job is None else on_kernel(scene.box, shell._job, mark)
 
 
 def _probe(trick: Trick, shell: Any, folder: str, timeout: float) -> Outcome:

@@ -25,6 +25,8 @@ class Trick:
     """It runs into its time-out; ``None``: it may, having broken what reports its end."""
     timeout: float = 2.0
     unboxed: str = ""
+    own_kernel: str = ""
+    """Why it may be late where the box has a kernel of its own."""
     policy: tuple[tuple[str, Any], ...] = ()
 
 
@@ -251,6 +253,7 @@ BREAKAGES = (
         command="ulimit -c 0; ulimit -s 256; f() { f; }; f",
         keeps=False,
         timeout=5,
+        own_kernel="gVisor holds no stack to its limit: only memory and time end it",
     ),
     Trick(
         name="redirect_output",
