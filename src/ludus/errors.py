@@ -37,6 +37,14 @@ Error:
     │   ├── SandboxCrashed         the box ended by itself: exit, signal, out of memory
     │   └── RemoteEnvError         the environment in the box raised; carries its traceback
     ├── UntrustedEnv               not to be made outside of a box
+    ├── RecordError                a run folder, or something asked of one, failed
+    │   ├── RecordDamaged          its chain or its bytes are broken
+    │   ├── RecordLocked           another process is writing it
+    │   └── ReplayImpossible       the run cannot be executed again here
+    ├── BenchError                 a benchmark, or something asked of one, failed
+    │   ├── SuiteError             (also a ValueError) a suite's file is wrong
+    │   ├── ComparisonRefused      the results are not comparable
+    │   └── StoreError             the results store refused or failed
     └── WorkerError                a vector environment's worker process failed
         ├── WorkerCrashed          it died without a Python exception
         └── WorkerRaised           the environment raised; carries the remote traceback
@@ -50,9 +58,11 @@ from __future__ import annotations
 
 __all__ = [
     "AlreadyPendingCallError",
+    "BenchError",
     "ClosedEnvironmentError",
     "CodecError",
     "CommandFailed",
+    "ComparisonRefused",
     "CustomSpaceError",
     "DependencyNotInstalled",
     "DeprecatedEnv",
@@ -72,8 +82,12 @@ __all__ = [
     "NamespaceNotFound",
     "NoAsyncCallError",
     "PolicyNotEnforceable",
+    "RecordDamaged",
+    "RecordError",
+    "RecordLocked",
     "RegistrationError",
     "RemoteEnvError",
+    "ReplayImpossible",
     "ResetNeeded",
     "ResetNotAllowed",
     "SandboxClosed",
@@ -84,6 +98,8 @@ __all__ = [
     "SandboxViolation",
     "StateError",
     "StateFileError",
+    "StoreError",
+    "SuiteError",
     "UnregisteredEnv",
     "UnseedableEnv",
     "UnsupportedMode",
@@ -278,6 +294,58 @@ class RemoteEnvError(SandboxError):
 
 class UntrustedEnv(Error):
     """The environment's code is not trusted, and was asked for outside of a box."""
+
+
+class RecordError(Error):
+    """A run folder cannot be written or read, or cannot do what it was asked to."""
+
+
+class RecordDamaged(RecordError):
+    """A run folder's hash chain or bytes are broken; the message says where.
+
+    Attributes:
+        file: of the run folder, ``None`` where the folder itself is meant.
+        position: the line of ``events.jsonl``, from 1, or the byte of another file.
+    """
+
+    def __init__(
+        self, message: str, *, file: str | None = None, position: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.position = position
+
+
+class RecordLocked(RecordError):
+    """Another process is writing the run folder."""
+
+
+class ReplayImpossible(RecordError):
+    """The run cannot be executed again here; the message says why."""
+
+
+class BenchError(Error):
+    """A benchmark cannot be run, stored or reported."""
+
+
+class SuiteError(BenchError, ValueError):
+    """A suite's file is wrong; the message names the file, the field and the fix."""
+
+
+class ComparisonRefused(BenchError):
+    """The results do not answer the question; the message says why and how to ask anyway.
+
+    Attributes:
+        reasons: one sentence each, by the word that allows it.
+    """
+
+    def __init__(self, message: str, *, reasons: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.reasons = dict(reasons or {})
+
+
+class StoreError(BenchError):
+    """The results store refused what it was given, or failed."""
 
 
 class WorkerError(Error):
