@@ -19,7 +19,8 @@ test: system install-dev lint types layers audit unit ## Install, then run every
 
 # Boxes need bubblewrap, podman with runc, or Docker. What is missing and may not be installed is
 # said, and its tests are skipped. Nothing is started: the tests run a Docker daemon of their own.
-SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io
+SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io chromium:chromium \
+	pg_lsclusters:postgresql
 
 system: ## Install bubblewrap, podman and Docker, if root may do so with apt-get
 	@missing() { for row in $(SYSTEM); do \
@@ -66,7 +67,7 @@ unit: system install-dev ## Tests
 # Apart from .venv, because gymnax wants an older Gymnasium than the tests compare with.
 $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 	$(PYTHON) -m venv $(VENV_BENCH)
-	$(BENCH)/pip $(QUIETLY) install --constraint constraints-bench.txt --editable '.[bench]'
+	$(BENCH)/pip $(QUIETLY) install --constraint constraints-bench.txt --editable '.[peers]'
 	# gymnax asks for an older Gymnasium than the one to compare with, and runs with both.
 	$(BENCH)/pip $(QUIETLY) install --no-deps gymnasium==1.4.0
 	@touch $@

@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import as_gymnasium, audit, check, demo, envs, sandbox, show
+from ludus.cli import (
+    as_gymnasium,
+    audit,
+    bench,
+    check,
+    demo,
+    envs,
+    keygen,
+    leaderboard,
+    record,
+    replay,
+    sandbox,
+    show,
+    verify,
+)
 from ludus.version import __version__
 
 __all__ = ["app"]
@@ -28,7 +42,13 @@ app.command(
 )(as_gymnasium.run)
 app.command("demo")(demo.run)
 app.command("audit")(audit.run)
+app.add_typer(bench.app, name="bench")
+app.command("keygen")(keygen.run)
+app.command("leaderboard")(leaderboard.run)
+app.add_typer(record.app, name="record")
+app.command("replay")(replay.run)
 app.add_typer(sandbox.app, name="sandbox")
+app.command("verify")(verify.run)
 
 
 def _version(value: bool) -> None:

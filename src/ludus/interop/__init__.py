@@ -1,4 +1,4 @@
-"""Other libraries' environments in Ludus, and Ludus environments in other libraries."""
+"""Other libraries' environments and data in Ludus, and those of Ludus in other libraries."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ludus.interop import gymnasium
+    from ludus.interop import gymnasium, minari, parquet
 
-__all__ = ["gymnasium"]
+__all__ = ["gymnasium", "minari", "parquet"]
 
 
 def __getattr__(name: str) -> Any:

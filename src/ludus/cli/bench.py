@@ -1,0 +1,323 @@
+"""``ludus bench``: run suites of environments, compare agents, check and report results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ludus.cli.bench_options import (
+    Agents,
+    Engine,
+    Episodes,
+    Key,
+    MaxCost,
+    MaxSeconds,
+    MaxSteps,
+    Name,
+    Out,
+    Retries,
+    RunFolder,
+    Seeds,
+    Several,
+    SkipMissing,
+    Steps,
+    Store,
+    SuiteName,
+    Trust,
+    UnitSeconds,
+    Workers,
+    err,
+    free_folder,
+    parse_seeds,
+    read_side,
+    see_current_folder,
+    settings_from,
+)
+from ludus.cli.console import FAILED, fail, out
+from ludus.errors import ComparisonRefused, Error
+
+if TYPE_CHECKING:
+    from ludus.bench.runner import BenchRun
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Run suites of environments, compare agents, check and report results.",
+    no_args_is_help=True,
+)
+_CODES = (
+    "Exit code 0 if every unit was scored, 1 if agents failed in some, 2 for a wrong call, 3 if "
+    "faults of the infrastructure remained or the store lacks results, 4 if a limit ended the run "
+    "early, 130 if Ctrl-C did. Whatever ended it, what is finished is kept: go on with ludus bench "
+    "resume."
+)
+
+
+@app.command("list")
+def list_suites() -> None:
+    """List the suites that come with Ludus."""
+    from ludus.bench.plan import missing_environments
+    from ludus.bench.suite import load_suite, suites
+    from ludus.cli.bench_tables import suites_table
+
+    found = [load_suite(name) for name in suites()]
+    out.print(suites_table([(suite, missing_environments(suite)) for suite in found]))
+
+
+@app.command("show")
+def show_suite(suite: SuiteName) -> None:
+    """Show a suite: environments, budgets, references, and what is not available here.
+
+    Exit code 1 if an environment is not registered here, 2 if the suite is wrong.
+    """
+    from ludus.bench.plan import missing_environments
+    from ludus.bench.suite import load_suite
+    from ludus.cli.bench_tables import suite_table
+
+    try:
+        found = load_suite(suite)
+        missing = missing_environments(found)
+    except Error as problem:
+        fail(problem)
+    out.print(suite_table(found, {one.env for one in missing}))
+    for one in missing:
+        out.print(str(one), markup=False, highlight=False, soft_wrap=True)
+    if missing:
+        raise typer.Exit(FAILED)
+
+
+@app.command("run", epilog=_CODES)
+def run(
+    suite: SuiteName,
+    agent: Agents = None,
+    out_folder: Out = None,
+    name: Name = None,
+    seeds: Seeds = None,
+    episodes: Episodes = None,
+    steps: Steps = None,
+    unit_seconds: UnitSeconds = None,
+    skip_missing: SkipMissing = False,
+    trust_pickle: Trust = False,
+    engine: Engine = "processes",
+    workers: Workers = None,
+    retries: Retries = 2,
+    key: Key = None,
+    store: Store = None,
+    max_steps: MaxSteps = None,
+    max_seconds: MaxSeconds = None,
+    max_cost: MaxCost = None,
+) -> None:
+    """Run a suite.
+
+    Every unit (agent, environment, seed) is recorded in the run's folder. A fault of the agent is
+    a result; a fault of the infrastructure is tried again, and never counts.
+    """
+    from ludus.bench.runner import run_suite
+    from ludus.bench.suite import load_suite
+
+    see_current_folder()
+    try:
+        chosen = load_suite(suite).changed(
+            seeds=parse_seeds(seeds), episodes=episodes, steps=steps, max_seconds=unit_seconds
+        )
+        folder = out_folder or free_folder(name or chosen.name)
+        limits = (max_steps, max_seconds, max_cost)
+        done = run_suite(
+            chosen,
+            agent,
+            out=folder,
+            name=name,
+            skip_missing=skip_missing,
+            trust=trust_pickle,
+            settings=settings_from(engine, workers, retries, key, store, limits),
+        )
+    except (Error, ValueError, OSError) as problem:
+        fail(problem)
+    _conclude(done)
+
+
+@app.command("resume", epilog=_CODES)
+def resume(
+    folder: RunFolder,
+    trust_pickle: Trust = False,
+    engine: Engine = "processes",
+    workers: Workers = None,
+    retries: Retries = 2,
+    key: Key = None,
+    store: Store = None,
+    max_steps: MaxSteps = None,
+    max_seconds: MaxSeconds = None,
+    max_cost: MaxCost = None,
+) -> None:
+    """Go on with a run that was interrupted, killed, or ended by a limit.
+
+    What is finished is not repeated; faults of the infrastructure are tried again.
+    """
+    from ludus.bench.runner import resume_run
+
+    see_current_folder()
+    try:
+        limits = (max_steps, max_seconds, max_cost)
+        settings = settings_from(engine, workers, retries, key, store, limits)
+        done = resume_run(folder, trust=trust_pickle, settings=settings)
+    except (Error, ValueError, OSError) as problem:
+        fail(problem)
+    _conclude(done)
+
+
+@app.command("compare")
+def compare_runs(
+    a: Annotated[str, typer.Argument(help="A run's folder; FOLDER@AGENT for one of several.")],
+    b: Annotated[str, typer.Argument(help="Another, or the same with another agent.")],
+    allow: Annotated[
+        Several, typer.Option(help="An objection to overrule, by its word; repeatable.")
+    ] = None,
+) -> None:
+    """Compare two agents, or two runs of one.
+
+    Refused where environments' versions, budgets, suites or seeds differ, or runs are not verified.
+
+    Exit code 1 if the comparison is refused, 2 for a wrong call.
+    """
+    from ludus.bench.comparison import compare
+    from ludus.cli.bench_tables import comparison_table
+
+    try:
+        first, second = read_side(a), read_side(b)
+        suite = first[0].suite
+        found = compare(
+            first[1],
+            second[1],
+            allow=allow or (),
+            references=suite.references,
+            lower=suite.lower,
+        )
+    except ComparisonRefused as refusal:
+        words = " ".join(f"--allow {word}" for word in refusal.reasons)
+        fail(f"{refusal}\nHere: {words}" if words else refusal, FAILED)
+    except (Error, ValueError) as problem:
+        fail(problem)
+    out.print(comparison_table(found))
+    for line in (f"{found.a.label}: {found.a.counts}", f"{found.b.label}: {found.b.counts}"):
+        out.print(line, markup=False, highlight=False)
+    for caveat in found.caveats:
+        out.print(f"note: {caveat}", markup=False, highlight=False)
+
+
+@app.command("report")
+def report(
+    folder: RunFolder,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help=".html or .md.", show_default="in the folder")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Headline.")] = None,
+) -> None:
+    """Write a report of a run: one HTML file that needs no network, and Markdown."""
+    from ludus.bench.folder import BenchFolder
+    from ludus.bench.report import write_report
+    from ludus.record.provenance import provenance
+
+    try:
+        run_folder = BenchFolder.open(folder)
+        files = write_report(
+            run_folder.results(),
+            out_file or folder / "report.html",
+            title=title or f"{run_folder.suite.title or run_folder.suite.name}: {run_folder.name}",
+            references=run_folder.suite.references,
+            provenance={
+                "suite": run_folder.suite.name,
+                "suite_digest": run_folder.suite.digest,
+                "units planned": len(run_folder.unit_ids),
+                "not available, left out": [row.env for row in run_folder.missing],
+                **provenance(),
+            },
+        )
+    except (Error, ValueError, OSError) as problem:
+        fail(problem)
+    typer.echo(str(files.html))
+    typer.echo(str(files.markdown))
+
+
+@app.command("verify")
+def verify(
+    folder: RunFolder,
+    replay: Annotated[bool, typer.Option(help="Execute every record again.")] = True,
+    trust: Annotated[
+        Several, typer.Option(help="A public key that must have signed; repeatable.")
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Check every record of a run, and that every result says what its record shows.
+
+    Results are marked verified or failed, in the folder and in a store if one is named. What could
+    not be checked in full, for instance without the replay, stays unverified.
+
+    Exit code 1 if something is wrong, 2 for a wrong call.
+    """
+    from ludus.bench.folder import BenchFolder
+    from ludus.bench.store import open_store
+    from ludus.bench.verification import verify_run
+    from ludus.record import load_public_key
+
+    counts = {"verified": 0, "unverified": 0, "failed": 0}
+    try:
+        run_folder = BenchFolder.open(folder)
+        keys = [load_public_key(one) for one in trust] if trust else None
+        opened = open_store(store, create=False) if store is not None else None
+        for one in verify_run(run_folder, replay=replay, trusted_keys=keys, store=opened):
+            counts[one.result.verified] += 1
+            for problem in one.problems or one.unchecked:
+                line = f"{one.result.agent} on {one.result.env}, seed {one.result.seed}: {problem}"
+                out.print(line, markup=False, highlight=False)
+    except (Error, OSError) as problem:
+        fail(problem)
+    missing = len(run_folder.unit_ids) - sum(counts.values())
+    rest = f", {missing} without a record" if missing else ""
+    typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()) + rest)
+    if counts["failed"]:
+        raise typer.Exit(FAILED)
+
+
+@app.command("references")
+def references(
+    suite: SuiteName,
+    units: Annotated[int, typer.Option(min=1, help="Of each agent on each environment.")] = 20,
+) -> None:
+    """Measure what scores are compared with: the random agent and the reference agents.
+
+    Units have the suite's budget, and seeds from 1,000,000 on; the same call gives the same scores.
+    """
+    from ludus.bench.references import measure
+    from ludus.bench.suite import load_suite
+    from ludus.cli.bench_tables import references_table
+
+    try:
+        found = load_suite(suite)
+        out.print(references_table(found, list(measure(found, units=units))))
+    except Error as problem:
+        fail(problem)
+
+
+def _conclude(done: BenchRun) -> None:
+    from ludus.cli.bench_tables import run_table
+
+    if done.results:
+        out.print(run_table(done))
+    counts = (
+        f"{done.planned} units: {done.count('scored')} scored, "
+        f"{done.count('agent_fault')} agent faults, "
+        f"{done.count('infrastructure_fault')} infrastructure faults, {done.unfinished} not done."
+    )
+    out.print(counts, markup=False, highlight=False)
+    for one in done.missing:
+        out.print(f"left out: {one}", markup=False, highlight=False)
+    typer.echo(f"run {done.name} in {done.folder}")
+    if done.store_problem:
+        err.print(f"The store lacks results: {done.store_problem}", style="yellow", markup=False)
+    if done.exhausted:
+        err.print(f"Partial results: {done.exhausted}.", style="yellow", markup=False)
+    if done.exit_code > 1:
+        err.print(f"To go on: ludus bench resume {done.folder}", markup=False, highlight=False)
+    raise typer.Exit(done.exit_code)

@@ -1,0 +1,131 @@
+"""``ludus record``: look into run folders, check, sign and export them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from numpy.typing import NDArray
+from rich.table import Table
+from rich.text import Text
+
+from ludus.audit.findings import printable
+from ludus.cli.console import FAILED, fail, out
+from ludus.cli.record_export import export_run, import_run
+from ludus.errors import Error, RecordDamaged
+from ludus.record import Event, FsckReport, RunReader, fsck, load_signing_key, read_run, sign_run
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Look into run folders, check, sign and export them.", no_args_is_help=True)
+app.command("export")(export_run)
+app.command("import")(import_run)
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
+_LONGEST = 200
+
+
+@app.command("fsck")
+def check(
+    path: RunFolder,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Cut what a crash has left at the end.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Report as JSON.")] = False,
+) -> None:
+    """Check a run's chain, blocks and files against each other.
+
+    Exit code 0 if nothing is wrong (any more), 1 if something is, 2 if there is no run.
+    """
+    try:
+        report = fsck(path, repair=repair)
+    except Error as problem:
+        fail(printable(problem, 1000))
+    if as_json:
+        typer.echo(json.dumps(asdict(report) | {"ok": report.ok}, default=str))
+    else:
+        _print_report(report)
+    raise typer.Exit(0 if report.ok else FAILED)
+
+
+@app.command("show")
+def show(
+    path: RunFolder,
+    events: Annotated[int, typer.Option(min=0, help="How many of the last events to list.")] = 0,
+) -> None:
+    """Tell what a run is about and what is in it, checking its chain on the way.
+
+    Exit code 1 if the chain is broken, 2 if there is no run.
+    """
+    try:
+        reader = read_run(path)
+        _print_run(reader, events)
+    except RecordDamaged as problem:
+        fail(printable(problem, 1000), FAILED)
+    except Error as problem:
+        fail(printable(problem, 1000))
+
+
+@app.command("sign")
+def sign(
+    path: RunFolder,
+    key: Annotated[Path | None, typer.Option(help="The private key's file.")] = None,
+) -> None:
+    """Sign a run that was closed without a key."""
+    try:
+        signature = sign_run(path, load_signing_key(key))
+    except Error as problem:
+        fail(printable(problem, 1000))
+    typer.echo(f"signed by {signature.key.fingerprint}")
+
+
+def _print_report(report: FsckReport) -> None:
+    state = report.outcome or ("being written" if report.being_written else "not closed")
+    typer.echo(f"{report.events} events, {report.rows} rows, {state}")
+    for problem in report.problems:
+        cure = " (--repair cuts it)" if problem.repairable else ""
+        typer.echo(f"problem: {printable(problem.message, 1000)}{cure}")
+    if report.unlisted:
+        names = ", ".join(printable(name, 60) for name in report.unlisted[:20])
+        typer.echo(f"not part of the run: {names}")
+    if report.repaired:
+        typer.echo(f"cut {report.torn_events} bytes of events, {report.torn_blocks} of blocks")
+
+
+def _print_run(reader: RunReader, last: int) -> None:
+    kinds: Counter[str] = Counter()
+    listed: deque[Event] = deque(maxlen=last)
+    first: Mapping[str, NDArray[Any]] | None = None
+    for event in reader.events:
+        kinds[event.kind] += 1
+        listed.append(event)
+        if first is None and event.kind == "block":
+            first = reader.block(event)
+    table = Table(show_header=False)
+    signature = reader.signature()
+    rows = {
+        **reader.manifest,
+        "events": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
+        "rows": reader.rows,
+        "columns": ", ".join(_describe(name, column) for name, column in (first or {}).items()),
+        "outcome": reader.outcome or "not closed",
+        "head": reader.head,
+        "signature": f"by {signature.key.fingerprint}, not checked" if signature else "none",
+    }
+    for name, value in rows.items():
+        table.add_row(Text(printable(name, 60)), Text(_short(value)))
+    out.print(table)
+    for event in listed:
+        typer.echo(f"{event.n} {event.time} {event.kind} {_short(event.data)}")
+
+
+def _describe(name: str, column: NDArray[Any]) -> str:
+    return f"{name} {column.dtype}{list(column.shape[1:]) or ''}"
+
+
+def _short(value: Any) -> str:
+    return printable(value, _LONGEST)

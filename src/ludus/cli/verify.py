@@ -1,0 +1,71 @@
+"""``ludus verify``: check everything that can be checked about a run."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ludus.cli.console import FAILED, USAGE, fail, out
+from ludus.cli.replay import import_modules, shown_progress
+from ludus.errors import Error
+from ludus.record import Verification, load_public_key, verify
+
+__all__ = ["run"]
+
+_COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
+
+
+def run(
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="A public key that is trusted: a .pub file or its digits; repeatable."),
+    ] = None,
+    require_signature: Annotated[
+        bool, typer.Option("--require-signature", help="Fail a run that is not signed.")
+    ] = False,
+    no_replay: Annotated[
+        bool, typer.Option("--no-replay", help="Do not execute the recording again.")
+    ] = False,
+    imports: Annotated[
+        list[str] | None,
+        typer.Option("--import", help="A module that registers environments; repeatable."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+) -> None:
+    """Check a run's chain, blocks, files, signature, spec, source, replay and results.
+
+    Exit code 0 if all of it passed, 1 if something failed, 2 if something could not be checked.
+    """
+    import_modules(imports)
+    try:
+        keys = None if key is None else [load_public_key(item) for item in key]
+        with shown_progress(hidden=json) as progress:
+            found = verify(
+                path,
+                trusted_keys=keys,
+                require_signature=require_signature,
+                replay=not no_replay,
+                progress=progress,
+            )
+    except Error as problem:
+        fail(problem)
+    if json:
+        typer.echo(jsonlib.dumps(found.to_dict()))
+    else:
+        _show(found)
+    raise typer.Exit({"passed": 0, "failed": FAILED, "unchecked": USAGE}[found.verdict])
+
+
+def _show(found: Verification) -> None:
+    table = Table("check", "status", "detail", title=Text(str(found.path)), title_justify="left")
+    for check in found.checks:
+        status = Text(check.status, style=_COLOURS[check.status])
+        table.add_row(check.name, status, Text(check.detail))
+    out.print(table)
+    out.print(Text(f"verdict: {found.verdict}"))

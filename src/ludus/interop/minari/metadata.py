@@ -1,0 +1,115 @@
+"""``metadata.json`` of a dataset from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ludus.errors import CodecError, RecordDamaged, RecordError
+from ludus.interop.minari.plain_json import parse_json
+from ludus.interop.minari.spaces import leaves_of, read_space
+from ludus.record import canonical
+from ludus.spaces import Box, Space
+
+__all__ = ["Metadata", "Origin", "read_metadata"]
+
+_MOST_EPISODES = 10_000_000
+_KEPT = (
+    "algorithm_name",
+    "author",
+    "author_email",
+    "code_permalink",
+    "dataset_id",
+    "description",
+    "env_spec",
+    "minari_version",
+)
+_LONGEST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The recording that a dataset was exported from, as the dataset says."""
+
+    run: str
+    head: str
+    subject: Mapping[str, Any]
+    provenance: Any
+    in_order: bool
+    """Whether the episodes are all that happened, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a dataset says about itself."""
+
+    episodes: int
+    action_space: Space[Any]
+    observation_space: Space[Any]
+    about: Mapping[str, Any]
+    """Fields worth keeping."""
+    origin: Origin | None
+    """``None`` if Ludus did not write it."""
+
+
+def read_metadata(content: bytes) -> Metadata:
+    """Return what the file says; it need not be trusted.
+
+    Raises:
+        RecordDamaged: It is no such file.
+        RecordError: The dataset is of a form that cannot be read.
+    """
+    try:
+        data = parse_json(content)
+    except ValueError as problem:
+        raise _damaged(f"it cannot be read: {problem!s:.200}") from None
+    if not isinstance(data, dict):
+        raise _damaged("it is no object")
+    if data.get("data_format", "hdf5") != "hdf5":
+        raise RecordError(
+            f"The dataset has the format {data['data_format']!r:.50}; only hdf5 can be imported."
+        )
+    episodes = data.get("total_episodes")
+    if type(episodes) is not int or not 0 <= episodes <= _MOST_EPISODES:
+        raise _damaged(f"total_episodes is {episodes!r:.50}")
+    for name in ("action_space", "observation_space"):
+        if name not in data:
+            raise RecordError(f"metadata.json has no {name}, so the arrays cannot be understood.")
+    actions = read_space(data["action_space"], "action_space")
+    observations = read_space(data["observation_space"], "observation_space")
+    if data.get("jpeg_encoding", True) and (_has_images(actions) or _has_images(observations)):
+        raise RecordError(
+            "The dataset holds images as JPEG, which is not what was seen. Make it with "
+            "jpeg_encoding=False."
+        )
+    about = {name: _short(data[name]) for name in _KEPT if name in data}
+    return Metadata(episodes, actions, observations, about, _origin(data.get("ludus")))
+
+
+def _origin(text: Any) -> Origin | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        data = canonical.loads(text.encode())
+        found = Origin(**{name: data[name] for name in Origin.__slots__})
+    except (CodecError, KeyError, TypeError, UnicodeEncodeError):
+        return None
+    words = isinstance(found.run, str) and isinstance(found.head, str)
+    return found if words and isinstance(found.subject, dict) else None
+
+
+def _has_images(space: Space[Any]) -> bool:
+    """Tell whether Minari would have stored a part of it as JPEG."""
+    boxes = [leaf.space for leaf in leaves_of(space) if isinstance(leaf.space, Box)]
+    return any(len(box.shape) in (2, 3) and box.dtype.name == "uint8" for box in boxes)
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_short(each) for each in value[:100]]
+    return value[:_LONGEST] if isinstance(value, str) else str(value)[:_LONGEST]
+
+
+def _damaged(reason: str) -> RecordDamaged:
+    return RecordDamaged(f"metadata.json: {reason}.", file="metadata.json")

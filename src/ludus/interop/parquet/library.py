@@ -1,0 +1,25 @@
+"""The one place that imports pyarrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ludus.errors import DependencyNotInstalled
+
+__all__ = ["load_pyarrow"]
+
+
+def load_pyarrow() -> tuple[Any, Any]:
+    """Return the modules ``pyarrow`` and ``pyarrow.parquet``.
+
+    Raises:
+        DependencyNotInstalled: They are missing.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as problem:
+        raise DependencyNotInstalled(
+            "Parquet files need pyarrow, which is not installed; run `pip install 'ludus[parquet]'`"
+        ) from problem
+    return pyarrow, pyarrow.parquet

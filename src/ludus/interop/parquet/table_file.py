@@ -1,0 +1,153 @@
+"""A Parquet file from elsewhere, read without trust: how much is read is known before."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import RecordDamaged
+from ludus.interop.parquet.layout import Layout
+from ludus.interop.parquet.library import load_pyarrow
+from ludus.record.limits import MAX_BLOCK_BYTES
+
+__all__ = ["Group", "TableFile", "damaged"]
+
+_MOST_STEPS = 2**24
+_MOST_METADATA = 2**26
+_MOST_ENTRIES = 2**22
+_INDEX = ("row", "env")
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Say of whatever pyarrow raises that the file is to blame."""
+    pa, _ = load_pyarrow()
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError) as problem:
+        raise damaged(f"it cannot be read: {problem!s:.300}") from None
+
+
+class TableFile:
+    """An open file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._pa, self._parquet = load_pyarrow()
+        self._file = file
+        with _reported():
+            self._first = self._opened()
+            metadata = self._first.schema_arrow.metadata or {}
+        self.metadata: dict[bytes, bytes] = metadata
+
+    def _opened(self, **options: Any) -> Any:
+        return self._parquet.ParquetFile(
+            self._file,
+            thrift_string_size_limit=_MOST_METADATA,
+            thrift_container_size_limit=_MOST_ENTRIES,
+            **options,
+        )
+
+    def groups(self, layout: Layout) -> Iterator[Group]:
+        """Yield the groups of rows in order.
+
+        Args:
+            layout: What columns there must be.
+
+        Raises:
+            RecordDamaged: Others are there, they are in another order, or too large.
+        """
+        envs, found = layout.shape.envs, self._first.metadata
+        expected = layout.schema()
+        if not self._first.schema_arrow.remove_metadata().equals(expected):
+            raise damaged("it does not have the columns that its recording has")
+        names = [name for name in expected.names if name not in ("episode", "step", "seed")]
+        texts = [*layout.texts, "reset"]
+        # Texts that repeat stay one in memory, until it is known how long they are together.
+        with _reported():
+            file = self._opened(metadata=found, read_dictionary=texts)
+        first = 0
+        for index in range(found.num_row_groups):
+            group = found.row_group(index)
+            count, rest = divmod(group.num_rows, envs)
+            if rest or not 0 < group.num_rows <= _MOST_STEPS:
+                raise damaged(f"its group {index} has {group.num_rows} rows")
+            packed = sum(group.column(i).total_uncompressed_size for i in range(group.num_columns))
+            if max(packed, count * layout.row_bytes) > MAX_BLOCK_BYTES:
+                raise damaged(f"its group {index} is too large")
+            with _reported():
+                table = file.read_row_group(index, columns=names, use_threads=False)
+            yield Group(table, layout, first, count)
+            first += count
+
+
+class Group:
+    """Some rows of a recording, as a file holds them."""
+
+    def __init__(self, table: Any, layout: Layout, first_row: int, count: int) -> None:
+        self._table = table
+        self._envs = envs = layout.shape.envs
+        self.first_row = first_row
+        self.count = count
+        numbers = np.repeat(np.arange(first_row, first_row + count), envs)
+        order = {"row": numbers, "env": np.tile(np.arange(envs), count)}
+        for name in _INDEX:
+            if not np.array_equal(self.numbers(name), order[name]):
+                raise damaged(
+                    f"its column {name} is not in the order it was written in; rows are missing, "
+                    "or were sorted"
+                )
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """Return a column of numbers, or all numbers of its lists one after the other.
+
+        Raises:
+            RecordDamaged: Some are missing.
+        """
+        with _reported():
+            column = self._table.column(name).combine_chunks()
+            if hasattr(column, "chunks"):
+                column = column.chunk(0)
+            if column.null_count:
+                raise ValueError(f"the column {name} has nulls")
+            flat = column.flatten() if hasattr(column, "flatten") else column
+            found: NDArray[Any] = flat.to_numpy(zero_copy_only=False)
+        return found
+
+    def common(self, name: str) -> NDArray[Any]:
+        """Return a column of which every environment has the same number.
+
+        Raises:
+            RecordDamaged: They do not.
+        """
+        found = self.numbers(name).reshape(self.count, self._envs)
+        if not (found == found[:, :1]).all():
+            raise damaged(f"its column {name} differs between environments of one row")
+        return found[:, 0]
+
+    def texts(self, name: str) -> list[bytes]:
+        """Return a column of bytes, one text per batched row, empty where there is none.
+
+        Raises:
+            RecordDamaged: They are too long together, or stand beside the rows they belong to.
+        """
+        texts: list[bytes] = []
+        with _reported():
+            for chunk in self._table.column(name).chunks:
+                words = chunk.dictionary.to_pylist()
+                places = chunk.indices.to_pylist()
+                if sum(len(words[i]) for i in places if i is not None) > MAX_BLOCK_BYTES:
+                    raise ValueError(f"the texts of {name} are too long")
+                texts += [b"" if i is None else words[i] for i in places]
+        found = texts[:: self._envs]
+        if sum(map(bool, texts)) != sum(map(bool, found)):
+            raise damaged(f"its column {name} has texts of another environment than the first")
+        return found
+
+
+def damaged(reason: str) -> RecordDamaged:
+    """Return the error for a file that is not what it should be."""
+    return RecordDamaged(f"The Parquet file is damaged: {reason}.")

@@ -1,0 +1,31 @@
+"""What exporters share: a recording's rows with their observations, its episodes, whole outputs."""
+
+from __future__ import annotations
+
+from ludus.interop.recordings.draft import whole_file, whole_folder
+from ludus.interop.recordings.recomputed import recomputed_rows
+from ludus.interop.recordings.rows import (
+    IMPORTED,
+    Progress,
+    Rows,
+    Shape,
+    row_texts,
+    shape_of,
+    stored_rows,
+)
+from ludus.interop.recordings.segments import Segment, Segments
+
+__all__ = [
+    "IMPORTED",
+    "Progress",
+    "Rows",
+    "Segment",
+    "Segments",
+    "Shape",
+    "recomputed_rows",
+    "row_texts",
+    "shape_of",
+    "stored_rows",
+    "whole_file",
+    "whole_folder",
+]

@@ -1,0 +1,129 @@
+"""Episodes of many environments stepped together, recorded."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from types import TracebackType
+from typing import Any
+
+from ludus.core.types import ActType, ObsType, State
+from ludus.core.vector_env import VectorEnv
+from ludus.core.vector_wrapper import VectorWrapper
+from ludus.errors import RecordError
+from ludus.record.film import Film
+from ludus.record.keys import SigningKey
+from ludus.record.recorder import REFUSALS
+from ludus.record.recording import Options, Resumed, open_recording
+
+__all__ = ["RecordVectorEpisodes"]
+
+
+class RecordVectorEpisodes(VectorWrapper[ObsType, ActType, ObsType, ActType, Any]):
+    """Record a vector environment; one row per batched step.
+
+    As :class:`~ludus.record.RecordEpisodes`, arguments included; every autoreset mode is recorded
+    as it is. Under same-step autoreset the last observations have a check of their own. A video
+    shows the first environment, an episode of it at a time.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, Any],
+        path: str | os.PathLike[str],
+        *,
+        observations: bool = False,
+        video: int | None = None,
+        key: SigningKey | None = None,
+        block_rows: int = 4096,
+        resume: bool = False,
+        sync_every: int | None = None,
+        flush_seconds: float = 5.0,
+    ) -> None:
+        super().__init__(env)
+        options = Options(observations, key, block_rows, resume, sync_every, flush_seconds)
+        self._film = None if video is None else Film(env, video)
+        self._recorder, self.resumed = open_recording(env, path, options)
+        self._finalizer = weakref.finalize(self, self._recorder.close, "interrupted")
+
+    resumed: Resumed | None
+    """Where a resumed run stands; ``None`` for a new one."""
+
+    @property
+    def rows(self) -> int:
+        """Batched steps recorded so far."""
+        return self._recorder.rows
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset; the first one without a seed gets one from the system, so that it is known."""
+        recorder = self._recorder
+        seed = recorder.begin_reset(seed, options)
+        observations, infos = self.env.reset(seed=seed, options=options)
+        recorder.end_reset(observations)
+        if self._film is not None and _resets_first(options):
+            self._film.begin(recorder)
+        return observations, infos
+
+    def step(self, actions: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
+        """Step and record.
+
+        Raises:
+            RecordError: A call before was not completed, or the actions have another form than
+                the action space.
+        """
+        recorder = self._recorder
+        recorder.begin_step(actions)
+        try:
+            result = self.env.step(actions)
+        except REFUSALS:
+            recorder.refused()
+            raise
+        recorder.end_step(result)
+        if self._film is not None:
+            self._film.take_first(result, recorder)
+        return result
+
+    def set_state(self, state: State) -> None:
+        """Refuse: a recording holds steps and resets, and nothing else can be executed again.
+
+        Raises:
+            RecordError: Always.
+        """
+        raise RecordError("A state cannot be set while recording. Set it before, or not at all.")
+
+    def flush(self, *, sync: bool = False) -> None:
+        """Write every step so far; with ``sync`` wait for the disk."""
+        self._recorder.flush(sync=sync)
+
+    def add_result(self, metric: str, value: float, **claim: Any) -> None:
+        """Write a claim about the episodes so far, which ``verify`` will recompute."""
+        self._recorder.add_result({"metric": metric, "value": value, **claim})
+
+    def close(self, **kwargs: Any) -> None:
+        """Close the environments and the run."""
+        self._end("complete", **kwargs)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end("complete" if kind is None else "interrupted")
+
+    def _end(self, outcome: str, **kwargs: Any) -> None:
+        try:
+            if self._film is not None:
+                self._film.finish(self._recorder)
+        finally:
+            try:
+                self._finalizer.detach()
+                self._recorder.close(outcome)
+            finally:
+                self.env.close(**kwargs)
+
+
+def _resets_first(options: dict[str, Any] | None) -> bool:
+    return options is None or "reset_mask" not in options or bool(options["reset_mask"][0])

@@ -1,0 +1,270 @@
+"""Verification: everything that can be checked about a run, one check after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ludus.errors import (
+    CodecError,
+    DependencyNotInstalled,
+    Error,
+    RecordDamaged,
+    RecordError,
+    ReplayImpossible,
+)
+from ludus.record import canonical
+from ludus.record.claims import claim_problem
+from ludus.record.episode_table import totals
+from ludus.record.folder import Folder
+from ludus.record.fsck import FsckReport, fsck
+from ludus.record.keys import PublicKey
+from ludus.record.reading import RunReader, read_run
+from ludus.record.rebuild import find_registered
+from ludus.record.replay import EPISODES, replay
+from ludus.record.signature import read_signature
+from ludus.record.sources import env_source
+from ludus.record.subject import registered_fields
+from ludus.version import __version__
+
+__all__ = ["Check", "Status", "Verification", "verify"]
+
+Status = Literal["passed", "failed", "skipped"]
+_FILES = {"manifest.json": "manifest", "events.jsonl": "chain", "blocks.bin": "blocks"}
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question about a run, and its answer."""
+
+    name: str
+    status: Status
+    detail: str
+    optional: bool = False
+    """Whether nothing is missing if it was skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All answers about one run."""
+
+    path: Path
+    checks: tuple[Check, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is wrong."""
+        return any(check.status == "failed" for check in self.checks)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that was asked for was checked and is right."""
+        unchecked = any(check.status == "skipped" and not check.optional for check in self.checks)
+        return not self.failed and not unchecked
+
+    @property
+    def verdict(self) -> Literal["passed", "failed", "unchecked"]:
+        """In one word; ``unchecked`` if nothing is wrong but something could not be checked."""
+        return "failed" if self.failed else "passed" if self.passed else "unchecked"
+
+    def __getitem__(self, name: str) -> Check:
+        """Return a check by its name."""
+        return next(check for check in self.checks if check.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        checks = [
+            {"name": check.name, "status": check.status, "detail": check.detail}
+            for check in self.checks
+        ]
+        return {"path": str(self.path), "verdict": self.verdict, "checks": checks}
+
+
+def verify(
+    path: str | os.PathLike[str],
+    *,
+    trusted_keys: Iterable[PublicKey] | None = None,
+    require_signature: bool = False,
+    replay: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verification:
+    """Check a run folder, which may come from an enemy.
+
+    The checks: ``manifest``, ``chain``, ``blocks`` and ``files`` are whole; ``closed``: the run has
+    ended in good order; ``signature``: somebody trusted vouches for all of it; ``spec`` and
+    ``source``: the id means here what it meant there; ``replay``: executed again, the recording
+    comes out the same, bit for bit; ``results``: every claim follows from the rows.
+
+    Args:
+        path: Of the folder.
+        trusted_keys: Whose signatures are believed; a run without one of them fails. By default
+            any genuine signature passes, and a run without is not failed for that.
+        require_signature: Fail a run without a signature.
+        replay: Execute the recording again.
+        progress: As for :func:`~ludus.record.replay`.
+
+    Raises:
+        RecordError: There is no run folder.
+    """
+    report = fsck(path)
+    checks = list(_whole(report))
+    by_name = {check.name: check.status for check in checks}
+    if by_name["manifest"] == "failed":
+        return Verification(Path(path), tuple(checks))
+    reader = read_run(path)
+    keys = None if trusted_keys is None else tuple(trusted_keys)
+    checks.append(_closed(report))
+    checks.append(_signature(report, reader, keys, required=require_signature or keys is not None))
+    readable = "failed" not in (by_name["chain"], by_name["blocks"])
+    if reader.manifest["kind"] != EPISODES:
+        reason = f"a run of the kind {reader.manifest['kind']!r:.50} is no recording of episodes"
+        checks += [Check(name, "skipped", reason) for name in ("spec", "source", "replay")]
+        checks.append(Check("results", "skipped", reason))
+        return Verification(Path(path), tuple(checks))
+    checks += [_guarded("spec", _spec, reader), _guarded("source", _source, reader)]
+    if not readable:
+        reason = "the recording is damaged"
+        checks += [Check(name, "skipped", reason) for name in ("replay", "results")]
+        return Verification(Path(path), tuple(checks))
+    if replay:
+        checks.append(_guarded("replay", lambda reader: _replay(reader, progress), reader))
+    else:
+        checks.append(Check("replay", "skipped", "not asked for", optional=True))
+    checks.append(_guarded("results", _results, reader))
+    return Verification(Path(path), tuple(checks))
+
+
+def _guarded(name: str, check: Callable[[RunReader], Check], reader: RunReader) -> Check:
+    try:
+        return check(reader)
+    except (ReplayImpossible, DependencyNotInstalled) as problem:
+        return Check(name, "skipped", str(problem))
+    except (RecordError, CodecError) as problem:
+        return Check(name, "failed", str(problem))
+
+
+def _whole(report: FsckReport) -> Iterator[Check]:
+    """Yield what can be said about the files themselves."""
+    found: dict[str, list[str]] = {}
+    for problem in report.problems:
+        if problem.file != "signature.json":
+            name = "manifest" if problem.file is None else _FILES.get(problem.file, "files")
+            found.setdefault(name, []).append(problem.message)
+    good = {
+        "manifest": "describes a run",
+        "chain": f"{report.events} events follow from each other",
+        "blocks": f"{report.rows} rows are as vouched for",
+        "files": "all are as vouched for",
+    }
+    if report.unlisted:
+        good["files"] = f"not vouched for: {', '.join(report.unlisted[:_SHOWN])}"
+    for name, detail in good.items():
+        messages = found.get(name, [])
+        if messages:
+            yield Check(name, "failed", " ".join(messages[:_SHOWN]))
+        elif "manifest" in found:
+            yield Check(name, "skipped", "the manifest is damaged")
+        else:
+            yield Check(name, "passed", detail)
+
+
+def _closed(report: FsckReport) -> Check:
+    if report.being_written:
+        return Check("closed", "failed", "somebody is writing it")
+    if report.outcome is None:
+        return Check("closed", "failed", "its last event does not close it: it was killed, or cut")
+    return Check("closed", "passed", report.outcome)
+
+
+def _signature(
+    report: FsckReport, reader: RunReader, keys: tuple[PublicKey, ...] | None, *, required: bool
+) -> Check:
+    try:
+        with Folder(reader.path) as folder:
+            found = read_signature(folder)
+        if found is None:
+            if required:
+                return Check("signature", "failed", "it is not signed")
+            return Check("signature", "skipped", "it is not signed", optional=True)
+        if not found.is_genuine():
+            return Check("signature", "failed", "the signature is forged or damaged")
+        ledger = reader.ledger
+    except DependencyNotInstalled as problem:
+        return Check("signature", "skipped", str(problem))
+    except RecordDamaged as problem:
+        return Check("signature", "failed", str(problem))
+    whose = found.key.fingerprint
+    if not found.covers(reader.manifest_hash, ledger.head, ledger.events):
+        return Check("signature", "failed", f"{whose} has signed another run than this")
+    if any("signature" in (problem.file or "") for problem in report.problems):
+        return Check("signature", "failed", "the signature does not belong to this run")
+    if keys is None:
+        return Check("signature", "passed", f"signed by {whose}, whoever that is")
+    if found.key not in keys:
+        return Check("signature", "failed", f"signed by {whose}, who is not trusted")
+    return Check("signature", "passed", f"signed by {whose}, who is trusted")
+
+
+def _spec(reader: RunReader) -> Check:
+    subject = reader.manifest["subject"]
+    recorded = subject.get("registered")
+    if subject.get("unreplayable") is not None:
+        return Check("spec", "skipped", f"{subject['unreplayable']!r:.500}")
+    here = registered_fields(find_registered(subject))
+    if not isinstance(recorded, dict) or recorded.get("id") != subject["id"]:
+        return Check("spec", "failed", "the manifest does not say how the id was registered")
+    different = [name for name in here.keys() | recorded.keys() if _differs(here, recorded, name)]
+    if different:
+        name = min(different)
+        was, now = recorded.get(name), here.get(name)
+        detail = f"{subject['id']} was registered with {name}={was!r:.100}, here it is {now!r:.100}"
+        return Check("spec", "failed", detail)
+    return Check("spec", "passed", f"{subject['id']} is registered here as it was there")
+
+
+def _differs(here: dict[str, Any], recorded: dict[str, Any], name: str) -> bool:
+    # Their forms count too: a list is no tuple, and True is not 1.
+    return canonical.dumps(here.get(name)) != canonical.dumps(recorded.get(name))
+
+
+def _source(reader: RunReader) -> Check:
+    origin = reader.manifest.get("provenance")
+    try:
+        version, source = origin["ludus"]["version"], origin["env"]["source"]  # type: ignore[index]
+    except (KeyError, TypeError):
+        return Check("source", "failed", "the manifest does not say what code was recorded")
+    if version != __version__:
+        detail = f"recorded with Ludus {version!r:.50}, this is {__version__}"
+        return Check("source", "failed", detail)
+    try:
+        here = env_source(find_registered(reader.manifest["subject"]))
+    except (Error, ImportError, AttributeError) as problem:
+        return Check("source", "skipped", str(problem))
+    if here is None or source is None:
+        return Check("source", "skipped", "the environment's code has no source file")
+    if here != source:
+        detail = f"the environment's source was {source!r:.13}…, here it is {here:.12}…"
+        return Check("source", "failed", detail)
+    return Check("source", "passed", f"Ludus {version}, environment {here:.12}…")
+
+
+def _replay(reader: RunReader, progress: Callable[[int, int], None] | None) -> Check:
+    found = replay(reader.path, progress=progress)
+    if found.difference is not None:
+        return Check("replay", "failed", str(found.difference))
+    return Check("replay", "passed", f"{found.rows} rows came out the same, bit for bit")
+
+
+def _results(reader: RunReader) -> Check:
+    claims = [event for event in reader.events if event.kind == "result"]
+    if not claims:
+        return Check("results", "passed", "nothing is claimed")
+    found = totals(reader)
+    problems = [text for event in claims if (text := claim_problem(event.data, found))]
+    if problems:
+        return Check("results", "failed", "; ".join(problems[:_SHOWN]))
+    return Check("results", "passed", f"{len(claims)} claims follow from the rows")
