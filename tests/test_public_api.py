@@ -11,9 +11,15 @@ import pytest
 PINNED = {
     "ludus": """
         ActionWrapper Env EnvSpec ObservationWrapper RewardWrapper SecuritySpec Space VectorizeMode
-        Wrapper WrapperSpec __version__ checking classic codec core envs error errors experimental
-        interop load_state logger make make_vec pprint_registry register register_envs registry
-        sandbox save_state search seeding spaces spec testing utils vector wrappers
+        Wrapper WrapperSpec __version__ bench checking classic codec core envs error errors
+        experimental interop load_state logger make make_vec pprint_registry record register
+        register_envs registry sandbox save_state search seeding spaces spec testing utils vector
+        wrappers
+    """,
+    "ludus.bench": """
+        Agent AgentSpec BatchAgent BenchFolder BenchRun Budget Comparison Engine Limits Plan Result
+        Settings Suite compare load_suite make_plan open_store parse_agent reference_agent
+        resume_run run_suite suites verify_run write_report
     """,
     "ludus.codec": "INFO_LIMITS Limits admit admit_info decode digest encode",
     "ludus.core": """
@@ -21,6 +27,12 @@ PINNED = {
         RecordConstructorArgs RenderFrame RewardWrapper SecuritySpec State VectorActionWrapper
         VectorEnv VectorObservationWrapper VectorRewardWrapper VectorWrapper Wrapper WrapperActType
         WrapperObsType WrapperSpec get_env_id parse_env_id
+    """,
+    "ludus.record": """
+        Block Check Difference Episode Event FsckReport Problem PublicKey RecordEpisodes
+        RecordVectorEpisodes Replay Resumed Run RunReader Signature SigningKey Totals Verification
+        episodes fsck generate_key load_public_key load_signing_key provenance read_run replay
+        sign_run totals verify
     """,
     "ludus.sandbox": """
         Completed Enforcement Job Mount Policy Sandbox Shell Snapshot Usage backends doctor

@@ -33,6 +33,7 @@ from ludus.version import __version__
 
 if TYPE_CHECKING:
     from ludus import (
+        bench,
         checking,
         classic,
         codec,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         envs,
         experimental,
         interop,
+        record,
         sandbox,
         seeding,
         testing,
@@ -69,6 +71,7 @@ __all__ = [
     "Wrapper",
     "WrapperSpec",
     "__version__",
+    "bench",
     "checking",
     "classic",
     "codec",
@@ -83,6 +86,7 @@ __all__ = [
     "make",
     "make_vec",
     "pprint_registry",
+    "record",
     "register",
     "register_envs",
     "registry",
@@ -100,12 +104,14 @@ __all__ = [
 
 _MODULES = frozenset(
     {
+        "bench",
         "checking",
         "classic",
         "codec",
         "experimental",
         "interop",
         "kernel",
+        "record",
         "sandbox",
         "testing",
         "utils",

@@ -1,0 +1,156 @@
+"""One worker process, seen from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ludus.bench.engines.worker import LENGTH
+
+__all__ = ["WorkerHandle"]
+
+_MOST_BYTES = 2**30
+_CHUNK = 1 << 20
+
+
+class WorkerHandle:
+    """Starts a worker, sends it jobs, takes its answers, and ends it.
+
+    Args:
+        log: A file that its output is added to.
+
+    Attributes:
+        answers: The descriptor that its answers come from.
+        busy_since: When it got its job.
+        playing_since: When the agent's time began, if it has.
+        answer: What it has answered, if it has.
+    """
+
+    def __init__(self, log: Path | None) -> None:
+        jobs, self._jobs = os.pipe()
+        self.answers, answers = os.pipe()
+        words = [sys.executable, "-m", "ludus.bench.engines.worker"]
+        words += [str(jobs), str(answers), str(os.getpid())]
+        # The same text gives the same order of sets in every worker, and one thread each is
+        # what as many workers as processors can use.
+        settings = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONHASHSEED": "0"}
+        with contextlib.ExitStack() as opened:
+            output: Any = subprocess.DEVNULL
+            if log is not None:
+                output = opened.enter_context(log.open("ab"))
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=settings,
+                pass_fds=(jobs, answers),
+                # Its own group: killing it kills what it started, and Ctrl-C does not reach it.
+                start_new_session=True,
+            )
+        os.close(jobs)
+        os.close(answers)
+        os.set_blocking(self.answers, False)
+        self._received = bytearray()
+        self._is_open, self._hung_up = True, False
+        self.busy_since = time.monotonic()
+        self.playing_since: float | None = None
+        self.answer: dict[str, Any] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def send(self, thing: Any) -> None:
+        """Send a job; a worker that is dead already is noticed later."""
+        from cloudpickle import dumps
+
+        self.busy_since, self.playing_since, self.answer = time.monotonic(), None, None
+        data = memoryview(dumps(thing))
+        with contextlib.suppress(BrokenPipeError):
+            for part in (memoryview(LENGTH.pack(len(data))), data):
+                while part:
+                    part = part[os.write(self._jobs, part) :]
+
+    def receive(self) -> None:
+        """Take what has arrived."""
+        while True:
+            try:
+                chunk = os.read(self.answers, _CHUNK)
+            except BlockingIOError:
+                break
+            if not chunk:
+                self._hung_up = True
+                break
+            self._received += chunk
+            if len(self._received) > _MOST_BYTES:
+                self._received.clear()
+                self.answer = {"fault": "the worker wrote more than a result is long"}
+                break
+        *lines, rest = self._received.split(b"\n")
+        self._received = bytearray(rest)
+        for line in lines:
+            self._read(bytes(line))
+
+    def take(self) -> dict[str, Any]:
+        """Return the answer, and be ready for the next job."""
+        answer, self.answer = self.answer or {}, None
+        return answer
+
+    def has_ended(self) -> bool:
+        """Tell whether the process is gone, or will never say anything more."""
+        # Not waited for yet: as long as it is not, nobody else gets its number, and its group can
+        # be killed by it.
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        running = self._is_open and os.waitid(os.P_PID, self._process.pid, flags) is None
+        if running and not self._hung_up:
+            return False
+        self.receive()
+        return self.answer is None
+
+    def was_killed(self) -> bool:
+        """Tell whether a signal ended the process; asked after :meth:`kill`."""
+        return (self._process.returncode or 0) < 0
+
+    def ending(self) -> str:
+        """Say how the process ended; asked after :meth:`kill`."""
+        code = self._process.returncode
+        if code is None or code >= 0:
+            return f"ended with exit code {code}"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+
+    def kill(self) -> None:
+        """Kill the process and what it started, and wait for its end."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        # Its group may live on without it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        os.close(self._jobs)
+        os.close(self.answers)
+
+    def _read(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = {"fault": "the worker wrote something that is no answer"}
+        if not isinstance(message, dict):
+            message = {"fault": "the worker wrote something that is no answer"}
+        if "playing" in message:
+            self.playing_since = time.monotonic()
+        else:
+            self.answer = message

@@ -1,0 +1,74 @@
+"""The program of a worker process: takes jobs from one pipe, answers into another.
+
+Started as ``python -m ludus.bench.engines.worker READ WRITE PARENT``, the numbers being two file
+descriptors and the process that it must not outlive.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import struct
+import sys
+from typing import Any, BinaryIO
+
+__all__ = ["LENGTH", "main"]
+
+LENGTH = struct.Struct("<Q")
+"""What a job is preceded by: its size in bytes."""
+_PR_SET_PDEATHSIG = 1
+
+
+def main(arguments: list[str]) -> int:
+    """Do jobs until there are no more."""
+    read, write, parent = (int(text) for text in arguments)
+    die_with(parent)
+    for descriptor in (read, write):
+        # What an agent starts must not keep the pipes open after this process.
+        os.set_inheritable(descriptor, False)
+    from cloudpickle import loads
+
+    from ludus.bench.execute import execute
+    from ludus.bench.faults import InfrastructureFault, one_line
+
+    with os.fdopen(read, "rb") as jobs, os.fdopen(write, "wb", buffering=0) as answers:
+        while (payload := _next(jobs)) is not None:
+            # The bytes were written by the process that started this one.
+            sys_path, job = loads(payload)
+            sys.path[:] = sys_path
+            try:
+                result = execute(job, on_playing=lambda: _tell(answers, playing=True))
+                _tell(answers, result=result.to_dict())
+            except InfrastructureFault as fault:
+                _tell(answers, fault=str(fault))
+            except Exception as problem:  # whatever it is, the job must come back
+                _tell(answers, fault=one_line(problem))
+    return 0
+
+
+def die_with(parent: int) -> None:
+    """Let the kernel end this process when its parent ends, however that happens."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the kernel was asked
+        os._exit(1)
+
+
+def _next(jobs: BinaryIO) -> bytes | None:
+    header = jobs.read(LENGTH.size)
+    if len(header) < LENGTH.size:
+        return None
+    size = LENGTH.unpack(header)[0]
+    payload = jobs.read(size)
+    return payload if len(payload) == size else None
+
+
+def _tell(answers: Any, **message: Any) -> None:
+    data = memoryview(json.dumps(message).encode() + b"\n")
+    while data:
+        data = data[answers.write(data) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,200 @@
+"""Doing a unit: environment, recording, agent, result."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ludus.bench.faults import AgentFault, InfrastructureFault, one_line
+from ludus.bench.play import Tally, play
+from ludus.bench.result import Result
+from ludus.bench.unit import Unit
+from ludus.errors import Error
+from ludus.record import Run, load_signing_key, read_run
+from ludus.record.record_episodes import RecordEpisodes
+from ludus.record.record_vector_episodes import RecordVectorEpisodes
+
+__all__ = ["METRIC", "Job", "execute", "fault_result", "settle"]
+
+METRIC = "mean_return"
+RECORDS = "records"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A unit to do, and where.
+
+    Attributes:
+        unit: What to do.
+        run: Name of the bench run.
+        folder: Of the bench run.
+        key: Path of the private key that signs records, if any.
+    """
+
+    unit: Unit
+    run: str
+    folder: str
+    key: str | None = None
+
+    @property
+    def record(self) -> str:
+        """Path of the record, relative to the folder."""
+        return f"{RECORDS}/{self.unit.id}"
+
+    @property
+    def record_path(self) -> Path:
+        """Path of the record."""
+        return Path(self.folder, RECORDS, self.unit.id)
+
+
+def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:
+    """Do a unit and return its result: scored, or the agent's fault.
+
+    Args:
+        job: The unit and its place; what an earlier attempt left there is removed.
+        on_playing: Called when the environment stands, and the agent's time begins.
+
+    Raises:
+        InfrastructureFault: Anything but the agent failed; no record is left.
+    """
+    started, tally = time.monotonic(), Tally()
+    try:
+        try:
+            shutil.rmtree(job.record_path, ignore_errors=True)
+            env = _build(job)
+            # Leaving by an exception closes the record as interrupted.
+            with env:
+                on_playing()
+                play(job.unit, env, tally)
+                score = _mean(tally.returns)
+                # The claim is about all episodes of the record; in a batch some do not count.
+                claim = {"episodes": len(tally.finished), "score": score}
+                env.add_result(METRIC, _mean(tally.finished), **claim, unit=job.unit.identity())
+        except AgentFault as fault:
+            return settle(job, str(fault), time.monotonic() - started, tally)
+        head = read_run(job.record_path).head
+    except InfrastructureFault:
+        _discard(job)
+        raise
+    except (Error, OSError, MemoryError) as problem:
+        _discard(job)
+        raise InfrastructureFault(one_line(problem)) from problem
+    return _result(job, tally, time.monotonic() - started, outcome="scored", score=score, head=head)
+
+
+def settle(job: Job, reason: str, seconds: float, tally: Tally | None = None) -> Result:
+    """Close the record of a unit that the agent failed, and return the result that says so.
+
+    Args:
+        job: The unit.
+        reason: What the agent did.
+        seconds: That it took.
+        tally: What was counted; ``None`` where the worker was killed, which leaves its record.
+
+    Raises:
+        Error: The record cannot be closed.
+    """
+    key = None if job.key is None else load_signing_key(job.key)
+    with Run.resume(job.record_path, key=key) as run:
+        run.append("note", {"agent_fault": reason, "unit": job.unit.identity()})
+        rows = run.rows
+    if tally is None:
+        tally = Tally(steps=rows * (job.unit.agent.num_envs or 1))
+    head = read_run(job.record_path).head
+    return _result(job, tally, seconds, outcome="agent_fault", reason=reason, head=head)
+
+
+def fault_result(job: Job, reason: str, attempts: int) -> Result:
+    """Return the result of a unit that could not be done for no fault of the agent."""
+    result = _result(job, Tally(), 0.0, outcome="infrastructure_fault", reason=reason, head=None)
+    return _replaced(result, record=None, extra={"attempts": attempts})
+
+
+def _build(job: Job) -> Any:
+    unit = job.unit
+    key = None if job.key is None else load_signing_key(job.key)
+    recorder = RecordEpisodes if unit.agent.num_envs is None else RecordVectorEpisodes
+    env: Any = None
+    try:
+        env = unit.make_env()
+        return recorder(env, job.record_path, key=key)
+    except Exception as problem:
+        if env is not None:
+            with contextlib.suppress(Exception):
+                env.close()
+        what = "cannot be made" if env is None else "cannot be recorded"
+        raise InfrastructureFault(f"{unit.env} {what}: {one_line(problem)}") from problem
+
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _discard(job: Job) -> None:
+    shutil.rmtree(job.record_path, ignore_errors=True)
+
+
+def _result(
+    job: Job,
+    tally: Tally,
+    seconds: float,
+    *,
+    outcome: Any,
+    head: str | None,
+    score: float | None = None,
+    reason: str | None = None,
+) -> Result:
+    unit = job.unit
+    extra: dict[str, Any] = {"returns": tally.returns, "agent": unit.agent.identity()}
+    if tally.stopped is not None:
+        extra["stopped"] = tally.stopped
+    if tally.curve is not None:
+        extra["curve"] = tally.curve
+    return Result(
+        id=unit.id,
+        run=job.run,
+        suite=unit.suite,
+        suite_digest=unit.suite_digest,
+        agent=unit.agent.name,
+        env=unit.env_id,
+        seed=unit.seed,
+        outcome=outcome,
+        score=score,
+        best_score=score,
+        episodes=len(tally.returns),
+        steps=tally.steps,
+        seconds=round(seconds, 6),
+        cost=tally.cost,
+        budget=unit.budget.canonical(),
+        reason=reason,
+        source_hash=_source_hash(unit.env_id),
+        record=job.record,
+        head=head,
+        verified="unverified",
+        created=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        extra=extra,
+    )
+
+
+def _replaced(result: Result, **changes: Any) -> Result:
+    return Result.from_dict({**result.to_dict(), **changes})
+
+
+@cache
+def _source_hash(env_id: str) -> str | None:
+    from ludus.record.sources import env_source
+    from ludus.registration.table import registry
+
+    spec = registry.get(env_id)
+    try:
+        return None if spec is None else env_source(spec)
+    except (ImportError, AttributeError):
+        return None

@@ -1,0 +1,150 @@
+"""Dots with whiskers: one row per agent or pair, one panel per measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ludus.bench.report.charts.frame import FONT, chart, horizontal_axis, label
+from ludus.bench.report.charts.scale import Scale, domain_of
+from ludus.bench.report.charts.style import marker, series_class
+from ludus.bench.report.markup import Markup, element
+from ludus.bench.report.numbers import ratio
+from ludus.bench.report.text import shorten_to_width, visible, width_of
+
+__all__ = ["Panel", "Row", "interval_chart"]
+
+_TOP, _AXIS, _EDGE, _GAP = 30.0, 28.0, 14.0, 24.0
+_NAMES = (40.0, 300.0)
+_TOLD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A value with its interval, where there is one, and the style of its series."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    style: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A measure; all panels of a chart have the same rows.
+
+    Attributes:
+        title: What is measured.
+        rows: The rows.
+        include: Values the axis must hold.
+        reference: A value marked by a line across all rows.
+    """
+
+    title: str
+    rows: tuple[Row, ...]
+    include: tuple[float, ...] = ()
+    reference: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where things go: names beside their rows, once per line of panels, or above each row."""
+
+    width: float
+    columns: int
+    names: float
+    step: float
+
+    def place(self, index: int, rows: int) -> tuple[float, float, float]:
+        """Left, right and top of a panel."""
+        line, column = divmod(index, self.columns)
+        cell = (self.width - self.names - (self.columns - 1) * _GAP) / self.columns
+        left = self.names + column * (cell + _GAP)
+        return left, left + cell, line * self.height(rows)
+
+    def height(self, rows: int) -> float:
+        """Of a panel with so many rows."""
+        return _TOP + rows * self.step + _AXIS + 8
+
+
+def interval_chart(
+    key: str, panels: Sequence[Panel], *, width: float, title: str, class_: str, columns: int = 1
+) -> Markup:
+    """Panels in so many columns; a wide chart has its names at the left, a narrow one above."""
+    rows = panels[0].rows
+    layout = _Layout(width, columns, 0.0, 46.0)
+    if class_ == "wide":
+        longest = max(width_of(visible(row.name)) for row in rows) * FONT + 12
+        layout = _Layout(width, columns, min(max(longest, _NAMES[0]), _NAMES[1]), 30.0)
+    parts: list[Markup] = []
+    for index, panel in enumerate(panels):
+        left, right, top = layout.place(index, len(rows))
+        if layout.names and index % columns == 0:
+            parts += _names(rows, top, layout)
+        parts += _panel(panel, left, right, top, layout)
+    return chart(
+        key,
+        parts,
+        width=width,
+        height=-(-len(panels) // columns) * layout.height(len(rows)),
+        title=title,
+        description="; ".join(map(_described, panels)),
+        class_=class_,
+    )
+
+
+def _names(rows: Sequence[Row], top: float, layout: _Layout) -> list[Markup]:
+    return [
+        label(
+            shorten_to_width(row.name, layout.names / FONT - 0.5),
+            layout.names - 2,
+            top + _TOP + (index + 0.5) * layout.step + 4.5,
+            anchor="end",
+            class_="row",
+        )
+        for index, row in enumerate(rows)
+    ]
+
+
+def _panel(panel: Panel, left: float, right: float, top: float, layout: _Layout) -> list[Markup]:
+    bottom = top + _TOP + len(panel.rows) * layout.step
+    ends = [end for row in panel.rows for end in (row.value, row.low, row.high) if end is not None]
+    scale = Scale(*domain_of(ends, include=panel.include), left + _EDGE, right - _EDGE)
+    start = left + (_EDGE if layout.names else 0.0)
+    parts = [label(panel.title, start, top + 16, class_="heading")]
+    parts += horizontal_axis(scale, top=top + _TOP - 4, bottom=bottom)
+    if panel.reference is not None:
+        line = f"M{scale(panel.reference):.1f} {top + _TOP - 4:.1f}V{bottom:.1f}"
+        parts.append(element("path", class_="reference", d=line))
+    for index, row in enumerate(panel.rows):
+        y = top + _TOP + (index + 0.5) * layout.step
+        if not layout.names:
+            shown = shorten_to_width(row.name, (right - left) / FONT - 0.4)
+            parts.append(label(shown, left, y - 7, class_="row"))
+            y += 10
+        parts.append(_whisker(row, scale, y))
+    return parts
+
+
+def _whisker(row: Row, scale: Scale, y: float) -> Markup:
+    parts = [element("title", f"{row.name}: {_told(row)}")]
+    if row.low is not None and row.high is not None:
+        low, high = scale(row.low), scale(row.high)
+        parts.append(element("path", class_="whisker", d=f"M{low:.1f} {y:.1f}H{high:.1f}"))
+        caps = f"M{low:.1f} {y - 6:.1f}v12M{high:.1f} {y - 6:.1f}v12"
+        parts.append(element("path", class_="cap", d=caps))
+    parts.append(marker(row.style, scale(row.value), y, 4.0))
+    return element("g", *parts, class_=f"series {series_class(row.style)}")
+
+
+def _told(row: Row) -> str:
+    if row.low is None or row.high is None:
+        return f"{ratio(row.value)}, no interval"
+    return f"{ratio(row.value)}, {ratio(row.low)} to {ratio(row.high)}"
+
+
+def _described(panel: Panel) -> str:
+    told = ", ".join(f"{row.name} {_told(row)}" for row in panel.rows[:_TOLD])
+    more = len(panel.rows) - _TOLD
+    return f"{panel.title}: {told}" + (f" and {more} more" if more > 0 else "")

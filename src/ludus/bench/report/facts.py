@@ -1,0 +1,271 @@
+"""Everything a report tells, computed once from the results."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ludus.bench.report.charts.style import STYLES
+from ludus.bench.report.intervals import mean_estimates
+from ludus.bench.result import Result
+from ludus.bench.statistics.aggregates import iqm, mean, median, optimality_gap
+from ludus.bench.statistics.bootstrap import bootstrap, has_spread, tails
+from ludus.bench.statistics.estimate import Estimate
+from ludus.bench.statistics.gathering import AgentScores, TaskScores, gather
+from ludus.bench.statistics.normalise import Reference, normalise_tasks
+from ludus.bench.statistics.scores import FloatArray, Scores
+
+__all__ = [
+    "CONFIDENCE",
+    "LARGEST_SCORE",
+    "MEASURES",
+    "Cell",
+    "Facts",
+    "ReferenceLike",
+    "Tally",
+    "collect",
+]
+
+CONFIDENCE = 0.95
+MEASURES = {"IQM": iqm, "Mean": mean, "Median": median, "Optimality gap": optimality_gap}
+"""The aggregate measures by name; the first one ranks."""
+
+ReferenceLike: TypeAlias = Any
+"""A :class:`Reference`, a pair (score that counts as 0, score that counts as 1), or an object with
+``min``, ``max`` and ``source``, such as a suite's."""
+
+LARGEST_SCORE = 1e150
+"""Scores beyond count as this one, so that no sum and no normalised score overflows."""
+
+_NARROWEST = 1e-100
+_RESAMPLES, _FEWEST, _DRAWS = 2000, 200, 40_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many results there are of each kind."""
+
+    runs: int = 0
+    scored: int = 0
+    agent_fault: int = 0
+    infrastructure_fault: int = 0
+    verified: int = 0
+    unverified: int = 0
+    failed: int = 0
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> Tally:
+        """Count."""
+        counts: Counter[str] = Counter(one.outcome for one in results)
+        counts.update(one.verified for one in results)
+        return cls(runs=len(results), **counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """One agent on one environment.
+
+    Attributes:
+        tally: Of all its runs.
+        scores: Of the runs that count, as they were scored; none if no run counts.
+        mean: Of these scores; None where there are none.
+        normalised: The mean on the scale of the environment's reference, where there is one.
+    """
+
+    tally: Tally
+    scores: FloatArray
+    mean: Estimate | None
+    normalised: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """What is known.
+
+    Attributes:
+        results: All of them.
+        tally: Of all of them.
+        agents: Best first.
+        envs: In alphabetical order.
+        cells: By environment and agent; pairs without any run are missing.
+        references: Of those environments that have one.
+        pools: Normalised scores of the agents that have one on every environment with a reference.
+        figures: Aggregate measures of those agents, by agent and measure.
+        upward: By agent and environment, scores turned so that higher is better.
+        tallies: By agent.
+        resamples: How often every bootstrap was drawn.
+    """
+
+    results: tuple[Result, ...]
+    tally: Tally
+    agents: tuple[str, ...]
+    envs: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+    references: Mapping[str, Reference]
+    pools: Mapping[str, Scores]
+    figures: Mapping[str, Mapping[str, Estimate]]
+    upward: Mapping[str, Mapping[str, FloatArray]]
+    tallies: Mapping[str, Tally]
+    resamples: int
+
+    def style(self, agent: str) -> int:
+        """The agent's place in the ranking, which is its style in every chart."""
+        return min(self.agents.index(agent), STYLES)
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The agents that have aggregate measures, best first."""
+        return tuple(agent for agent in self.agents if agent in self.figures)
+
+
+def collect(
+    results: Iterable[Result],
+    references: Mapping[str, ReferenceLike] | None = None,
+    lower: Collection[str] = (),
+) -> Facts:
+    """Compute what a report tells.
+
+    A result whose record failed its check counts in no figure, an agent's fault counts as the
+    worst score of its environment, an infrastructure fault not at all.
+
+    Args:
+        results: Of any number of agents.
+        references: By environment id.
+        lower: Environments where lower is better; needed for those without a reference.
+
+    Raises:
+        ValueError: A reference is not two different finite numbers.
+    """
+    kept = tuple(results)
+    groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
+    by_agent: dict[str, list[Result]] = defaultdict(list)
+    for result in kept:
+        groups[result.env, result.agent].append(result)
+        by_agent[result.agent].append(result)
+    envs = tuple(sorted({env for env, _ in groups}))
+    known = {env: _reference(env, one) for env, one in (references or {}).items() if env in envs}
+    gathered = gather(
+        (_bounded(result) for result in kept if result.verified != "failed"),
+        references=known,
+        lower=set(lower) - known.keys(),
+    )
+    resamples = int(min(max(_DRAWS // max(len(kept), 1), _FEWEST), _RESAMPLES))
+    pools = _pools(gathered, known)
+    figures = {agent: _figures(pool, resamples) for agent, pool in pools.items()}
+    upward = {
+        agent: {env: scores.tasks[env].upward for env in scores.with_runs}
+        for agent, scores in gathered.items()
+    }
+    return Facts(
+        results=kept,
+        tally=Tally.of(kept),
+        agents=_ranked(by_agent, figures, upward),
+        envs=envs,
+        cells=_cells(groups, gathered, resamples),
+        references=known,
+        pools=pools,
+        figures=figures,
+        upward=upward,
+        tallies={agent: Tally.of(group) for agent, group in by_agent.items()},
+        resamples=resamples,
+    )
+
+
+def _bounded(result: Result) -> Result:
+    if result.score is None or abs(result.score) <= LARGEST_SCORE:
+        return result
+    return replace(result, score=math.copysign(LARGEST_SCORE, result.score))
+
+
+def _reference(env: str, given: ReferenceLike) -> Reference:
+    if isinstance(given, Reference):
+        return _scale(env, given)
+    pair = (given.min, given.max) if hasattr(given, "min") else tuple(given)
+    if len(pair) != 2:
+        raise ValueError(f"The reference of {env} has to be two scores; got {given!r}.")
+    zero, one = map(float, pair)
+    source = str(getattr(given, "source", ""))
+    return _scale(env, Reference.between(zero, one, source))
+
+
+def _scale(env: str, reference: Reference) -> Reference:
+    largest = max(abs(reference.minimum), abs(reference.maximum))
+    if largest > LARGEST_SCORE or reference.maximum - reference.minimum < _NARROWEST:
+        raise ValueError(
+            f"The reference of {env} is no scale: {reference}. Two scores are expected that differ "
+            f"by {_NARROWEST:g} at least and lie within {LARGEST_SCORE:g} of 0."
+        )
+    return reference
+
+
+def _cells(
+    groups: Mapping[tuple[str, str], list[Result]],
+    gathered: Mapping[str, AgentScores],
+    resamples: int,
+) -> dict[tuple[str, str], Cell]:
+    tasks: dict[tuple[str, str], TaskScores | None] = {
+        (env, agent): gathered[agent].tasks.get(env) if agent in gathered else None
+        for env, agent in groups
+    }
+    scores = [np.empty(0) if task is None else task.runs for task in tasks.values()]
+    means = mean_estimates(scores, resamples=resamples, confidence=CONFIDENCE)
+    cells = {}
+    for (pair, task), runs, figure in zip(tasks.items(), scores, means, strict=True):
+        scale = task.reference if task else None
+        normalised = float(scale.scale(figure.value)) if scale and figure else None
+        cells[pair] = Cell(Tally.of(groups[pair]), runs, figure, normalised)
+    return cells
+
+
+def _pools(
+    gathered: Mapping[str, AgentScores], references: Mapping[str, Reference]
+) -> dict[str, Scores]:
+    return {
+        agent: normalise_tasks({env: scores.tasks[env].runs for env in references}, references)
+        for agent, scores in gathered.items()
+        if references and references.keys() <= set(scores.with_runs)
+    }
+
+
+def _figures(pool: Scores, resamples: int) -> dict[str, Estimate]:
+    def together(scores: Scores) -> FloatArray:
+        return np.stack([measure(scores) for measure in MEASURES.values()], axis=-1)
+
+    values = together(pool)
+    ends: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
+    if has_spread(pool):
+        draws = bootstrap(together, pool, resamples=resamples)
+        ends = [(low, high) for low, high in np.quantile(draws, tails(CONFIDENCE), axis=0).T]
+    return {
+        name: Estimate(float(value), low, high, pool.values.size, CONFIDENCE)
+        for name, value, (low, high) in zip(MEASURES, values, ends, strict=True)
+    }
+
+
+def _ranked(
+    agents: Iterable[str],
+    figures: Mapping[str, Mapping[str, Estimate]],
+    upward: Mapping[str, Mapping[str, FloatArray]],
+) -> tuple[str, ...]:
+    """By IQM; those without one come after, by their mean rank over environments."""
+    means: dict[str, dict[str, float]] = defaultdict(dict)
+    for agent, tasks in upward.items():
+        for env, runs in tasks.items():
+            means[env][agent] = float(runs.mean())
+    places: dict[str, list[int]] = defaultdict(list)
+    for found in means.values():
+        for place, agent in enumerate(sorted(found, key=lambda one: (-found[one], one))):
+            places[agent].append(place)
+
+    def standing(agent: str) -> tuple[bool, float, str]:
+        if agent in figures:
+            return False, -figures[agent]["IQM"].value, agent
+        return True, fmean(places[agent]) if agent in places else len(places), agent
+
+    return tuple(sorted(agents, key=standing))

@@ -1,0 +1,129 @@
+"""The top of the report: what was run, what came out, and what to be careful about."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ludus.bench.report.document import Inline, Name, Paragraph, Tile
+from ludus.bench.report.facts import LARGEST_SCORE, Facts
+from ludus.bench.report.numbers import count, plural, ratio, ratio_interval, share
+
+__all__ = ["cautions", "subtitle", "summary", "tiles"]
+
+
+def subtitle(facts: Facts) -> tuple[Inline, ...]:
+    """Suites and dates."""
+    if not facts.results:
+        return ("No results.",)
+    suites = sorted({result.suite for result in facts.results})
+    first = min(result.created for result in facts.results)[:10]
+    last = max(result.created for result in facts.results)[:10]
+    parts: list[Inline] = ["Suite " if len(suites) == 1 else "Suites "]
+    for suite in suites[:5]:
+        parts += [Name(suite), ", "]
+    if len(suites) > 5:
+        parts.append(f"{len(suites) - 5} more, ")
+    return (*parts, first if first == last else f"{first} to {last}")
+
+
+def summary(facts: Facts) -> Paragraph:
+    """One paragraph in plain words, every number with what it is a part of."""
+    tally = facts.tally
+    if not tally.runs:
+        return Paragraph(("There are no results: 0 runs of 0 agents on 0 environments.",))
+    seeds = len({result.seed for result in facts.results})
+    told = (
+        f"{plural(len(facts.agents), 'agent')} on {plural(len(facts.envs), 'environment')} with "
+        f"{plural(seeds, 'seed')}: {plural(tally.runs, 'run')}, of which {count(tally.scored)} "
+        f"scored, {count(tally.agent_fault)} ended in a fault of the agent and "
+        f"{count(tally.infrastructure_fault)} in a fault of the infrastructure. "
+        f"{share(tally.verified, tally.runs)} runs are verified. "
+    )
+    return Paragraph((told, *_leader(facts)))
+
+
+def tiles(facts: Facts) -> tuple[Tile, ...]:
+    """The counts worth seeing first."""
+    tally = facts.tally
+    runs = f"of {plural(tally.runs, 'run')}"
+    checked = tally.runs and tally.verified == tally.runs
+    return (
+        Tile("Scored", count(tally.scored), runs),
+        Tile("Agent faults", count(tally.agent_fault), runs, "bad" if tally.agent_fault else ""),
+        Tile(
+            "Infrastructure faults",
+            count(tally.infrastructure_fault),
+            runs,
+            "open" if tally.infrastructure_fault else "",
+        ),
+        Tile("Verified", count(tally.verified), runs, "good" if checked else "open"),
+        Tile("Failed the check", count(tally.failed), runs, "bad" if tally.failed else ""),
+    )
+
+
+def cautions(facts: Facts) -> tuple[Paragraph, ...]:
+    """What makes the results less comparable than they look."""
+    found: list[str] = []
+    seen = Counter((one.agent, one.env, one.seed, one.suite_digest) for one in facts.results)
+    repeated = sum(times - 1 for times in seen.values())
+    if repeated:
+        found.append(
+            f"{share(repeated, facts.tally.runs)} runs repeat the agent, environment and seed of "
+            "another one; each of them counts as a run of its own."
+        )
+    mixed: dict[str, set[tuple[str, str | None]]] = {
+        "budgets": {(one.env, one.budget) for one in facts.results},
+        "versions of their source": {(one.env, one.source_hash) for one in facts.results},
+    }
+    for what, pairs in mixed.items():
+        times = Counter(env for env, _ in pairs)
+        several = sum(number_of > 1 for number_of in times.values())
+        if several:
+            found.append(
+                f"{share(several, len(facts.envs))} environments were run with different {what}; "
+                "their scores are not strictly comparable."
+            )
+    if len({(one.suite, one.suite_digest) for one in facts.results}) > 1:
+        found.append("The results come from different suites, or different versions of one.")
+    beyond = sum(abs(one.score or 0.0) > LARGEST_SCORE for one in facts.results)
+    if beyond:
+        found.append(
+            f"{share(beyond, facts.tally.runs)} runs have a score beyond {LARGEST_SCORE:g} and are "
+            "counted as if it were that one."
+        )
+    if facts.tally.failed:
+        found.append(
+            f"{share(facts.tally.failed, facts.tally.runs)} runs failed the check of their record "
+            "and count in no figure."
+        )
+    left_out = len(facts.agents) - len(facts.ranked)
+    if facts.ranked and left_out:
+        found.append(
+            f"{share(left_out, len(facts.agents))} agents lack a run that counts on some "
+            "environment with a reference, so they have no aggregate measures and come last."
+        )
+    return tuple(Paragraph((text,), "warning") for text in found)
+
+
+def _leader(facts: Facts) -> list[Inline]:
+    if not facts.ranked:
+        return ["There are no aggregate measures; the reason is given under overall scores."]
+    best = facts.ranked[0]
+    figure = facts.figures[best]["IQM"]
+    alone = len(facts.ranked) == 1
+    told = " has an" if alone else " has the highest"
+    told += f" interquartile mean of normalised scores of {ratio(figure.value)}"
+    if figure.interval:
+        told += f", 95 % interval {ratio_interval(*figure.interval)}"
+    envs = plural(len(facts.references), "environment")
+    parts: list[Inline] = [Name(best), f"{told}, over {plural(figure.n, 'run')} on {envs}"]
+    if not alone:
+        second = facts.ranked[1]
+        next_one = facts.figures[second]["IQM"]
+        parts += ["; next is ", Name(second), f" with {ratio(next_one.value)}"]
+        if next_one.interval:
+            parts.append(f" {ratio_interval(*next_one.interval)}")
+        parts.append(f" over {plural(next_one.n, 'run')}")
+        if figure.low is not None and next_one.high is not None and figure.low <= next_one.high:
+            parts.append("; the two intervals overlap")
+    return [*parts, "."]

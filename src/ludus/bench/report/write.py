@@ -1,0 +1,133 @@
+"""Results as a report: one HTML file, and the same facts as Markdown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ludus.bench.report.document import Document, Section
+from ludus.bench.report.facts import Facts, ReferenceLike, collect
+from ludus.bench.report.html import to_html
+from ludus.bench.report.markdown import to_markdown
+from ludus.bench.report.sections.curves import Curve, curves
+from ludus.bench.report.sections.environments import environments
+from ludus.bench.report.sections.failures import failures
+from ludus.bench.report.sections.improvement import improvement
+from ludus.bench.report.sections.overall import overall
+from ludus.bench.report.sections.profiles import profiles
+from ludus.bench.report.sections.provenance import provenance, reproduction
+from ludus.bench.report.sections.summary import cautions, subtitle, summary, tiles
+from ludus.bench.report.sections.verification import verification
+from ludus.bench.result import Result
+
+__all__ = ["ReportFiles", "build_document", "write_report"]
+
+_SUFFIXES = (".html", ".htm", ".md")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFiles:
+    """Where a report was written."""
+
+    html: Path
+    markdown: Path
+
+
+def write_report(
+    results: Iterable[Result],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Benchmark results",
+    references: Mapping[str, ReferenceLike] | None = None,
+    provenance: Mapping[str, object] | None = None,
+    curves: Mapping[str, Curve] | None = None,
+    lower: Collection[str] = (),
+) -> ReportFiles:
+    """Write a report of results.
+
+    Args:
+        results: Any number of them, from whoever; every text in them is shown as text.
+        path: A file ending in ``.html`` or ``.md``, which gets the other beside it, or a folder,
+            which gets ``report.html`` and ``report.md``.
+        title: Headline.
+        references: By environment id: a pair (score that counts as 0, score that counts as 1), a
+            :class:`~ludus.bench.statistics.normalise.Reference`, or a suite's reference.
+        provenance: Versions, hashes, machine, commit; nested mappings are written out. The entry
+            ``command`` (text, or a list of arguments) is shown as the way to reproduce.
+        curves: Learning curves by result id, beside those in ``extra["curve"]`` of results.
+        lower: Environments where lower is better; needed for those without a reference only.
+
+    Raises:
+        ValueError: A reference is not two different finite numbers.
+        OSError: The files cannot be written; existing ones stay as they were.
+    """
+    document = build_document(
+        results,
+        title=title,
+        references=references,
+        provenance=provenance,
+        curves=curves,
+        lower=lower,
+    )
+    target = Path(path)
+    if target.suffix.lower() not in _SUFFIXES:
+        target = target / "report.html"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    html = target if target.suffix.lower() != ".md" else target.with_suffix(".html")
+    markdown = target.with_suffix(".md")
+    _replace(html, to_html(document))
+    _replace(markdown, to_markdown(document))
+    return ReportFiles(html, markdown)
+
+
+def build_document(
+    results: Iterable[Result],
+    *,
+    title: str = "Benchmark results",
+    references: Mapping[str, ReferenceLike] | None = None,
+    provenance: Mapping[str, object] | None = None,
+    curves: Mapping[str, Curve] | None = None,
+    lower: Collection[str] = (),
+) -> Document:
+    """Compute what :func:`write_report` writes.
+
+    Raises:
+        ValueError: As there.
+    """
+    facts = collect(results, references, lower)
+    return Document(
+        title=title,
+        subtitle=subtitle(facts),
+        summary=summary(facts),
+        tiles=tiles(facts),
+        sections=_sections(facts, provenance or {}, curves),
+    )
+
+
+def _sections(
+    facts: Facts, given: Mapping[str, object], recorded: Mapping[str, Curve] | None
+) -> tuple[Section, ...]:
+    first = overall(facts)
+    found = (
+        Section(first.anchor, first.title, cautions(facts) + first.blocks),
+        profiles(facts),
+        improvement(facts),
+        environments(facts),
+        curves(facts, recorded),
+        failures(facts),
+        verification(facts),
+        provenance(facts, given),
+        reproduction(facts, given),
+    )
+    return tuple(section for section in found if section is not None)
+
+
+def _replace(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,61 @@
+"""Figures that do not promise more than the runs behind them show.
+
+NumPy only, pure functions, higher is better. See ``docs/statistics.md`` for what each means.
+"""
+
+from __future__ import annotations
+
+from ludus.bench.statistics.aggregates import (
+    iqm,
+    mean,
+    median,
+    optimality_gap,
+    probability_of_improvement,
+)
+from ludus.bench.statistics.aup import Aup, aup
+from ludus.bench.statistics.bootstrap import bootstrap, estimate
+from ludus.bench.statistics.estimate import Estimate, number
+from ludus.bench.statistics.gathering import (
+    AgentScores,
+    Counts,
+    FaultPolicy,
+    TaskScores,
+    best_entries,
+    gather,
+)
+from ludus.bench.statistics.normalise import Normalised, Reference, normalise, normalise_tasks
+from ludus.bench.statistics.profile import Profile, performance_profile, profile_values
+from ludus.bench.statistics.scores import Scores, as_scores
+from ludus.bench.statistics.summary import Summary, TaskSummary, summarise
+
+__all__ = [
+    "AgentScores",
+    "Aup",
+    "Counts",
+    "Estimate",
+    "FaultPolicy",
+    "Normalised",
+    "Profile",
+    "Reference",
+    "Scores",
+    "Summary",
+    "TaskScores",
+    "TaskSummary",
+    "as_scores",
+    "aup",
+    "best_entries",
+    "bootstrap",
+    "estimate",
+    "gather",
+    "iqm",
+    "mean",
+    "median",
+    "normalise",
+    "normalise_tasks",
+    "number",
+    "optimality_gap",
+    "performance_profile",
+    "probability_of_improvement",
+    "profile_values",
+    "summarise",
+]

@@ -1,0 +1,97 @@
+"""Results as lines of JSON in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from ludus.bench.result import Result
+from ludus.bench.store.rows import LARGEST_EXTRA, prepare
+from ludus.errors import StoreError
+
+__all__ = ["LONGEST_LINE", "read_file", "write_file"]
+
+LONGEST_LINE = 2 * LARGEST_EXTRA  # more than a result can take that a store holds
+_to_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def write_file(path: Path, results: Iterable[Result]) -> int:
+    """Write a file, replacing another one once it is complete; return the number of lines.
+
+    Raises:
+        StoreError: If the file cannot be written.
+    """
+    count = 0
+    try:
+        with _draft(path) as file:
+            for result in results:
+                file.write(_to_text(result.to_dict()).encode() + b"\n")
+                count += 1
+    except OSError as problem:
+        raise StoreError(f"{path} cannot be written: {problem}") from problem
+    return count
+
+
+@contextmanager
+def _draft(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that takes the path's place at the end, or vanishes if there is a failure."""
+    draft = path.with_name(f".ludus-{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_file(path: Path, *, trust_verified: bool) -> Iterator[Result]:
+    """Iterate over the results in a file; empty lines are passed over.
+
+    Raises:
+        StoreError: If the file cannot be read or a line holds no result that a store takes; the
+            message gives its number.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in _lines(file, path):
+                yield _result(line, f"{path}, line {number}", trust_verified)
+    except OSError as problem:
+        raise StoreError(f"{path} cannot be read: {problem}") from problem
+
+
+def _lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise StoreError(f"{path}, line {number}: it is longer than {LONGEST_LINE} bytes.")
+        if line.strip():
+            yield number, line
+
+
+def _result(line: bytes, where: str, trust_verified: bool) -> Result:
+    try:
+        data = json.loads(line.strip().decode(), parse_constant=_refuse)
+        if not trust_verified and isinstance(data, dict) and data.get("verified") == "verified":
+            data["verified"] = "unverified"
+        result = Result.from_dict(data)
+        prepare(result)
+    except json.JSONDecodeError as problem:
+        told = f"this is no JSON, at character {problem.pos + 1}: {problem.msg}"
+        raise StoreError(f"{where}: {told}.") from problem
+    except RecursionError:
+        raise StoreError(f"{where}: it is nested too deep.") from None
+    except (ValueError, TypeError, StoreError) as problem:
+        raise StoreError(f"{where}: {problem}") from problem
+    return result
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
