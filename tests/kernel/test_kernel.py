@@ -216,6 +216,30 @@ def test_random_policy_is_seeded():
     assert (run(1) != run(2)).any()
 
 
+def first_observation(params: Params, state: State) -> int:
+    return 9 - min(state.count, 9)
+
+
+def filling(params: Params, state: State, out: Any) -> None:
+    out[0] = state.count
+
+
+def test_the_first_observation_may_be_another(monkeypatch):
+    First = env_of(first_observation=first_observation)
+    for jit in ("1", "0"):
+        monkeypatch.setenv("LUDUS_JIT", jit)
+        env = First()
+        assert (env.reset(seed=0)[0], env.step(0)[0], env.reset()[0]) == (9, 1, 9)
+        envs = First().vector(3, max_episode_steps=2)
+        seen = [envs.reset(seed=0)[0], *(envs.step(np.zeros(3, np.int64))[0] for _ in range(4))]
+        assert [row.tolist() for row in seen] == [[9] * 3, [1] * 3, [2] * 3, [9] * 3, [1] * 3]
+
+
+def test_both_observations_have_one_form():
+    with pytest.raises(KernelError, match="must both take 'out', or neither"):
+        env_of(first_observation=filling)
+
+
 def test_vector_state_belongs_to_its_kernel():
     envs = bare("CartPole-v1").vector(2)
     envs.reset(seed=0)

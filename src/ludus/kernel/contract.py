@@ -9,6 +9,7 @@ The functions, by parameter names::
     terminal(params, state) -> bool
     info(params, state) -> NamedTuple           optional
     valid(params, state) -> bool                optional
+    first_observation                           as observation, optional
 
 ``params`` holds what is constant, ``state`` what changes; scalars go by value, array fields are
 changed in place. Transcendental functions come from :mod:`ludus.kernel.math`, random numbers from
@@ -64,6 +65,7 @@ class Kernel:
         valid: Tells whether a state that comes from outside is one the other functions can work
             on, above all: whether what they use as an index is one. A kernel that has arrays and
             no ``valid`` checks every index at every step, which takes time.
+        first_observation: Shows an episode's first state, where that is done in another way.
 
     Raises:
         KernelError: A function has other parameters than those above, or a field an unknown type.
@@ -81,11 +83,12 @@ class Kernel:
     info: Function | None = None
     state_arrays: Callable[[Any], dict[str, tuple[tuple[int, ...], Any]]] | None = None
     valid: Function | None = None
+    first_observation: Function | None = None
 
     def __post_init__(self) -> None:
         for role, allowed in _SIGNATURES.items():
             function = getattr(self, role)
-            if function is None and role in ("info", "valid"):
+            if function is None and role in _OPTIONAL:
                 continue
             found = tuple(inspect.signature(function).parameters)
             if found not in allowed:
@@ -99,6 +102,13 @@ class Kernel:
                 fields, "_fields"
             ):
                 raise KernelError(f"Kernel {self.name}: {fields!r} is not a NamedTuple class.")
+        if self.first_observation is not None and self.writes_observation != _has_out(
+            self.first_observation
+        ):
+            raise KernelError(
+                f"Kernel {self.name}: observation and first_observation must both take 'out', or "
+                f"neither. {_where(self.first_observation)}"
+            )
         if self.array_fields and self.state_arrays is None:
             raise KernelError(
                 f"Kernel {self.name}: the state has the array fields {self.array_fields}; give "
@@ -141,7 +151,7 @@ class Kernel:
     @cached_property
     def writes_observation(self) -> bool:
         """Whether ``observation`` fills an array instead of returning numbers."""
-        return "out" in inspect.signature(self.observation).parameters
+        return _has_out(self.observation)
 
     @cached_property
     def transition_draws(self) -> bool:
@@ -172,7 +182,9 @@ _SIGNATURES: dict[str, tuple[tuple[str, ...], ...]] = {
     "terminal": (("params", "state"),),
     "info": (("params", "state"),),
     "valid": (("params", "state"),),
+    "first_observation": (("params", "state"), ("params", "state", "out")),
 }
+_OPTIONAL = ("info", "valid", "first_observation")
 
 
 def _fields(kernel: str, owner: Any) -> list[Field]:
@@ -190,6 +202,10 @@ def _fields(kernel: str, owner: Any) -> list[Field]:
             kind = "array"
         fields.append(Field(name, kind))
     return fields
+
+
+def _has_out(function: Function) -> bool:
+    return "out" in inspect.signature(function).parameters
 
 
 def _where(function: Function) -> str:

@@ -12,7 +12,15 @@ from ludus.kernel.contract import Kernel
 
 __all__ = ["explained"]
 
-_ROLES = ("initial", "transition", "observation", "reward", "terminal", "info")
+_ROLES = (
+    "initial",
+    "transition",
+    "observation",
+    "first_observation",
+    "reward",
+    "terminal",
+    "info",
+)
 
 
 @contextmanager

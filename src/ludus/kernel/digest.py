@@ -16,7 +16,15 @@ from ludus.version import __version__
 __all__ = ["digest"]
 
 _ENGINE = ("program.py", "compiled_random.py", "intrinsics.py", "jit.py", "rows.py")
-_ROLES = ("initial", "transition", "observation", "reward", "terminal", "info")
+_ROLES = (
+    "initial",
+    "transition",
+    "observation",
+    "first_observation",
+    "reward",
+    "terminal",
+    "info",
+)
 
 
 def digest(kernel: Kernel, text: str) -> str:

@@ -144,12 +144,12 @@ class DriverParts:
             lines.append(f"i_{field}[{column}] = {value}")
         return lines
 
-    def show(self, column: str, name: str) -> list[str]:
+    def show(self, column: str, name: str, function: str = "_observation") -> list[str]:
         """Return the lines that write the observation and info of a state."""
         if self.kernel.writes_observation:
-            lines = [f"_observation(p, {name}, seen_all[{column}])"]
+            lines = [f"{function}(p, {name}, seen_all[{column}])"]
         else:
-            lines = [f"seen_one = _observation(p, {name})"]
+            lines = [f"seen_one = {function}(p, {name})"]
             one = self.rows == 1 and not self._returns_tuple()
             lines += [
                 f"o{k}[{column}] = {'seen_one' if one else f'seen_one[{k}]'}"
@@ -179,7 +179,7 @@ class DriverParts:
             *self.store(column, "s"),
             f"total[{column}] = 0.0",
             f"elapsed[{column}] = 0",
-            *self.show(column, "s"),
+            *self.show(column, "s", "_first_observation"),
         ]
 
     def action(self, column: str) -> str:

@@ -175,6 +175,7 @@ class Program:
             "_initial": kernel.initial,
             "_transition": kernel.transition,
             "_observation": kernel.observation,
+            "_first_observation": kernel.first_observation or kernel.observation,
             "_reward": kernel.reward,
             "_terminal": kernel.terminal,
         }

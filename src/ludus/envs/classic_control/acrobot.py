@@ -14,7 +14,7 @@ from ludus.envs.classic_control.arithmetic import clip, cos_float32, sin_float32
 from ludus.envs.classic_control.parameter import KernelParameter, Parameter
 from ludus.envs.classic_control.picture_env import PictureEnv
 from ludus.envs.reset_options import with_reset_bounds
-from ludus.envs.single_precision import is_float32, round_to_float32
+from ludus.envs.single_precision import round_to_float32
 from ludus.kernel import Kernel
 from ludus.kernel.math import sincos
 from ludus.kernel.random import uniform
@@ -150,16 +150,25 @@ def accelerations(
 
 def observation(params: Params, state: State) -> tuple[float, float, float, float, float, float]:
     """Show cosine and sine of both angles, and the speeds."""
-    sin_1, cos_1 = circle_point(state.theta_1)
-    sin_2, cos_2 = circle_point(state.theta_2)
+    sin_1, cos_1 = sincos(state.theta_1)
+    sin_2, cos_2 = sincos(state.theta_2)
     return cos_1, sin_1, cos_2, sin_2, state.speed_1, state.speed_2
 
 
-def circle_point(angle: float) -> tuple[float, float]:
-    """Return sine and cosine, computed in float32 if the angle is one, as an episode's first is."""
+def first_observation(
+    params: Params, state: State
+) -> tuple[float, float, float, float, float, float]:
+    """Show the same, computed in float32, which an episode's first angles are in."""
+    sin_1, cos_1 = circle_point_float32(state.theta_1)
+    sin_2, cos_2 = circle_point_float32(state.theta_2)
+    return cos_1, sin_1, cos_2, sin_2, state.speed_1, state.speed_2
+
+
+def circle_point_float32(angle: float) -> tuple[float, float]:
+    """Return sine and cosine in float32, beyond an eighth of a turn rounded to it later."""
     sine, cosine = sincos(angle)
-    single = is_float32(angle) & (abs(angle) < EIGHTH_TURN)
-    return sin_float32(angle) if single else sine, cos_float32(angle) if single else cosine
+    small = abs(angle) < EIGHTH_TURN
+    return sin_float32(angle) if small else sine, cos_float32(angle) if small else cosine
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
@@ -190,6 +199,7 @@ KERNEL = Kernel(
     reward=reward,
     terminal=terminal,
     spaces=spaces,
+    first_observation=first_observation,
 )
 # A kernel of its own, because only transitions that draw nothing can be vectorised.
 NOISY_KERNEL = dataclasses.replace(KERNEL, name="noisy Acrobot", transition=noisy_transition)
