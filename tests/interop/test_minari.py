@@ -318,6 +318,21 @@ def test_import_after_a_cut_episode_needs_seeds(root: Path, tmp_path: Path) -> N
     assert "seeds" in (found.unreplayable or "")
 
 
+def test_import_after_resets_with_options(root: Path, tmp_path: Path) -> None:
+    with ludus.record.RecordEpisodes(ludus.make("CartPole-v1"), tmp_path / "run") as env:
+        for seed in range(2):
+            env.reset(seed=seed, options={"low": -0.1, "high": 0.1})
+            while not any(env.step(0)[2:4]):
+                pass
+    assert replay(tmp_path / "run").is_equal
+    export_minari(tmp_path / "run", root / "test-v0")
+    found = import_minari(root / "test-v0", tmp_path / "back")
+    assert "options" in (found.unreplayable or "")
+    checks = {check.name: check for check in verify(tmp_path / "back").checks}
+    assert checks["replay"].status == "skipped"
+    assert "options of its resets" in checks["replay"].detail
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Minari's temporary folder
 @pytest.mark.parametrize("seeded", [True, False])
 def test_import_with_the_environment(seeded: bool, root: Path, tmp_path: Path) -> None:

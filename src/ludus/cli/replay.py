@@ -64,6 +64,7 @@ def import_modules(names: list[str] | None) -> None:
 def shown_progress(*, hidden: bool) -> Iterator[Callable[[int, int], None]]:
     """Show a bar on a terminal while the block runs; what is yielded takes rows done and in all."""
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    hidden = hidden or not out.is_terminal
     with Progress(*columns, console=out, transient=True, disable=hidden) as bar:
         task = bar.add_task("replaying", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -121,9 +121,11 @@ def verify(
     checks.append(_signature(report, reader, keys, required=require_signature or keys is not None))
     readable = "failed" not in (by_name["chain"], by_name["blocks"])
     if reader.manifest["kind"] != EPISODES:
-        reason = f"a run of the kind {reader.manifest['kind']!r:.50} is no recording of episodes"
+        reason = f"a run of the kind {reader.manifest['kind']!r:.50} cannot be executed again"
+        if isinstance(why := reader.manifest["subject"].get("unreplayable"), str):
+            reason += f": {why:.500}"
         checks += [Check(name, "skipped", reason) for name in ("spec", "source", "replay")]
-        checks.append(Check("results", "skipped", reason))
+        checks.append(Check("results", "skipped", "what it claims cannot be computed"))
         return Verification(Path(path), tuple(checks))
     checks += [_guarded("spec", _spec, reader), _guarded("source", _source, reader)]
     if not readable:

@@ -213,11 +213,17 @@ class _Exporter:
         manifest = self._reader.manifest
         # Whether the episodes are everything that happened, so that the seeds of some suffice.
         is_all = self._resets == file.episodes + file.still_growing and not self._has_options
+        subject = self._subject
+        if self._has_options:
+            subject = {
+                **subject,
+                "unreplayable": "the options of its resets are not in the dataset",
+            }
         origin = {
             "run": manifest["id"],
             "kind": manifest["kind"],
             "head": self._reader.head,
-            "subject": self._subject,
+            "subject": subject,
             "provenance": manifest.get("provenance"),
             "in_order": is_all and self._shape.num_envs is None,
         }
