@@ -235,6 +235,21 @@ def test_the_first_observation_may_be_another(monkeypatch):
         assert [row.tolist() for row in seen] == [[9] * 3, [1] * 3, [2] * 3, [9] * 3, [1] * 3]
 
 
+def chosen(pair: Any, index: int) -> Any:
+    return pair[index]
+
+
+def paid(params: Params, state: State, action: int, next_state: State) -> float:
+    # Of two types, so that the index has to be known when it is compiled.
+    return chosen((2, 0.5), 1) + chosen((2, 0.25), 0)
+
+
+def test_constants_are_constants_where_they_have_to_be():
+    env = env_of(reward=paid)()
+    env.reset(seed=0)
+    assert env.step(0)[1] == 2.5
+
+
 def test_both_observations_have_one_form():
     with pytest.raises(KernelError, match="must both take 'out', or neither"):
         env_of(first_observation=filling)

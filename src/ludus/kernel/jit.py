@@ -74,9 +74,34 @@ def compiled(
     # Only compiled code calls it: what Python would need is not made.
     unneeded = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options = {"error_model": "numpy", "forceinline": inline, "boundscheck": check_indices}
-    dispatcher = memo[function] = njit(**options, **unneeded)(twin)
+    dispatcher = memo[function] = _for_any_number(njit(**options, **unneeded)(twin))
     for name in code.co_names:
         value = namespace.get(name)
         if isinstance(value, FunctionType):
             namespace[name] = compiled(value, memo, tag, check_indices=check_indices, inline=inline)
+    return dispatcher
+
+
+def _for_any_number(dispatcher: Any) -> Any:
+    """Compile a function once for all constants that it is called with.
+
+    Numba would compile it anew for each. Where it needs the constant itself, as an index into a
+    tuple of different types, it still does.
+    """
+    from numba.core.errors import TypingError
+    from numba.types import unliteral
+
+    exact = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        numbers = tuple(map(unliteral, args))
+        named = {name: unliteral(value) for name, value in kws.items()}
+        try:
+            return exact(numbers, named)
+        except TypingError:
+            if numbers == tuple(args) and named == dict(kws):
+                raise
+            return exact(args, kws)
+
+    dispatcher.get_call_template = get_call_template
     return dispatcher
