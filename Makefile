@@ -17,12 +17,13 @@ demo: install ## Install, then show what Ludus does (writes to ./demo)
 
 test: system install-dev lint types layers audit unit ## Install, then run every check
 
-# Boxes need bubblewrap, podman with runc, or Docker. What is missing and may not be installed is
-# said, and its tests are skipped. Nothing is started: the tests run a Docker daemon of their own.
+# Boxes need bubblewrap, podman with runc, or Docker; reports are looked at with Chromium, the store
+# is tested on PostgreSQL. What is missing and may not be installed is said, and its tests are
+# skipped. Nothing is started: the tests run a Docker daemon and a database server of their own.
 SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io chromium:chromium \
 	pg_lsclusters:postgresql
 
-system: ## Install bubblewrap, podman and Docker, if root may do so with apt-get
+system: ## Install what the tests need beside Python, if root may do so with apt-get
 	@missing() { for row in $(SYSTEM); do \
 		PATH="$$PATH:/usr/sbin" command -v "$${row%%:*}" >/dev/null || echo "$${row##*:}"; done; }; \
 	get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$$@" >/dev/null; }; \
@@ -33,7 +34,7 @@ system: ## Install bubblewrap, podman and Docker, if root may do so with apt-get
 		add 2>/dev/null || { get update && add; }; \
 	fi; \
 	if [ -n "$$(missing)" ]; then \
-		echo "Missing:" $$(missing)"; tests of boxes that need it are skipped." >&2; \
+		echo "Missing:" $$(missing)"; tests that need it are skipped." >&2; \
 	fi
 
 $(BIN)/python:
@@ -67,7 +68,7 @@ unit: system install-dev ## Tests
 # Apart from .venv, because gymnax wants an older Gymnasium than the tests compare with.
 $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 	$(PYTHON) -m venv $(VENV_BENCH)
-	$(BENCH)/pip $(QUIETLY) install --constraint constraints-bench.txt --editable '.[peers]'
+	$(BENCH)/pip $(QUIETLY) install --constraint constraints-bench.txt --editable '.[peers,store]'
 	# gymnax asks for an older Gymnasium than the one to compare with, and runs with both.
 	$(BENCH)/pip $(QUIETLY) install --no-deps gymnasium==1.4.0
 	@touch $@
@@ -81,6 +82,8 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 	$(BENCH)/python benchmarks/user_kernel.py
 	$(BENCH)/python benchmarks/vector.py
 	$(BENCH)/python benchmarks/sandbox.py
+	$(BENCH)/python benchmarks/record.py
+	$(BENCH)/python benchmarks/store.py
 
 # An index out of reach is said, and no failure; --require vulnerabilities would make it one.
 audit: install-dev ## Audit Ludus: its code, its dependencies and their licences
