@@ -100,4 +100,5 @@ def test_demo(tmp_path, monkeypatch):
     )
     assert done.returncode == 0, done.stderr
     assert "keeps the contract" in done.stdout
-    assert list(tmp_path.glob("cartpole*.mp4"))
+    assert "passed verification" in " ".join(done.stdout.split())
+    assert list(tmp_path.glob("video/cartpole*.mp4"))

@@ -16,25 +16,34 @@ from rich.table import Table
 from ludus.checking import inspect_env
 from ludus.cli.console import out
 from ludus.core import VectorEnv
+from ludus.record import RecordEpisodes, verify
 from ludus.registration import family_of, make, make_vec, search
 
 __all__ = ["run"]
 
 
 def run(
-    folder: Annotated[Path, typer.Option("--out", help="Where the video goes.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option("--out", help="Where video and record go.")] = Path(
+        "demo"
+    ),
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = 20,
 ) -> None:
-    """Make an environment, check it, play it, film it, and step many at once."""
+    """Make an environment, check it, play it, verify the score, film it, and step many at once."""
     _list_environments()
     report = inspect_env(make("CartPole-v1").unwrapped, skip_render_check=True)
     out.print(f"\nCartPole-v1 {'keeps' if report.ok else 'breaks'} the contract.")
-    returns = _play(episodes)
+    record = _free(folder / "record")
+    returns = _play(episodes, record)
     out.print(
         f"A rule of thumb earns {np.mean(returns):.0f} on average over {episodes} episodes "
         f"(lowest {min(returns):.0f}, highest {max(returns):.0f})."
     )
-    out.print(f"Its first episode on film: {_film(folder)}\n")
+    found = verify(record)
+    out.print(
+        f"Recorded in {record} and executed again, the score {found.verdict} verification "
+        f"(ludus verify {record})."
+    )
+    out.print(f"Its first episode on film: {_film(folder / 'video')}\n")
     out.print(_speeds())
 
 
@@ -55,9 +64,15 @@ def _lean(observation: np.ndarray[Any, Any]) -> int:
     return int(observation[2] + 0.5 * observation[3] > 0)
 
 
-def _play(episodes: int) -> list[float]:
+def _free(path: Path) -> Path:
+    """Return the path, or the first with a number that is free: records are never replaced."""
+    names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 10_000)))
+    return next(name for name in names if not name.exists())
+
+
+def _play(episodes: int, record: Path) -> list[float]:
     returns = []
-    with make("CartPole-v1") as env:
+    with RecordEpisodes(make("CartPole-v1"), record) as env:
         for episode in track(range(episodes), "Playing", console=out, transient=True):
             observation, _ = env.reset(seed=episode)
             total, over = 0.0, False
@@ -66,6 +81,7 @@ def _play(episodes: int) -> list[float]:
                 total += float(reward)
                 over = terminated or truncated
             returns.append(total)
+        env.add_result("mean_return", float(np.mean(returns)), episodes=episodes)
     return returns
 
 
