@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -20,8 +22,12 @@ def test_it_is_plain_data_and_names_what_matters() -> None:
     found = provenance(ludus.make("CartPole-v1"))
     assert canonical.loads(canonical.dumps(found)) == found
     assert found["ludus"] == {"version": __version__, "source": package_source()}
-    assert found["packages"]["numpy"]
-    assert found["packages"]["numba"]
+    for name in ("numpy", "numba"):
+        package = found["packages"][name]
+        assert package["version"] == metadata.version(name)
+        record = metadata.distribution(name).read_text("RECORD")
+        assert record is not None
+        assert package["files"] == hashlib.sha256(record.encode()).hexdigest()
     assert found["cpu"]["model"]
     assert found["env"]["id"] == "CartPole-v1"
     assert len(found["env"]["source"]) == 64

@@ -1,4 +1,4 @@
-"""Every so manieth episode of a recording on film."""
+"""Every nth episode of a recording on film."""
 
 from __future__ import annotations
 

@@ -71,14 +71,18 @@ def _of_process(folder: str) -> Mapping[str, Any]:
     }
 
 
-def _packages() -> dict[str, str]:
-    versions = {}
+def _packages() -> dict[str, dict[str, str | None]]:
+    """Return the version of each package, and the SHA-256 of the list of its files' hashes."""
+    found = {}
     for name in _PACKAGES:
         try:
-            versions[name] = metadata.version(name)
+            package = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-    return versions
+        files = package.read_text("RECORD")
+        digest = None if files is None else hashlib.sha256(files.encode()).hexdigest()
+        found[name] = {"version": package.version, "files": digest}
+    return found
 
 
 def _libc() -> str:

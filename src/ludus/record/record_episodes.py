@@ -33,7 +33,7 @@ class RecordEpisodes(Wrapper[ObsType, ActType, ObsType, ActType]):
         env: The environment, fresh: a replay starts with one that nothing has happened to.
         path: The run folder; new, or empty.
         observations: Whether observations are stored, not only their checks.
-        video: Film every so manieth episode, from the first on, into ``video/``.
+        video: Film every so many episodes, from the first on, into ``video/``.
         key: Signs the run when it is closed.
         block_rows: Rows per block at most.
         resume: Go on with the run at ``path`` if there is one: its actions are executed again, and
