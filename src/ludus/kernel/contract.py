@@ -32,7 +32,7 @@ import numpy as np
 from ludus.errors import KernelError
 from ludus.spaces import Space
 
-__all__ = ["Field", "Kernel"]
+__all__ = ["COMPILED_ROLES", "Field", "Kernel"]
 
 Function = Callable[..., Any]
 _SCALARS = {float: "float", int: "int", bool: "bool"}
@@ -185,6 +185,8 @@ _SIGNATURES: dict[str, tuple[tuple[str, ...], ...]] = {
     "first_observation": (("params", "state"), ("params", "state", "out")),
 }
 _OPTIONAL = ("info", "valid", "first_observation")
+COMPILED_ROLES = tuple(role for role in _SIGNATURES if role != "valid")
+"""The functions that a driver calls."""
 
 
 def _fields(kernel: str, owner: Any) -> list[Field]:

@@ -8,19 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ludus.errors import KernelError
-from ludus.kernel.contract import Kernel
+from ludus.kernel.contract import COMPILED_ROLES, Kernel
 
 __all__ = ["explained"]
-
-_ROLES = (
-    "initial",
-    "transition",
-    "observation",
-    "first_observation",
-    "reward",
-    "terminal",
-    "info",
-)
 
 
 @contextmanager
@@ -44,7 +34,7 @@ def _explain(kernel: Kernel, problem: Exception) -> KernelError:
     places = re.findall(r'File "([^"]+)", line (\d+)', text)
     files = {
         function.__code__.co_filename
-        for role in _ROLES
+        for role in COMPILED_ROLES
         if (function := getattr(kernel, role)) is not None
     }
     own = [(file, int(line)) for file, line in places if _known(file, files)]

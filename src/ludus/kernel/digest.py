@@ -10,21 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ludus.kernel.contract import Kernel
+from ludus.kernel.contract import COMPILED_ROLES, Kernel
 from ludus.version import __version__
 
 __all__ = ["digest"]
 
 _ENGINE = ("program.py", "compiled_random.py", "intrinsics.py", "jit.py", "rows.py")
-_ROLES = (
-    "initial",
-    "transition",
-    "observation",
-    "first_observation",
-    "reward",
-    "terminal",
-    "info",
-)
 
 
 def digest(kernel: Kernel, text: str) -> str:
@@ -65,7 +56,7 @@ def _sources(kernel: Kernel) -> str:
             elif isinstance(value, int | float | bool | tuple | str):
                 texts.append(f"{name}={value!r}")
 
-    for role in _ROLES:
+    for role in COMPILED_ROLES:
         visit(getattr(kernel, role))
     texts.append(repr((kernel.param_fields, kernel.state_fields, kernel.info_fields)))
     return "\n".join(texts)

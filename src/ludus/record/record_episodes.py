@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import weakref
 from types import TracebackType
 from typing import Any, ClassVar, Literal, SupportsFloat
 
 from ludus.core.env import Env
-from ludus.core.types import ActType, ObsType, State
+from ludus.core.types import ActType, ObsType
 from ludus.core.wrapper import Wrapper
-from ludus.errors import RecordError
-from ludus.record.film import Film
 from ludus.record.keys import SigningKey
 from ludus.record.recorder import REFUSALS
-from ludus.record.recording import Options, Resumed, open_recording
+from ludus.record.recording import Options
+from ludus.record.recording_wrapper import RecordingWrapper
 
 __all__ = ["RecordEpisodes"]
 
 
-class RecordEpisodes(Wrapper[ObsType, ActType, ObsType, ActType]):
+class RecordEpisodes(RecordingWrapper, Wrapper[ObsType, ActType, ObsType, ActType]):
     """Record actions, rewards, flags, seeds and checks of the observations into a run folder.
 
     What is recorded can be executed again (:func:`~ludus.record.replay`), bit for bit, if the
@@ -63,17 +61,7 @@ class RecordEpisodes(Wrapper[ObsType, ActType, ObsType, ActType]):
     ) -> None:
         super().__init__(env)
         options = Options(observations, key, block_rows, resume, sync_every, flush_seconds)
-        self._film = None if video is None else Film(env, video)
-        self._recorder, self.resumed = open_recording(env, path, options)
-        self._finalizer = weakref.finalize(self, self._recorder.close, "interrupted")
-
-    resumed: Resumed | None
-    """Where a resumed run stands; ``None`` for a new one."""
-
-    @property
-    def rows(self) -> int:
-        """Steps recorded so far."""
-        return self._recorder.rows
+        self._begin_recording(env, path, options, video)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -106,22 +94,6 @@ class RecordEpisodes(Wrapper[ObsType, ActType, ObsType, ActType]):
             self._film.take()
         return result
 
-    def set_state(self, state: State) -> None:
-        """Refuse: a recording holds steps and resets, and nothing else can be executed again.
-
-        Raises:
-            RecordError: Always.
-        """
-        raise RecordError("A state cannot be set while recording. Set it before, or not at all.")
-
-    def flush(self, *, sync: bool = False) -> None:
-        """Write every step so far; with ``sync`` wait for the disk."""
-        self._recorder.flush(sync=sync)
-
-    def add_result(self, metric: str, value: float, **claim: Any) -> None:
-        """Write a claim about the episodes so far, which ``verify`` will recompute."""
-        self._recorder.add_result({"metric": metric, "value": value, **claim})
-
     def close(self) -> None:
         """Close the environment and the run."""
         self._end("complete")
@@ -137,11 +109,6 @@ class RecordEpisodes(Wrapper[ObsType, ActType, ObsType, ActType]):
 
     def _end(self, outcome: str) -> None:
         try:
-            if self._film is not None:
-                self._film.finish(self._recorder)
+            self._end_recording(outcome)
         finally:
-            try:
-                self._finalizer.detach()
-                self._recorder.close(outcome)
-            finally:
-                self.env.close()
+            self.env.close()

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-import weakref
 from types import TracebackType
 from typing import Any
 
-from ludus.core.types import ActType, ObsType, State
+from ludus.core.types import ActType, ObsType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
-from ludus.errors import RecordError
-from ludus.record.film import Film
 from ludus.record.keys import SigningKey
 from ludus.record.recorder import REFUSALS
-from ludus.record.recording import Options, Resumed, open_recording
+from ludus.record.recording import Options
+from ludus.record.recording_wrapper import RecordingWrapper
 
 __all__ = ["RecordVectorEpisodes"]
 
 
-class RecordVectorEpisodes(VectorWrapper[ObsType, ActType, ObsType, ActType, Any]):
+class RecordVectorEpisodes(
+    RecordingWrapper, VectorWrapper[ObsType, ActType, ObsType, ActType, Any]
+):
     """Record a vector environment; one row per batched step.
 
     As :class:`~ludus.record.RecordEpisodes`, arguments included; every autoreset mode is recorded
@@ -42,17 +42,7 @@ class RecordVectorEpisodes(VectorWrapper[ObsType, ActType, ObsType, ActType, Any
     ) -> None:
         super().__init__(env)
         options = Options(observations, key, block_rows, resume, sync_every, flush_seconds)
-        self._film = None if video is None else Film(env, video)
-        self._recorder, self.resumed = open_recording(env, path, options)
-        self._finalizer = weakref.finalize(self, self._recorder.close, "interrupted")
-
-    resumed: Resumed | None
-    """Where a resumed run stands; ``None`` for a new one."""
-
-    @property
-    def rows(self) -> int:
-        """Batched steps recorded so far."""
-        return self._recorder.rows
+        self._begin_recording(env, path, options, video)
 
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
@@ -85,22 +75,6 @@ class RecordVectorEpisodes(VectorWrapper[ObsType, ActType, ObsType, ActType, Any
             self._film.take_first(result, recorder)
         return result
 
-    def set_state(self, state: State) -> None:
-        """Refuse: a recording holds steps and resets, and nothing else can be executed again.
-
-        Raises:
-            RecordError: Always.
-        """
-        raise RecordError("A state cannot be set while recording. Set it before, or not at all.")
-
-    def flush(self, *, sync: bool = False) -> None:
-        """Write every step so far; with ``sync`` wait for the disk."""
-        self._recorder.flush(sync=sync)
-
-    def add_result(self, metric: str, value: float, **claim: Any) -> None:
-        """Write a claim about the episodes so far, which ``verify`` will recompute."""
-        self._recorder.add_result({"metric": metric, "value": value, **claim})
-
     def close(self, **kwargs: Any) -> None:
         """Close the environments and the run."""
         self._end("complete", **kwargs)
@@ -115,14 +89,9 @@ class RecordVectorEpisodes(VectorWrapper[ObsType, ActType, ObsType, ActType, Any
 
     def _end(self, outcome: str, **kwargs: Any) -> None:
         try:
-            if self._film is not None:
-                self._film.finish(self._recorder)
+            self._end_recording(outcome)
         finally:
-            try:
-                self._finalizer.detach()
-                self._recorder.close(outcome)
-            finally:
-                self.env.close(**kwargs)
+            self.env.close(**kwargs)
 
 
 def _resets_first(options: dict[str, Any] | None) -> bool:
