@@ -38,6 +38,10 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> Any:
     seen: dict[Any, int] = {}
     for key_node, _ in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a key is a word, not a list or a mapping", key_node.start_mark
+            )
         key, line = key_node.value, key_node.start_mark.line + 1
         if key in seen:
             raise yaml.constructor.ConstructorError(
