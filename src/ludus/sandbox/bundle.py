@@ -64,7 +64,6 @@ class BundleStage(RootStage):
         shown = [(path, path) for path in system_folders()]
         shown += [(str(self.etc), "/etc")]
         shown += [(f"/etc/{name}",) * 2 for name in ETC_BINDS if Path("/etc", name).is_dir()]
-        shown += [(self.source(mount), mount.target) for mount in python_paths()]
         shown += [(tools, _TOOLS)]
         made = [_bind(source, target, writable=False) for source, target in shown]
         made += [
@@ -72,9 +71,10 @@ class BundleStage(RootStage):
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"},
         ]
         made += [_bind(self.place(name), place, writable=True) for place, name in PLACES.items()]
+        # After the places: Python, too, may lie below /tmp.
         made += [
             _bind(self.source(mount), mount.target, writable=mount.writable)
-            for mount in self.policy.mounts
+            for mount in (*python_paths(), *self.policy.mounts)
         ]
         return made
 
