@@ -13,6 +13,7 @@ from numba import njit
 
 from ludus.kernel import random as plain
 from ludus.kernel.intrinsics import multiply_high
+from ludus.kernel.jit import for_any_number
 
 __all__ = ["REPLACEMENTS"]
 
@@ -22,9 +23,12 @@ _MASK32 = _U(0xFFFFFFFF)
 _SPARE = _U(1 << 32)
 _32, _11, _58, _63, _64 = _U(32), _U(11), _U(58), _U(63), _U(64)
 _0, _1 = _U(0), _U(1)
-_inlined = njit(
-    error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+
+
+def _inlined(function: Any) -> Any:
+    options = {"error_model": "numpy", "forceinline": True}
+    unneeded = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return for_any_number(njit(**options, **unneeded)(function))
 
 
 @_inlined

@@ -12,7 +12,7 @@ from typing import Any
 
 from ludus.errors import KernelError
 
-__all__ = ["check_plain", "compiled", "jit_enabled"]
+__all__ = ["check_plain", "compiled", "for_any_number", "jit_enabled"]
 
 
 def jit_enabled() -> bool:
@@ -74,7 +74,7 @@ def compiled(
     # Only compiled code calls it: what Python would need is not made.
     unneeded = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options = {"error_model": "numpy", "forceinline": inline, "boundscheck": check_indices}
-    dispatcher = memo[function] = _for_any_number(njit(**options, **unneeded)(twin))
+    dispatcher = memo[function] = for_any_number(njit(**options, **unneeded)(twin))
     for name in code.co_names:
         value = namespace.get(name)
         if isinstance(value, FunctionType):
@@ -82,7 +82,7 @@ def compiled(
     return dispatcher
 
 
-def _for_any_number(dispatcher: Any) -> Any:
+def for_any_number(dispatcher: Any) -> Any:
     """Compile a function once for all constants that it is called with.
 
     Numba would compile it anew for each. Where it needs the constant itself, as an index into a
