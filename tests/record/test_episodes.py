@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -378,6 +380,46 @@ def test_a_killed_recording_goes_on(tmp_path: Path) -> None:
         e.total_reward for e in episodes(read_run(tmp_path / "killed"))
     ]
     assert verify(tmp_path / "killed").passed
+
+
+def record_slowly(path: Path, rows: int, pause: float) -> None:
+    made = ludus.make("CartPole-v1")
+    with RecordEpisodes(made, path, resume=True, block_rows=7, observations=True) as env:
+        if env.resumed is None or env.resumed.needs_reset:
+            env.reset(seed=None if env.rows else 5)
+        while env.rows < rows:
+            action = int(np.random.default_rng(env.rows).integers(2))
+            _, _, terminated, truncated, _ = env.step(action)
+            time.sleep(pause)
+            if terminated or truncated:
+                env.reset()
+
+
+def test_killed_at_two_hundred_moments_it_ends_the_same(tmp_path: Path) -> None:
+    rows, moments, kills, finished = 120, random.Random(6), 0, 0
+    record_slowly(tmp_path / "whole", rows, 0.0)  # also compiles, before anything is forked
+    whole = columns_of(tmp_path / "whole")
+    while kills < 200:
+        path = tmp_path / str(finished)
+        while True:
+            child = os.fork()
+            if child == 0:
+                with contextlib.suppress(BaseException):
+                    record_slowly(path, rows, 0.001)
+                    os._exit(0)
+                os._exit(1)
+            time.sleep(moments.uniform(0.0, 0.06))
+            os.kill(child, signal.SIGKILL)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            assert code in (0, -signal.SIGKILL)
+            if code == 0:
+                break
+            kills += 1
+        finished += 1
+        found = columns_of(path)
+        assert all(np.array_equal(column, found[name]) for name, column in whole.items())
+        assert verify(path).passed
+    assert finished > 3
 
 
 def test_resuming_at_every_row(tmp_path: Path) -> None:
