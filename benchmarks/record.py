@@ -28,7 +28,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import Bar, Rate, Report, Side, console, progress, race, short, stepping, table
+from measure import (
+    Bar,
+    Rate,
+    Report,
+    Side,
+    balancing,
+    console,
+    progress,
+    race,
+    short,
+    stepping,
+    table,
+)
 
 import ludus
 from ludus.record import RecordEpisodes, RecordVectorEpisodes, read_run, replay
@@ -41,22 +53,6 @@ ROWS = 10_000_000 // BATCH
 # --- cost -------------------------------------------------------------------------------------
 
 
-def single_side(env: Any) -> Side:
-    """Return the side that balances the pole by a simple rule, so that episodes are long."""
-    seen, _ = env.reset(seed=0)
-
-    def run(calls: int) -> None:
-        nonlocal seen
-        step = env.step
-        for _ in range(calls):
-            _, _, angle, turning = seen.tolist()
-            seen, _, terminated, truncated, _ = step(1 if angle + 0.5 * turning > 0 else 0)
-            if terminated or truncated:
-                seen, _ = env.reset()
-
-    return Side(run, 1)
-
-
 def batch_side(envs: Any) -> Side:
     envs.reset(seed=0)
     n = envs.num_envs
@@ -65,7 +61,7 @@ def batch_side(envs: Any) -> Side:
 
 
 CASES: dict[str, tuple[Callable[[], Any], Callable[..., Any], Callable[[Any], Side]]] = {
-    "one": (lambda: ludus.make("CartPole-v1"), RecordEpisodes, single_side),
+    "one": (lambda: ludus.make("CartPole-v1"), RecordEpisodes, balancing),
     f"sync {SYNC}": (
         lambda: ludus.make_vec("CartPole-v1", SYNC, vectorization_mode="sync"),
         RecordVectorEpisodes,

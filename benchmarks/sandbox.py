@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import Bar, Rate, Report, Side, console, progress, race, short, table
+from measure import Bar, Rate, Report, Side, balancing, console, progress, race, short, table
 
 import ludus
 from ludus.sandbox import backends, open_sandbox
@@ -44,22 +44,6 @@ START_MS, ECHO_MS, TIMES = 25.0, 1.0, 50.0
 
 
 # --- stepping ---------------------------------------------------------------------------------
-
-
-def single_side(env: Any) -> Side:
-    """Return the side that balances the pole by a simple rule, so that episodes are long."""
-    seen, _ = env.reset(seed=0)
-
-    def run(calls: int) -> None:
-        nonlocal seen
-        step = env.step
-        for _ in range(calls):
-            _, _, angle, turning = seen.tolist()
-            seen, _, terminated, truncated, _ = step(1 if angle + 0.5 * turning > 0 else 0)
-            if terminated or truncated:
-                seen, _ = env.reset()
-
-    return Side(run, 1)
 
 
 def batch_side(envs: Any) -> Side:
@@ -98,7 +82,7 @@ def compare_stepping(options: argparse.Namespace, report: Report) -> None:
     cpu = max(everywhere)
     others = everywhere - {cpu} or {cpu}
     makers: dict[str, tuple[Callable[..., Any], Callable[[Any], Side]]] = {
-        SINGLE: (lambda **kwargs: ludus.make("CartPole-v1", **kwargs), single_side),
+        SINGLE: (lambda **kwargs: ludus.make("CartPole-v1", **kwargs), balancing),
         MANY: (lambda **kwargs: ludus.make_vec("CartPole-v1", BATCH, **kwargs), batch_side),
     }
     for title, (make, side) in makers.items():
