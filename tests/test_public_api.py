@@ -13,7 +13,7 @@ PINNED = {
         ActionWrapper Env EnvSpec ObservationWrapper RewardWrapper SecuritySpec Space VectorizeMode
         Wrapper WrapperSpec __version__ bench checking classic codec core envs error errors
         experimental interop load_state logger make make_vec pprint_registry record register
-        register_envs registry sandbox save_state search seeding spaces spec testing utils vector
+        register_envs registry research sandbox save_state search seeding spaces spec testing utils vector
         wrappers
     """,
     "ludus.bench": """
@@ -33,6 +33,10 @@ PINNED = {
         RecordVectorEpisodes Replay Resumed Run RunReader Signature SigningKey Totals Verification
         episodes fsck generate_key load_public_key load_signing_key provenance read_run replay
         sign_run totals verify
+    """,
+    "ludus.research": """
+        BaseTask MLGymEnv ResearchEnv Result Scale Settings Task TaskConfig check_task find_tasks
+        load_task new_task register_task register_tasks task_ids
     """,
     "ludus.sandbox": """
         Completed Enforcement Job Mount Policy Sandbox Shell Snapshot Usage backends doctor

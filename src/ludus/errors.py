@@ -45,6 +45,12 @@ Error:
     │   ├── SuiteError             (also a ValueError) a suite's file is wrong
     │   ├── ComparisonRefused      the results are not comparable
     │   └── StoreError             the results store refused or failed
+    ├── ResearchError              a research task, or something asked of one, failed
+    │   ├── TaskError              (also a ValueError) a task's folder or file is wrong
+    │   ├── DataMissing            data that a task needs is not on this machine
+    │   ├── SubmissionRejected     what an agent handed in is malformed; its own fault
+    │   ├── GradingFailed          grading itself failed, which says nothing about the agent
+    │   └── ModelServerError       a model's server failed or refused
     └── WorkerError                a vector environment's worker process failed
         ├── WorkerCrashed          it died without a Python exception
         └── WorkerRaised           the environment raised; carries the remote traceback
@@ -64,12 +70,14 @@ __all__ = [
     "CommandFailed",
     "ComparisonRefused",
     "CustomSpaceError",
+    "DataMissing",
     "DependencyNotInstalled",
     "DeprecatedEnv",
     "DeprecatedWrapper",
     "DoubleWrapperError",
     "EpisodeOver",
     "Error",
+    "GradingFailed",
     "Inadmissible",
     "InvalidAction",
     "InvalidArgument",
@@ -78,6 +86,7 @@ __all__ = [
     "InvalidProbability",
     "KernelError",
     "MissingArgument",
+    "ModelServerError",
     "NameNotFound",
     "NamespaceNotFound",
     "NoAsyncCallError",
@@ -88,6 +97,7 @@ __all__ = [
     "RegistrationError",
     "RemoteEnvError",
     "ReplayImpossible",
+    "ResearchError",
     "ResetNeeded",
     "ResetNotAllowed",
     "SandboxClosed",
@@ -99,7 +109,9 @@ __all__ = [
     "StateError",
     "StateFileError",
     "StoreError",
+    "SubmissionRejected",
     "SuiteError",
+    "TaskError",
     "UnregisteredEnv",
     "UnseedableEnv",
     "UnsupportedMode",
@@ -346,6 +358,30 @@ class ComparisonRefused(BenchError):
 
 class StoreError(BenchError):
     """The results store refused what it was given, or failed."""
+
+
+class ResearchError(Error):
+    """A research task cannot be loaded, run or graded."""
+
+
+class TaskError(ResearchError, ValueError):
+    """A task's folder or file is wrong; the message names the file, the field and the fix."""
+
+
+class DataMissing(ResearchError):
+    """Data that a task needs is not here; the message says what, and how to get it."""
+
+
+class SubmissionRejected(ResearchError):
+    """What an agent handed in is malformed; the message says what and where."""
+
+
+class GradingFailed(ResearchError):
+    """Grading failed for no fault of the agent; there is no score."""
+
+
+class ModelServerError(ResearchError):
+    """A model's server could not be reached, failed or refused."""
 
 
 class WorkerError(Error):

@@ -19,6 +19,7 @@ from ludus.cli import (
     replay,
     sandbox,
     show,
+    task,
     verify,
 )
 from ludus.version import __version__
@@ -48,6 +49,7 @@ app.command("leaderboard")(leaderboard.run)
 app.add_typer(record.app, name="record")
 app.command("replay")(replay.run)
 app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(task.app, name="task")
 app.command("verify")(verify.run)
 
 

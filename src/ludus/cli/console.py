@@ -18,5 +18,5 @@ _err = Console(stderr=True)
 
 def fail(message: object, code: int = USAGE) -> NoReturn:
     """Print an error and end with an exit code."""
-    _err.print("error:", message, style="red", markup=False, highlight=False)
+    _err.print("error:", message, style="red", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(code)

@@ -1,0 +1,117 @@
+"""``ludus task``: make, check and list research tasks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ludus.audit.findings import printable
+from ludus.cli.console import FAILED, fail, out
+from ludus.errors import Error
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Make, check and list research tasks.", no_args_is_help=True)
+_STYLES = {"error": "red", "warning": "yellow"}
+_As_json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("new")
+def new(
+    id: Annotated[str, typer.Argument(help="The task's id, such as myTask.")],
+    folder: Annotated[Path, typer.Option(help="Where the task's folder is made.")] = Path(),
+    name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+) -> None:
+    """Write a small task that is complete, to be changed into yours.
+
+    Exit code 2 if the id is none or the folder is there already.
+    """
+    from ludus.research.scaffold import new_task
+
+    try:
+        made = new_task(id, folder, name=name)
+    except (Error, OSError) as problem:
+        fail(printable(problem, 2000))
+    typer.echo(made)
+    typer.echo(f"Change its files, then: ludus task check {made}", err=True)
+
+
+@app.command("check")
+def check(
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="Ids, folders or files; by default all tasks.")
+    ] = None,
+    build: Annotated[
+        bool, typer.Option(help="Make the data too, and search it for answers.")
+    ] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Of the data that is made.")] = 0,
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
+    as_json: _As_json = False,
+) -> None:
+    """Find wrong fields, missing parts, and ways to the answers; the task's data.py is run.
+
+    Exit code 1 if there are errors, 2 if there is no such task.
+    """
+    from ludus.research.discovery import find_tasks
+    from ludus.research.linting import check_task
+
+    try:
+        if not tasks:
+            found = find_tasks()
+            tasks = [str(file) for file in (*found.broken, *(task.file for task in found.tasks))]
+        reports = [check_task(task, build=build, seed=seed) for task in tasks]
+    except Error as problem:
+        fail(printable(problem, 2000))
+    if as_json:
+        typer.echo(json.dumps([report.to_dict() for report in reports], indent=2))
+    else:
+        for report in reports:
+            out.print(Text(f"{printable(report.task)}: {len(report.findings)} findings"))
+            for found_here in report.findings:
+                style = _STYLES[found_here.severity]
+                out.print(Text(f"  {printable(found_here, 2000)}", style=style), soft_wrap=True)
+    if any(not report.ok or (strict and report.findings) for report in reports):
+        raise typer.Exit(FAILED)
+
+
+@app.command("list")
+def list_tasks(
+    ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one per line.")] = False,
+    as_json: _As_json = False,
+) -> None:
+    """List the tasks that come with Ludus and those in MLGYM_TASK_CONFIG_DIR.
+
+    Exit code 1 if the file of one is wrong.
+    """
+    from ludus.research.discovery import find_tasks
+
+    try:
+        found = find_tasks()
+    except Error as problem:
+        fail(printable(problem, 2000))
+    tasks = sorted(found.tasks, key=lambda task: task.id.lower())
+    if as_json:
+        rows = [{**task.config.model_dump(mode="json"), "file": str(task.file)} for task in tasks]
+        typer.echo(json.dumps(rows, indent=2))
+    elif ids:
+        for task in tasks:
+            typer.echo(task.id)
+    else:
+        table = Table(title=f"{len(tasks)} tasks", title_justify="left")
+        for column in ("id", "name", "metric", "baseline", "threshold", "steps"):
+            table.add_column(column)
+        for task in tasks:
+            config, scores = task.config, task.config.evaluation
+            arrow = "↑" if scores.direction == "higher" else "↓"
+            baseline = "" if scores.baseline is None else f"{scores.baseline:g}"
+            cells = (config.id, config.name, f"{scores.metric} {arrow}", baseline)
+            row = (*cells, f"{scores.threshold:g}", str(config.max_steps))
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        out.print(table)
+    if found.broken:
+        fail("\n".join(printable(problem, 2000) for problem in found.broken.values()), FAILED)

@@ -1,0 +1,126 @@
+"""What an agent hands in: plain files, copied out of its box before anybody looks at them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+from ludus.errors import (
+    SandboxClosed,
+    SandboxError,
+    SandboxViolation,
+    SubmissionRejected,
+    TaskError,
+)
+from ludus.research.grading.contract import KINDS, Declared
+from ludus.sandbox import transfer
+from ludus.sandbox.contract import Sandbox
+
+__all__ = ["Artefacts", "collect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Artefacts:
+    """The contents of the submitted files, by their declared paths."""
+
+    files: Mapping[str, bytes]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "files", MappingProxyType(dict(self.files)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __getitem__(self, path: str) -> bytes:
+        return self.files[path]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(map(len, self.files.values()))
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each file, in hexadecimal."""
+        return {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
+
+    def check(self, declared: Sequence[Declared]) -> None:
+        """Check that these are the files that a task declares.
+
+        Raises:
+            SubmissionRejected: one is missing, too large, or not declared.
+            TaskError: the declaration itself is wrong.
+        """
+        check_declared(declared)
+        limits = {item.path: item.max_bytes for item in declared}
+        if missing := sorted(limits.keys() - self.files.keys()):
+            raise SubmissionRejected(f"{missing[0]} is missing; the task asks for it.")
+        if foreign := sorted(self.files.keys() - limits.keys()):
+            raise SubmissionRejected(f"{foreign[0]} is none of the files that the task asks for.")
+        for path, data in self.files.items():
+            if len(data) > limits[path]:
+                raise SubmissionRejected(
+                    f"{path} has {len(data):,} bytes; at most {limits[path]:,} are allowed."
+                )
+
+
+def check_declared(declared: Sequence[Declared]) -> None:
+    """Check a task's declaration of what is handed in.
+
+    Raises:
+        TaskError: a path leads elsewhere or is there twice, or a kind is unknown.
+    """
+    seen = set()
+    for item in declared:
+        path = PurePosixPath(item.path)
+        if path.is_absolute() or ".." in path.parts or str(path) != item.path or item.path == ".":
+            raise TaskError(
+                f"submission: the path {item.path!r} is not a plain one below the workspace; write "
+                "it without '/' at its beginning and without '.' or '..'."
+            )
+        if item.path in seen:
+            raise TaskError(f"submission: the path {item.path!r} is there twice.")
+        if item.kind not in KINDS:
+            raise TaskError(f"submission: the kind {item.kind!r} is none of {', '.join(KINDS)}.")
+        seen.add(item.path)
+
+
+def collect(box: Sandbox, declared: Sequence[Declared]) -> Artefacts:
+    """Copy the declared files out of an agent's workspace, whatever still runs there.
+
+    Raises:
+        SubmissionRejected: a file is missing, too large, or no plain file: links of either kind,
+            folders, devices and pipes are refused.
+        SandboxError: the box is gone, which is not the agent's fault.
+        TaskError: the declaration is wrong.
+    """
+    check_declared(declared)
+    return Artefacts({item.path: _copied(box, item) for item in declared})
+
+
+def _copied(box: Sandbox, item: Declared) -> bytes:
+    try:
+        with box._in_use():
+            root, parts = box._place(item.path)
+            for entry in transfer.walk(root, parts, limit=item.max_bytes):
+                if entry.file is None:
+                    raise SubmissionRejected(f"{item.path} is no plain file.")
+                if os.fstat(entry.file).st_nlink != 1:
+                    raise SubmissionRejected(
+                        f"{item.path} has several names (hard links); hand in a copy of it."
+                    )
+                return b"".join(transfer.chunks(entry.file))
+    except SandboxClosed:
+        raise
+    except SandboxViolation as problem:
+        raise SubmissionRejected(
+            f"{item.path} cannot be taken: {problem} At most {item.max_bytes:,} bytes of a plain "
+            "file are."
+        ) from None
+    except SandboxError as problem:
+        raise SubmissionRejected(f"{item.path} is missing: {problem}") from None
+    raise SubmissionRejected(f"{item.path} vanished while it was copied.")

@@ -1,0 +1,71 @@
+"""The grading box's program: runs a task's grader and says what came of it, once."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from ludus.codec import decode, encode
+from ludus.errors import GradingFailed, SubmissionRejected
+from ludus.research.grading.inside_kernels import borrow_kernels
+from ludus.research.grading.outcome import Score
+from ludus.research.grading.protocol import VALUES, Kind, Link, claim_channel
+from ludus.research.grading.submission import Submission
+
+__all__ = ["main"]
+
+_TEXT, _TRACE = 4000, 8000
+
+
+def main() -> None:
+    """Grade what the host asks for."""
+    link = claim_channel()
+    borrow_kernels()
+    frame = link.receive()
+    if frame is None:
+        return
+    try:
+        score = _graded(decode(frame.payload, VALUES), link)
+        payload = encode([float(score.value), dict(score.details)], VALUES, name="[value, details]")
+    except SubmissionRejected as problem:
+        link.send(frame.token, Kind.REJECTED, _text(str(problem)[:_TEXT]))
+    except BaseException as problem:  # whatever it is, the host is told
+        trace = "".join(traceback.format_exception(problem))[-_TRACE:]
+        link.send(frame.token, Kind.FAILED, _text(trace))
+    else:
+        link.send(frame.token, Kind.SCORE, payload)
+
+
+def _graded(recipe: dict[str, Any], link: Link) -> Score:
+    submission = Submission(Path(recipe["files"]), recipe["kinds"], link)
+    grade = _grader(Path(recipe["grader"]))
+    score = grade(submission, Path(recipe["labels"]), recipe["seed"], recipe["split"])
+    if isinstance(score, Score):
+        return score
+    if isinstance(score, int | float) and not isinstance(score, bool):
+        return Score(score)
+    raise GradingFailed(f"The grader returned {score!r:.200}; expected a Score.")
+
+
+def _grader(folder: Path) -> Any:
+    """Import ``grade.py``, with its folder on the path for what lies beside it."""
+    sys.path.insert(0, str(folder))
+    spec = importlib.util.spec_from_file_location("grade", folder / "grade.py")
+    if spec is None or spec.loader is None:
+        raise GradingFailed("The grader's folder has no grade.py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["grade"] = module
+    spec.loader.exec_module(module)
+    if hasattr(module, "Grader"):
+        return module.Grader().grade
+    if hasattr(module, "grade"):
+        return module.grade
+    raise GradingFailed("grade.py defines neither a class Grader nor a function grade.")
+
+
+def _text(text: str) -> bytes:
+    # Lone surrogates have no encoding.
+    return encode(text.encode("utf-8", "replace").decode())

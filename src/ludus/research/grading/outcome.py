@@ -1,0 +1,63 @@
+"""What comes of a grading: a score, a fault of the agent, or a fault of ours. Never two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+__all__ = ["AgentFault", "InfrastructureFault", "Outcome", "Score", "Scored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a grader returns.
+
+    Args:
+        value: the task's metric.
+        details: further numbers and texts for the record, plain JSON.
+    """
+
+    value: float
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The submission was graded.
+
+    Args:
+        score: finite, from the grading box.
+        seconds: how long the submitted code took in all its calls, by the host's clock.
+        calls: requests that it answered; a batch is one.
+    """
+
+    score: Score
+    seconds: float = 0.0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFault:
+    """The submission has no score, and that is its own fault.
+
+    Args:
+        reason: what was wrong and where, fit to be shown to the agent. It holds no more of the
+            hidden data than the submitted code itself was given.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class InfrastructureFault:
+    """There is no score, and that says nothing about the submission.
+
+    Args:
+        reason: what failed. It may quote the grader: not for the agent.
+    """
+
+    reason: str
+
+
+Outcome: TypeAlias = Scored | AgentFault | InfrastructureFault

@@ -1,0 +1,110 @@
+"""Asking submitted code for the next byte of a text that it must not have seen.
+
+Passages are cut into windows, one after the other::
+
+    | context, CONTEXT bytes | targets, RUN bytes | nothing, GAP bytes |
+
+Round ``t`` asks for the target ``t`` of all windows in one call, with the bytes right before each,
+and the next round is asked when this one has been answered. So no question, of this call or an
+earlier one, holds a byte that is still to be predicted, and what the code remembers of earlier
+calls is of no use: it is told again. The gap is shown to nobody, so that the text after a window,
+where the next one's context is, tells next to nothing about its targets; every window has one, and
+so does the end of a passage, where a text for training may begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import GradingFailed, SubmissionRejected
+from ludus.research.grading.submission import Code
+
+__all__ = ["CONTEXT", "GAP", "RUN", "cut_windows", "mean_bits"]
+
+CONTEXT, RUN, GAP = 192, 32, 64
+
+_BYTES = 256
+_SLACK = 1e-3
+_FLOOR = 1e-6
+
+
+def cut_windows(passages: Sequence[bytes], *, most: int, seed: int) -> NDArray[np.uint8]:
+    """Return windows as rows of ``CONTEXT + RUN`` bytes, in an order drawn from the seed.
+
+    Args:
+        passages: the text; a passage that is too short for a window has none.
+        most: how many windows there are at most; which, the seed decides.
+        seed: of the choice.
+
+    Raises:
+        GradingFailed: there is not a single one.
+    """
+    width = CONTEXT + RUN
+    rows = [
+        np.frombuffer(passage, np.uint8, width, start)
+        for passage in passages
+        for start in range(0, len(passage) - width - GAP + 1, width + GAP)
+    ]
+    if not rows:
+        raise GradingFailed(f"No passage of the text has {width + GAP} bytes.")
+    order = np.random.default_rng(seed).permutation(len(rows))[:most]
+    return np.stack(rows)[order]
+
+
+def mean_bits(code: Code, windows: NDArray[np.uint8], *, seconds: float) -> float:
+    """Return the mean of -log2 of what the code gives to each target; 8 for one that knows nothing.
+
+    The code has a function ``predict(contexts)``: it takes an array of bytes (uint8) of the shape
+    (windows, ``CONTEXT``) and returns the probabilities of all 256 next bytes, an array of the
+    shape (windows, 256).
+
+    Args:
+        code: the submission's.
+        windows: of :func:`cut_windows`.
+        seconds: for all calls together.
+
+    Raises:
+        SubmissionRejected: an answer is no such array, or a row is no distribution.
+    """
+    bits = np.empty((RUN, len(windows)))
+    rows = np.arange(len(windows))
+    before = code.seconds
+    for turn in range(RUN):
+        contexts = np.ascontiguousarray(windows[:, turn : turn + CONTEXT])
+        # A time of 0 would mean the usual one.
+        left = max(seconds - (code.seconds - before), 1e-3)
+        answer = code.call("predict", contexts, timeout=left)
+        chances = _distributions(answer, len(windows))
+        bits[turn] = -np.log2(chances[rows, windows[:, turn + CONTEXT]])
+    return float(bits.mean())
+
+
+def _distributions(answer: Any, count: int) -> NDArray[np.float64]:
+    """Return probabilities that add up to 1 and of which none is 0."""
+    if type(answer) is not np.ndarray or answer.dtype.kind != "f":
+        raise SubmissionRejected(
+            f"predict returned {_kind(answer)}; expected a NumPy array of floats."
+        )
+    if answer.shape != (count, _BYTES):
+        raise SubmissionRejected(
+            f"predict returned an array of the shape {answer.shape}, expected {(count, _BYTES)}: "
+            "for each context the probabilities of the 256 bytes."
+        )
+    chances = answer.astype(np.float64)
+    sums = chances.sum(axis=1)
+    # Written so that a number which is none fails too.
+    if not ((chances >= 0).all() and (np.abs(sums - 1) <= _SLACK).all()):
+        raise SubmissionRejected(
+            "predict returned rows that are no probabilities: expected numbers of at least 0 that "
+            f"add up to 1 within {_SLACK:g}; the smallest is {chances.min():.6g}, the sums lie "
+            f"between {sums.min():.6g} and {sums.max():.6g}."
+        )
+    return (1 - _FLOOR) * chances / sums[:, None] + _FLOOR / _BYTES
+
+
+def _kind(answer: Any) -> str:
+    return f"an array of {answer.dtype}" if type(answer) is np.ndarray else type(answer).__name__

@@ -1,0 +1,119 @@
+"""What the three parties of a grading say to each other.
+
+A frame is a header and a payload in ``ludus.codec``'s encoding. The grading program asks, the
+host hands the question to the code program under a token of its own, and hands the answer back::
+
+    grading program  --LOAD, CALL, RUN, RESTART-->  host  --LOAD, CALL, RUN-->  code program
+                     <--ANSWER--------------------        <--ANSWER, RAISED--
+                     --SCORE, REJECTED, FAILED---->
+
+The host opens no payload of a question or an answer: it counts bytes and seconds. The grading
+program decodes answers with limits. Whatever the code program does wrong ends the grading.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import IntEnum
+from struct import Struct
+from typing import NamedTuple
+
+from ludus.codec import Limits
+
+__all__ = ["HEADER", "VALUES", "Frame", "Kind", "Link", "claim_channel", "pack"]
+
+HEADER = Struct("<QB3xId")
+"""Token, kind, bytes of the payload, and a number whose meaning depends on the kind."""
+
+VALUES = Limits(
+    total_bytes=2**30,
+    depth=16,
+    items=4_000_000,
+    string_bytes=2**24,
+    array_bytes=2**30,
+    integer_bytes=8,
+)
+"""What arguments and answers may be; no integer is beyond 64 bits."""
+
+
+class Kind(IntEnum):
+    """What a frame is; in brackets what its number means."""
+
+    START = 1
+    """To the grading program: what to grade. The token must come back with the score."""
+    HELLO = 2
+    """From the code program, before it has looked at anything submitted."""
+    LOAD = 3
+    """Import a submitted file. [1: nothing may go on running after an answer]"""
+    CALL = 4
+    """Call a function, once per list of arguments. [seconds, 0: the usual]"""
+    RUN = 5
+    """Run a submitted ONNX model. [seconds, 0: the usual]"""
+    RESTART = 6
+    """Go on with a new box, which remembers nothing."""
+    ANSWER = 7
+    """To the last question. [to the grading program: seconds it took]"""
+    RAISED = 8
+    """The submitted code raised."""
+    SCORE = 9
+    """The grading program is done."""
+    REJECTED = 10
+    """The submission is malformed."""
+    FAILED = 11
+    """The grader raised."""
+
+
+class Frame(NamedTuple):
+    """A frame as it came."""
+
+    token: int
+    kind: int
+    number: float
+    payload: bytes
+
+
+def pack(token: int, kind: Kind, payload: bytes = b"", number: float = 0.0) -> bytes:
+    """Return a frame's bytes."""
+    return HEADER.pack(token, kind, len(payload), number) + payload
+
+
+class Link:
+    """A program's end of its channel to the host."""
+
+    def __init__(self, source: int, target: int) -> None:
+        self._source, self._target = source, target
+
+    def receive(self) -> Frame | None:
+        """Return the next frame; ``None`` when the host is gone."""
+        header = self._read(HEADER.size)
+        if header is None:
+            return None
+        token, kind, size, number = HEADER.unpack(header)
+        payload = self._read(size)
+        return None if payload is None else Frame(token, kind, number, payload)
+
+    def send(self, token: int, kind: Kind, payload: bytes = b"", number: float = 0.0) -> None:
+        """Send a frame."""
+        rest = memoryview(pack(token, kind, payload, number))
+        while rest:
+            rest = rest[os.write(self._target, rest) :]
+
+    def _read(self, size: int) -> bytes | None:
+        parts = []
+        while size:
+            part = os.read(self._source, min(size, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def claim_channel() -> Link:
+    """Take standard input and output for the protocol; what is printed goes to standard error."""
+    link = Link(os.dup(0), os.dup(1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return link

@@ -1,0 +1,193 @@
+"""Checking one task: its file, its folder, its grader, and the data it makes."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ludus.research.config_file import line_of, read_config
+from ludus.research.discovery import TASK_FILE, load_task, read_text
+from ludus.research.hiding import hidden_paths
+from ludus.research.linting.answers import find_answers
+from ludus.research.linting.grader import find_in_grader
+from ludus.research.linting.reach import (
+    contents,
+    find_links,
+    find_secrets,
+    find_writable,
+    plain_files,
+)
+from ludus.research.linting.rules import Finding, Report, finding
+from ludus.research.linting.trial import try_to_prepare
+from ludus.research.task import Task
+from ludus.sandbox.image import python_paths, system_folders
+
+__all__ = ["check_task"]
+
+LARGEST = 20 << 20
+"""Bytes of one file in a task's folder; larger ones are for data.py to write."""
+_SPLITS = ("validation", "test")
+_PROGRAMS = frozenset(
+    {".cfg", ".css", ".html", ".ini", ".js", ".pth", ".py", ".pyc", ".pyi", ".so", ".toml"}
+)
+"""Endings of what a package reads when it is imported."""
+_SYSTEM = frozenset({"locale", "mime.types", "os-release", "zoneinfo"})
+
+
+def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> Report:
+    """Check a task and return what is wrong with it.
+
+    Args:
+        id_or_path: Its id, or the path of its folder or file.
+        build: Whether to make the data as well, twice, and search it for answers.
+        seed: Of that data.
+
+    Raises:
+        TaskError: There is no such task.
+    """
+    path = Path(id_or_path)
+    file = path / TASK_FILE if path.is_dir() else path
+    if not file.is_file():
+        file = load_task(id_or_path).file
+    text = read_text(file)
+    config, problems = read_config(text, file.name)
+    found = [
+        finding("field", file.name, row.line, f"{row.field}: {row.message};", row.fix)
+        for row in problems
+    ]
+    if config is not None:
+        task = load_task(file)
+        found += _parts(task, lambda *path: line_of(text, *path))
+        found += _static(task)
+        if build:
+            found += _built(task, seed)
+    unique = sorted(
+        dict.fromkeys(found), key=lambda row: (row.severity, row.file, row.line, row.rule)
+    )
+    return Report(config.id if config else str(file), tuple(unique))
+
+
+def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:
+    """Find parts that are missing, and packages."""
+    config, file = task.config, task.file.name
+    if not task.workspace.is_dir() and not task.data_program.is_file():
+        yield finding("no-workspace", "workspace")
+    if not config.submission:
+        yield finding("no-submission", file, line("submission"))
+    for name in ("baseline", "floor"):
+        if getattr(config.evaluation, name) is None:
+            detail = f"evaluation.{name} is not given."
+            yield finding("no-scale", file, line("evaluation"), detail)
+    for part in ("baseline", "reference"):
+        command: str | None = getattr(config.run, part)
+        if command is None:
+            yield finding(f"no-{part}", file, line("run"), f"run.{part} is not given.")
+        else:
+            yield from _command(task, part, command, line("run", part))
+    for index, package in enumerate(config.packages):
+        if not _importable(package):
+            detail = f"{package!r} cannot be imported here."
+            yield finding("package", file, line("packages", index), detail)
+
+
+def _command(task: Task, part: str, command: str, line: int) -> Iterator[Finding]:
+    places = (task.folder / part, task.workspace)
+    try:
+        words = shlex.split(command)
+    except ValueError as problem:
+        yield finding(f"no-{part}", task.file.name, line, f"run.{part} is no command: {problem}.")
+        return
+    for word in words:
+        if word.endswith((".py", ".sh")) and not any((place / word).is_file() for place in places):
+            detail = f"run.{part} runs {word!r}, which is neither in {part} nor in workspace."
+            yield finding(f"no-{part}", task.file.name, line, detail)
+
+
+def _importable(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _static(task: Task) -> Iterator[Finding]:
+    """Find what is wrong with the files as they lie in the task's folder."""
+    secrets = _secrets(task)
+    yield from find_links(task.workspace)
+    yield from find_secrets(task.workspace, secrets)
+    yield from find_writable([*secrets.items(), (task.file.name, task.file)])
+    for path in plain_files(task.folder):
+        if path.stat().st_size > LARGEST:
+            size = f"It has {path.stat().st_size >> 20} MiB, more than {LARGEST >> 20}."
+            yield finding("too-large", path.relative_to(task.folder), detail=size)
+    yield from _grader(task, task.workspace)
+
+
+def _secrets(task: Task) -> dict[str, Path]:
+    names = ("grader", "reference", *_SPLITS, "data.py")
+    return {name: task.folder / name for name in names if (task.folder / name).exists()}
+
+
+def _grader(task: Task, workspace: Path) -> Iterator[Finding]:
+    visible = frozenset(path.relative_to(workspace).as_posix() for path in plain_files(workspace))
+    handed_in = frozenset(artefact.path for artefact in task.config.submission)
+    yield from find_in_grader(task.grader, visible, handed_in)
+
+
+def _built(task: Task, seed: int) -> Iterator[Finding]:
+    """Find what is wrong with the data of an episode."""
+    with tempfile.TemporaryDirectory(prefix="ludus-task-") as place:
+        first, second = Path(place, "first"), Path(place, "second")
+        trial = try_to_prepare(task, seed, first)
+        if trial.missing or trial.failed:
+            rule = "data-missing" if trial.missing else "data-failed"
+            yield finding(rule, "data.py", detail=trial.missing or trial.failed)
+            return
+        yield from _sources(task, trial.read)
+        yield from _data(task, first)
+        if task.data_program.is_file():
+            try_to_prepare(task, seed, second)
+            before, after = contents(first), contents(second)
+            for name, _ in sorted(before.items() ^ after.items()):
+                yield finding("data-random", name)
+
+
+def _sources(task: Task, read: tuple[str, ...]) -> Iterator[Finding]:
+    """Find files that data was made from and that the agent's box would show."""
+    roots = (*system_folders(), *(mount.source for mount in python_paths()))
+    shown = [Path(folder).resolve() for folder in (*roots, *_package_folders(task))]
+    hidden = hidden_paths(task)
+    for name in sorted(set(read)):
+        path = Path(name).resolve()
+        about = any(part.endswith((".dist-info", ".egg-info")) for part in path.parts)
+        if path.suffix in _PROGRAMS or about or not _SYSTEM.isdisjoint(path.parts):
+            continue
+        if any(map(path.is_relative_to, shown)) and not any(map(path.is_relative_to, hidden)):
+            detail = f"The data is made from {path}, which the agent's box shows too."
+            yield finding("readable-source", "data.py", detail=detail)
+
+
+def _package_folders(task: Task) -> Iterator[str]:
+    for package in task.config.packages:
+        if _importable(package):
+            spec = importlib.util.find_spec(package.partition(".")[0])
+            yield from (spec.submodule_search_locations if spec else None) or ()
+
+
+def _data(task: Task, folder: Path) -> Iterator[Finding]:
+    workspace, labels = folder / "workspace", {name: folder / name for name in _SPLITS}
+    secrets = {**_secrets(task), **labels}
+    yield from find_secrets(workspace, secrets)
+    yield from find_answers(workspace, labels, task.config.answers)
+    yield from _grader(task, workspace)
+    known = contents(labels["validation"])
+    for name, digest in contents(labels["test"]).items():
+        if digest in known.values():
+            yield finding("same-split", f"test/{name}")
+    total = sum(path.stat().st_size for path in plain_files(workspace))
+    if total > task.config.resources.disk:
+        sizes = f"{total >> 20} MiB, and resources.disk allows {task.config.resources.disk >> 20}"
+        yield finding("too-large", "workspace", detail=f"The workspace has {sizes}.")

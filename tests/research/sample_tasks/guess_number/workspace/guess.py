@@ -1,0 +1,2 @@
+def guess(low, high, answers):
+    return low

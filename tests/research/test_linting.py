@@ -1,0 +1,394 @@
+"""The linter: every rule is broken on purpose, and a task that is right breaks none."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ludus.errors import TaskError
+from ludus.research.linting import RULES, check_task
+from ludus.research.linting.answers import find_answers
+from ludus.research.scaffold import new_task
+from tests.research.support import DOCUMENTED, SAMPLES
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return new_task("slopeTask", tmp_path)
+
+
+def check(folder, **options):
+    return check_task(folder, **options)
+
+
+def places(folder, rule, **options):
+    found = check(folder, **options).findings
+    return [f"{row.file}:{row.line}" for row in found if row.rule == rule]
+
+
+def change(folder, old, new):
+    file = folder / "task.yaml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+def test_a_new_task_has_no_findings(folder):
+    assert check(folder).findings == ()
+
+
+def test_the_sample_has_no_findings():
+    assert check(SAMPLES / "guess_number").findings == ()
+
+
+def test_no_such_task(tmp_path):
+    with pytest.raises(TaskError, match="no task at"):
+        check_task(tmp_path)
+
+
+def test_wrong_fields(folder):
+    change(folder, "threshold", "treshold")
+    (missing, unknown) = check(folder).findings
+    assert (missing.file, missing.line, unknown.line) == ("task.yaml", 9, 12)
+    assert str(unknown) == (
+        "task.yaml:12: error [field] evaluation.treshold: there is no such field; did you mean "
+        "'threshold'?"
+    )
+
+
+def test_the_documented_form_alone_is_no_whole_task(tmp_path):
+    (tmp_path / "task.yaml").write_text(DOCUMENTED)
+    rules = {found.rule for found in check(tmp_path, build=False).findings}
+    assert rules == {
+        "no-workspace", "no-grader", "no-submission", "no-baseline", "no-reference", "no-scale",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["baseline", "reference"])
+def test_solutions_that_cannot_be_run(folder, part):
+    for file in (folder / part).iterdir():
+        file.unlink()
+    line = 21 if part == "baseline" else 22
+    assert places(folder, f"no-{part}", build=False) == [f"task.yaml:{line}"]
+    change(folder, f"  {part}: python", f"  {part}: 'python \"'\n  #")
+    assert places(folder, f"no-{part}", build=False) == [f"task.yaml:{line}"]
+    change(folder, f"  {part}: ", "  #")
+    assert places(folder, f"no-{part}", build=False) == ["task.yaml:20"]
+
+
+def test_a_grader_that_is_none(folder):
+    grader = folder / "grader" / "grade.py"
+    grader.write_text("def grading(): ...\n")
+    assert places(folder, "no-grader", build=False) == ["grader/grade.py:1"]
+    grader.write_text("x = 1\ndef grade(:\n")
+    assert places(folder, "no-grader", build=False) == ["grader/grade.py:2"]
+    grader.write_text("class Grader:\n    def grade(self, submission, labels, seed, split): ...\n")
+    assert places(folder, "no-grader", build=False) == []
+
+
+def test_packages(folder):
+    change(folder, "packages: []", "packages: [numpy, no_such_package, xml.etree, numpy.nothing]")
+    found = [row.detail for row in check(folder, build=False).findings]
+    assert [text.split("'")[1] for text in found] == ["no_such_package", "numpy.nothing"]
+
+
+class TestReach:
+    def test_links_out(self, folder):
+        (folder / "workspace" / "up").symlink_to("../grader/grade.py")
+        (folder / "workspace" / "abs").symlink_to(folder / "workspace" / "README.md")
+        (folder / "workspace" / "dir").symlink_to("..")
+        (folder / "workspace" / "fine").symlink_to("README.md")
+        found = places(folder, "link-out", build=False)
+        assert found == ["workspace/abs:0", "workspace/dir:0", "workspace/up:0"]
+
+    def test_special_files(self, folder):
+        os.mkfifo(folder / "workspace" / "pipe")
+        assert places(folder, "special-file", build=False) == ["workspace/pipe:0"]
+
+    @pytest.mark.parametrize("secret", ["grader/grade.py", "reference/solve.py", "data.py"])
+    def test_hard_links_and_copies(self, folder, secret):
+        (folder / "workspace" / "link.bin").hardlink_to(folder / secret)
+        (folder / "workspace" / "copy.bin").write_bytes((folder / secret).read_bytes())
+        assert places(folder, "hard-link", build=False) == ["workspace/link.bin:0"]
+        assert places(folder, "secret-file", build=False) == ["workspace/copy.bin:0"]
+
+    def test_the_baseline_may_be_seen(self, folder):
+        solution = (folder / "baseline" / "baseline.py").read_bytes()
+        (folder / "workspace" / "start.py").write_bytes(solution)
+        assert check(folder, build=False).findings == ()
+
+    def test_labels_that_data_py_copies(self, folder):
+        with (folder / "data.py").open("a") as file:
+            file.write(
+                "\nlabelled = build\n\n\ndef build(folder, seed):\n    labelled(folder, seed)\n"
+                "    copy = (folder / 'test' / 'labels.csv').read_bytes()\n"
+                "    (folder / 'workspace' / '.cache').write_bytes(copy)\n"
+            )
+        assert places(folder, "secret-file") == ["workspace/.cache:0"]
+
+    def test_files_that_everybody_may_change(self, folder):
+        (folder / "grader" / "grade.py").chmod(0o666)
+        report = check(folder, build=False)
+        assert [(row.rule, row.file) for row in report.findings] == [
+            ("writable-file", "grader/grade.py")
+        ]
+        assert report.ok
+
+    def test_large_files(self, folder):
+        with (folder / "workspace" / "big").open("wb") as file:
+            file.truncate((20 << 20) + 1)
+        assert places(folder, "too-large", build=False) == ["workspace/big:0"]
+
+    def test_a_workspace_that_does_not_fit(self, folder):
+        change(folder, "disk: 64M", "disk: 16K")
+        assert places(folder, "too-large") == ["workspace:0"]
+
+
+class TestGrader:
+    def source(self, folder, text):
+        grader = folder / "grader" / "grade.py"
+        grader.write_text(f"{text}\n\n\ndef grade(submission, labels, seed, split): ...\n")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "import opponent",
+            "from opponent import play",
+            "from pkg.rules import x",
+            "open('/workspace/opponent.py')",
+            "open('opponent.py')",
+            "PATH = 'pkg/rules.py'",
+            "open('train.csv')",
+        ],
+    )
+    def test_inputs_that_the_agent_can_write(self, folder, text):
+        (folder / "workspace" / "opponent.py").write_text("def play(): ...\n")
+        (folder / "workspace" / "pkg").mkdir()
+        (folder / "workspace" / "pkg" / "rules.py").write_text("x = 1\n")
+        self.source(folder, f"\n{text}")
+        made = "train.csv" in text
+        assert places(folder, "writable-input", build=made) == ["grader/grade.py:2"]
+
+    def test_what_is_handed_in_or_its_own_is_fine(self, folder):
+        (folder / "workspace" / "opponent.py").write_text("def play(): ...\n")
+        (folder / "grader" / "opponent.py").write_text("def play(): return 0\n")
+        self.source(folder, "import opponent\nNAME = 'predictions/test.csv'")
+        assert check(folder, build=False).findings == ()
+
+    @pytest.mark.parametrize(
+        ("text", "rule"),
+        [
+            ("import pickle\npickle.load(f)", "unpickles"),
+            ("from pickle import loads as read\nread(f)", "unpickles"),
+            ("import torch as t\nt.load(f, weights_only=False)", "unpickles"),
+            ("import numpy as np\nnp.load(f, allow_pickle=True)", "unpickles"),
+            ("import numpy as np\nnp.load(f, allow_pickle=flag)", "unpickles"),
+            ("import joblib\njoblib.load(f)", "unpickles"),
+            ("import numpy as np\nnp.load(f)", None),
+            ("import torch\ntorch.load(f)", None),
+            ("import json\njson.load(f)", None),
+            ("import subprocess\nsubprocess.run(['x'])", "executes-code"),
+            ("x = 1\nexec(text)", "executes-code"),
+            ("import importlib\nimportlib.import_module(name)", "executes-code"),
+        ],
+    )
+    def test_calls(self, folder, text, rule):
+        self.source(folder, text)
+        found = check(folder, build=False).findings
+        assert [(row.rule, row.line) for row in found] == ([(rule, 2)] if rule else [])
+
+
+class TestData:
+    def test_missing(self, folder):
+        (folder / "data.py").write_text(
+            "from ludus.errors import DataMissing\n"
+            "def build(folder, seed):\n    raise DataMissing('run: fetch it')\n"
+        )
+        (found,) = check(folder).findings
+        assert (found.rule, found.severity, found.detail) == (
+            "data-missing", "warning", "run: fetch it",
+        )  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [("1 / 0", "ZeroDivisionError"), ("import os; os._exit(3)", "exit code 3")],
+    )
+    def test_failing(self, folder, body, words):
+        (folder / "data.py").write_text(f"def build(folder, seed):\n    {body}\n")
+        (found,) = check(folder).findings
+        assert found.rule == "data-failed"
+        assert words in found.detail
+
+    def test_random(self, folder):
+        text = (folder / "data.py").read_text().replace("default_rng(seed)", "default_rng()")
+        (folder / "data.py").write_text(text)
+        assert "workspace/train.csv:0" in places(folder, "data-random")
+
+    def test_splits_that_are_the_same(self, folder):
+        (folder / "data.py").unlink()
+        for split in ("validation", "test"):
+            (folder / split).mkdir()
+            (folder / split / "labels.csv").write_text("id,y\n1,2\n2,5\n3,4\n")
+        assert places(folder, "same-split") == ["test/labels.csv:0"]
+
+    def test_sources_that_the_box_shows(self, folder):
+        source = str(Path(sys.base_prefix, "bin", "python3").resolve())
+        with (folder / "data.py").open("a") as file:
+            file.write("\n\nordinary = build\n\n\ndef build(folder, seed):\n")
+            file.write(f"    open({source!r}, 'rb').close()\n    ordinary(folder, seed)\n")
+        (found,) = check(folder).findings
+        assert found.rule == "readable-source"
+        assert source in found.detail
+        change(folder, "packages:", f"hidden: [{source}]\npackages:")
+        assert check(folder).findings == ()
+
+
+class TestAnswers:
+    """Thirty rows; the answers are one of three letters, or numbers."""
+
+    rng = np.random.default_rng(0)
+    ids = [f"r{i}" for i in range(30)]
+    letters = [str(x) for x in rng.choice(list("abc"), 30)]
+    digits = [int(x) for x in rng.integers(0, 9, 30)]
+    numbers = [float(x) for x in rng.normal(size=30)]
+
+    def table(self, path, **columns):
+        path.parent.mkdir(exist_ok=True)
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+
+    @pytest.fixture
+    def places(self, tmp_path):
+        (tmp_path / "workspace").mkdir()
+
+        def find(answers=()):
+            labels = {"test": tmp_path / "test"}
+            found = list(find_answers(tmp_path / "workspace", labels, answers))
+            return [f"{row.rule} {row.file}:{row.line}" for row in found]
+
+        find.labels, find.workspace = tmp_path / "test", tmp_path / "workspace"
+        return find
+
+    def test_innocent_files(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        other = [f"t{i}" for i in range(30)]
+        self.table(places.workspace / "train.csv", id=other, y=sorted(self.letters))
+        self.table(places.workspace / "test.csv", id=self.ids, x=self.numbers)
+        # Much the same, as a good feature is, but not the answer itself.
+        near = [*self.letters[:20], *(["a"] * 10)]
+        self.table(places.workspace / "more.csv", id=self.ids, x=near)
+        (places.workspace / "noise.bin").write_bytes(bytes(range(256)) * 9)
+        assert places() == []
+
+    def test_the_column_is_left_in(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        self.table(places.workspace / "test.csv", id=self.ids, x=self.numbers, y=self.letters)
+        assert places() == ["answers workspace/test.csv:2"]
+
+    def test_train_and_test_in_one_file(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        ids = [*(f"t{i}" for i in range(9)), *self.ids]
+        self.table(places.workspace / "all.csv", id=ids, y=[*"abcabcabc", *self.letters])
+        assert places() == ["answers workspace/all.csv:11"]
+
+    def test_other_order_and_other_names(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        order = self.rng.permutation(30)
+        names = {"a": "ant", "b": "bee", "c": "cat"}
+        self.table(
+            places.workspace / "notes.tsv.csv",
+            number=list(range(30)),
+            who=[self.ids[i] for i in order],
+            what=[names[self.letters[i]] for i in order],
+        )
+        assert places() == ["answers workspace/notes.tsv.csv:2"]
+
+    def test_numbers_in_another_spelling_and_order(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.numbers)
+        shuffled = self.rng.permutation(self.numbers)
+        self.table(places.workspace / "x.csv", z=[f"{value:.17e}" for value in shuffled])
+        assert places() == ["answers workspace/x.csv:2"]
+
+    def test_rare_answers_must_be_told_too(self, places):
+        rare = ["0"] * 29 + ["1"]
+        self.table(places.labels / "labels.csv", id=self.ids, y=rare)
+        self.table(places.workspace / "test.csv", id=self.ids, x=["0"] * 30)
+        assert places() == []
+        self.table(places.workspace / "test.csv", id=self.ids, x=rare)
+        assert places() == ["answers workspace/test.csv:2"]
+
+    def test_declared_answers_are_the_only_ones(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, x=self.numbers, y=self.letters)
+        self.table(places.workspace / "test.csv", id=self.ids, x=self.numbers)
+        assert places() == ["answers workspace/test.csv:2"]
+        assert places(("y",)) == []
+        assert places(("y", "z")) == ["unchecked task.yaml:0"]
+
+    @pytest.mark.parametrize(("name", "data"), [("y.bin", b"abc"), ("y.json", b"{")])
+    def test_labels_that_cannot_be_read(self, places, name, data):
+        places.labels.mkdir()
+        (places.labels / name).write_bytes(data)
+        assert places() == [f"unchecked test/{name}:0"]
+
+    @pytest.mark.parametrize(
+        "name", ["a.json", "b.json", "c.jsonl", "d.npy", "e.npz", "f.txt", "g.csv.gz", "h.npy"]
+    )
+    def test_formats(self, places, name):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.digits)
+        path, values = places.workspace / name, self.digits
+        rows = [{"i": i, "y": y} for i, y in zip(self.ids, values, strict=True)]
+        wide = np.column_stack([self.rng.random((30, 90)), values])
+        match name[0]:
+            case "a":
+                path.write_text(json.dumps({"data": rows}))
+            case "b":
+                path.write_text(json.dumps(dict(zip(self.ids, values, strict=True))))
+            case "c":
+                path.write_text("\n".join(map(json.dumps, rows)))
+            case "d":
+                np.save(path, np.array(values, np.uint8))
+            case "e":
+                np.savez_compressed(path, x=np.zeros(3), y=np.array(values, np.float32))
+            case "f":
+                path.write_text("\n".join(map(str, values)))
+            case "g":
+                text = "id,y\n" + "".join(
+                    f"{i},{y}\n" for i, y in zip(self.ids, values, strict=True)
+                )
+                path.write_bytes(gzip.compress(text.encode()))
+            case "h":
+                np.save(path, wide)
+        assert [place.rpartition(":")[0] for place in places()] == [f"answers workspace/{name}"]
+
+    @pytest.mark.parametrize("kind", ["u1", "<i4", ">i4", "<i8", "<f4"])
+    def test_bytes_of_any_file(self, places, kind):
+        np.save(places.labels.parent / "y.npy", np.array(self.digits))
+        places.labels.mkdir()
+        (places.labels.parent / "y.npy").rename(places.labels / "y.npy")
+        held = b"HEADER" + np.array([7, *self.digits, 7]).astype(kind).tobytes()
+        (places.workspace / "t10k-ubyte.gz").write_bytes(gzip.compress(held))
+        assert places() == ["answers workspace/t10k-ubyte.gz:0"]
+
+    @pytest.mark.parametrize(
+        ("name", "data"),
+        [("a.parquet", b"PAR1"), ("b.json", b"{"), ("c.npz", b"PK"), ("d.csv", b"a\xff"),
+         ("e.npy", b"\x93NUMPY"), ("f.csv.gz", b"\x1f\x8bxx")],
+    )  # fmt: skip
+    def test_what_cannot_be_searched_is_told(self, places, name, data):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        (places.workspace / name).write_bytes(data)
+        assert places() == [f"unchecked workspace/{name}:0"]
+
+
+UNNAMED = {"field"}  # of which there are many, tested by their words
+
+
+def test_every_rule_is_broken_by_a_test():
+    source = Path(__file__).read_text("utf-8")
+    assert [rule for rule in RULES if f'"{rule}' not in source and rule not in UNNAMED] == []

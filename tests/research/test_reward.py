@@ -1,0 +1,94 @@
+"""Rewards: normalised, direction-aware, and adding up to the final score."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ludus.research.reward import Ledger, Scale
+
+numbers = st.floats(-1e6, 1e6)
+gaps = st.floats(1e-2, 1e6)
+
+
+@st.composite
+def scales(draw):
+    """A scale, and the scale of the negated scores, where lower is better."""
+    baseline, up, down = draw(numbers), draw(gaps), draw(st.none() | gaps)
+    floor = None if down is None else baseline - down
+    higher = Scale(baseline + up, baseline, floor)
+    lower = Scale(-baseline - up, -baseline, None if floor is None else -floor, "lower")
+    return higher, lower
+
+
+@given(scales(), numbers, numbers)
+def test_the_scale(pair, score, other):
+    higher, lower = pair
+    assert higher.normalise(higher.baseline) == 0
+    assert higher.normalise(higher.threshold) == 1
+    assert higher.worst <= 0
+    assert higher.normalise(score) >= higher.worst
+    assert lower.normalise(-score) == higher.normalise(score)
+    if score > other:
+        assert higher.normalise(score) >= higher.normalise(other)
+
+
+@given(scales(), st.lists(numbers), numbers)
+def test_rewards_add_up_to_the_final_normalised_score(pair, validations, final):
+    scale, ledger, total = pair[0], Ledger(), []
+    for score in validations:
+        reward, ledger = ledger.improved(scale.normalise(score))
+        assert reward >= 0
+        total.append(reward)
+    best = max([0.0, *map(scale.normalise, validations)])
+    assert math.fsum(total) == pytest.approx(best, rel=1e-9, abs=1e-9)
+    reward, ledger = ledger.settled(scale.normalise(final))
+    u = scale.normalise(final)
+    assert math.fsum([*total, reward]) == pytest.approx(u, rel=1e-9, abs=1e-9 * max(1, best))
+    assert ledger.given == pytest.approx(u, rel=1e-9, abs=1e-9 * max(1, best))
+
+
+def test_known_values():
+    scale = Scale(1.44, 1.0227, 0.0)
+    assert scale.normalise(1.2) == pytest.approx(0.42487419)
+    assert scale.normalise(-5) == scale.worst == pytest.approx(-2.450755)
+    time = Scale(8.0, 16.0, 32.0, "lower")
+    assert [time.normalise(t) for t in (4, 8, 12, 16, 24, 32, 99)] == [1.5, 1, 0.5, 0, -1, -2, -2]
+
+
+def test_without_a_floor_nothing_is_below_the_baseline():
+    assert Scale(1.0, 0.5).normalise(0.1) == 0
+
+
+@pytest.mark.parametrize(
+    ("direction", "worse", "better"), [("higher", 0.6, 0.8), ("lower", 0.8, 0.6)]
+)
+def test_without_a_baseline_it_is_passed_or_not(direction, worse, better):
+    scale = Scale(0.7, direction=direction)
+    assert [scale.normalise(score) for score in (worse, 0.7, better)] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_no_score(score):
+    for scale in (Scale(1.0, 0.0), Scale(1.0)):
+        with pytest.raises(ValueError, match="no score"):
+            scale.normalise(score)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ((math.inf,), "threshold is inf"),
+        ((1.0, math.nan), "baseline is nan"),
+        ((1.0, 1.0), "must be higher"),
+        ((2.0, 1.0, 1.0, "lower"), "must be lower"),
+        ((1.0, 0.0, 0.5), "floor"),
+        ((0.0, 1.0, 0.5, "lower"), "floor"),
+    ],
+)
+def test_scales_that_measure_nothing(fields, words):
+    with pytest.raises(ValueError, match=words):
+        Scale(*fields)
