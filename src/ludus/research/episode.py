@@ -1,0 +1,216 @@
+"""One episode: actions in a box, validations, the end and its grading."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ludus.errors import SandboxError
+from ludus.research.actions import Command, read_action
+from ludus.research.assessment import Assessment, Assessor
+from ludus.research.limits import End, Limits
+from ludus.research.observation import Seen, nothing_validated
+from ludus.research.task import Result, Task
+from ludus.research.terminal import Said, Terminal
+
+__all__ = ["Episode", "Finish"]
+
+_NOT_RUN = -1
+_WRONG_CALL = 2
+_KILLED = 137
+_NO_SHELL = "The box lets no shell start any more. What is there is graded.\n"
+_FAILED = (
+    "The validation could not be carried out, for no fault of yours. It is not counted; you may "
+    "ask for another.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """In place of an action: the agent does nothing more, and what is there is graded."""
+
+    end: End
+
+
+class Episode:
+    """What happened since the last reset.
+
+    Args:
+        task: The task.
+        terminal: A shell in a box that holds the workspace.
+        limits: What ends the episode besides a submission.
+        assessor: Has the work graded.
+        clock: Seconds that never go back.
+
+    Attributes:
+        end: Why the episode is over; empty while it goes on.
+        final: The grading that ended it.
+        validations: Those that were carried out, in order.
+        cost: What the agent has spent.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        terminal: Terminal,
+        limits: Limits,
+        assessor: Assessor,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.task, self.terminal, self.limits, self.assessor = task, terminal, limits, assessor
+        self._clock = clock
+        self._began = clock()
+        self.steps = 0
+        self.cost = 0.0
+        self.end: End = ""
+        self.final: Assessment | None = None
+        self.validations: list[Assessment] = []
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return self._clock() - self._began
+
+    @seconds.setter
+    def seconds(self, value: float) -> None:
+        self._began = self._clock() - value
+
+    def first(self) -> Seen:
+        """Return what the agent sees before it does anything."""
+        return self._seen(Said("", _NOT_RUN))
+
+    def execute(self, action: object) -> Result:
+        """Carry out an action, what it asks for, and the end if it is reached.
+
+        Raises:
+            InvalidAction: It is neither a text nor a call of a tool; nothing was done.
+        """
+        validation: Assessment | None = None
+        asked: frozenset[str] = frozenset()
+        if isinstance(action, Finish):
+            self.end, said, action = action.end, Said("", _NOT_RUN), None
+        else:
+            command = read_action(action)
+            self.steps += 1
+            try:
+                said = self._run(command)
+                asked = self.terminal.requests()
+            except SandboxError as problem:
+                return self._lost(action, problem)
+        if "validate" in asked:
+            validation, told = self._validate()
+            said = _with(said, told)
+        if not self.end:
+            reached = self.limits.reached(self.steps, self.seconds, self.cost)
+            self.end = "submitted" if "submit" in asked else reached
+        if self.end:
+            self.final = self.assessor.assess(self.terminal.box, "test")
+            said = _with(said, self._farewell(self.final))
+        return self._result(action, said, validation)
+
+    def _run(self, command: Command) -> Said:
+        if command.problem:
+            return Said(f"{command.problem}\n", _WRONG_CALL)
+        left = self.limits.seconds - self.seconds
+        if left <= 0:
+            return Said("The time of the episode was over; nothing was run.\n", _NOT_RUN)
+        own = self.limits.short if command.is_tool else self.limits.long
+        try:
+            return self.terminal.run(command.text, min(own, left))
+        except SandboxError:
+            if not self.terminal.is_box_alive():
+                raise
+            # A box that stands but is filled to the brim is the doing of who filled it.
+            self.end = "box"
+            return Said(_NO_SHELL, _KILLED)
+
+    def _validate(self) -> tuple[Assessment | None, str]:
+        number, limit = len(self.validations) + 1, self.limits.validations
+        if limit is not None and number > limit:
+            return None, f"All {limit} validations are used up; nothing was scored.\n"
+        made = self.assessor.assess(self.terminal.box, "validation")
+        if made.outcome == "infrastructure_fault":
+            return made, _FAILED
+        self.validations.append(made)
+        which = f"Validation {number}" + ("" if limit is None else f" of {limit}")
+        if made.score is None:
+            return made, f"{which}: refused. {made.reason}\n"
+        metric, scale = self.task.config.evaluation.metric, self.task.scale
+        aim = f"{scale.direction} is better, {scale.threshold:g} is the goal"
+        return made, f"{which}: {metric} = {made.score:.6g} ({aim}).\n"
+
+    def _farewell(self, final: Assessment) -> str:
+        """Return what the agent is told at the end; the test score is not for its ears."""
+        if final.outcome == "agent_fault":
+            return f"The episode is over ({self.end}). The work was refused: {final.reason}\n"
+        return f"The episode is over ({self.end}).\n"
+
+    def _lost(self, action: object, problem: SandboxError) -> Result:
+        self.end = "box"
+        reason = f"{type(problem).__name__}: {problem}"
+        self.final = Assessment("infrastructure_fault", reason=reason)
+        said = Said("The box is gone, for no fault of yours. The episode is over.\n", _NOT_RUN)
+        return self._result(action, said, None)
+
+    def _result(self, action: object, said: Said, validation: Assessment | None) -> Result:
+        graded = self.final or validation
+        return Result(
+            action=action,
+            observation=self._seen(said).observation(),
+            outcome=None if graded is None else graded.outcome,
+            score=None if graded is None else graded.score,
+            final=self.final is not None,
+            info=self.info(said, validation),
+        )
+
+    def info(
+        self, said: Said | None = None, validation: Assessment | None = None
+    ) -> dict[str, Any]:
+        """Return what the caller is told besides the observation, as plain data."""
+        final = self.final
+        return {
+            "outcome": "running" if final is None else final.outcome,
+            "reason": "" if final is None else final.reason,
+            "score": None if final is None else final.score,
+            "normalised_score": self._normalised(final),
+            "end": self.end,
+            "final": None if final is None else final.plain(),
+            "validation": None if validation is None else validation.plain(),
+            "validations": len(self.validations),
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "cost": self.cost,
+            "command_seconds": 0.0 if said is None else said.seconds,
+            "timed_out": said is not None and said.timed_out,
+            "usage": {} if said is None else dataclasses.asdict(said.usage),
+        }
+
+    def _normalised(self, final: Assessment | None) -> float | None:
+        """Return what the rewards add up to; nothing if that says nothing about the agent."""
+        if final is None or final.outcome == "infrastructure_fault":
+            return None
+        scale = self.task.scale
+        return scale.worst if final.score is None else scale.normalise(final.score)
+
+    def _seen(self, said: Said) -> Seen:
+        scores = [made.score for made in self.validations if made.score is not None]
+        nothing = nothing_validated(self.task.config.evaluation.direction)
+        return Seen(
+            task=self.task.config.description,
+            output=said.output,
+            exit_code=said.exit_code,
+            cwd=self.terminal.cwd,
+            open_file=self.terminal.open_file(),
+            steps_left=self.limits.steps - self.steps,
+            seconds_left=self.limits.seconds - self.seconds,
+            validation_score=scores[-1] if scores else nothing,
+        )
+
+
+def _with(said: Said, told: str) -> Said:
+    gap = "" if not said.output or said.output.endswith("\n") else "\n"
+    return dataclasses.replace(said, output=f"{said.output}{gap}{told}")

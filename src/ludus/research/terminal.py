@@ -1,0 +1,149 @@
+"""The agent's persistent shell, and what its tools leave for the host."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ludus.errors import SandboxClosed, SandboxError
+from ludus.research.observation import output_text
+from ludus.sandbox import Sandbox, Shell, Usage
+
+__all__ = ["Said", "Terminal"]
+
+HOME = "/workspace"
+STATE = "/tmp/.ludus"  # noqa: S108 - inside a box
+_SMALL = 1 << 13
+_MOMENT = 2.0
+_WHERE = 'builtin printf %s "$PWD"'
+_REQUESTS = ("validate", "submit")
+# What errors say is where a person would see it: among the rest. Not a line of its own, so that
+# the numbers of lines in messages are right.
+_TOGETHER = "exec 2>&1; "
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of a command.
+
+    Attributes:
+        output: What it wrote.
+        exit_code: Its status.
+        seconds: How long it took.
+        timed_out: Whether it was stopped.
+        usage: Of the box.
+    """
+
+    output: str
+    exit_code: int
+    seconds: float = 0.0
+    timed_out: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+class Terminal:
+    """A shell in an agent's box.
+
+    Whatever it says is the box's own word: the folder, the open file and requests are read as
+    hostile texts of limited length.
+
+    Args:
+        box: The box; the caller closes it.
+
+    Raises:
+        SandboxError: No shell starts.
+    """
+
+    def __init__(self, box: Sandbox) -> None:
+        self.box = box
+        self.cwd = HOME
+        self.served: dict[str, str] = {}
+        self._shell: Shell = box.shell()
+
+    def run(self, text: str, timeout: float) -> Said:
+        """Run a command; everything that it started ends with it.
+
+        Raises:
+            SandboxError: The box is gone, or lets no shell start any more.
+        """
+        try:
+            done = self._shell.run(_TOGETHER + text, timeout=timeout)
+        except SandboxClosed:
+            # The command was not even begun where no shell started in time; once more, then.
+            done = self._shell.run(_TOGETHER + text, timeout=timeout)
+        self._look_around()
+        return Said(
+            output_text(done, self.box.policy.output),
+            done.returncode,
+            done.usage.wall_seconds or 0.0,
+            done.timed_out,
+            done.usage,
+        )
+
+    def is_box_alive(self) -> bool:
+        """Whether the box still answers."""
+        try:
+            self.box.usage()
+        except SandboxError:
+            return False
+        return True
+
+    def open_file(self) -> str:
+        """Return the path of the file that the tools have open, if any."""
+        try:
+            found = json.loads(self._read("open.json"))
+            path = found["file"]
+        except (SandboxError, ValueError, KeyError, TypeError, RecursionError):
+            return ""
+        return path if isinstance(path, str) else ""
+
+    def requests(self) -> frozenset[str]:
+        """Return what was asked for since the last look: ``validate``, ``submit``."""
+        asked = set()
+        for name in _REQUESTS:
+            token = self._read(f"requests/{name}")
+            if token and token != self.served.get(name):
+                self.served[name] = token
+                asked.add(name)
+        return frozenset(asked)
+
+    def save(self) -> dict[str, object]:
+        """Return folder, exported variables and the tools' files as plain data."""
+        exported = self._shell.run("export -p", timeout=_MOMENT)
+        whole = exported.returncode == 0 and not exported.stdout_cut
+        return {
+            "cwd": self.cwd,
+            "exported": exported.text if whole else "",
+            "served": dict(self.served),
+            "open": self._read("open.json"),
+            "notes": self._read("memory.jsonl", 1 << 20),
+        }
+
+    def load(self, saved: dict[str, object]) -> None:
+        """Continue in a fresh box from what :meth:`save` returned."""
+        self.served = dict(saved["served"])  # type: ignore[call-overload]
+        for name, key in (("open.json", "open"), ("memory.jsonl", "notes")):
+            if text := str(saved[key]):
+                self.box.write_bytes(f"{STATE}/{name}", text.encode("utf-8", "surrogateescape"))
+        # As it was: the token of a request that was served is still there.
+        for name, token in self.served.items():
+            self.box.write_bytes(f"{STATE}/requests/{name}", token.encode())
+        self._shell.run(f"{{ {saved['exported']}\n}} >/dev/null 2>&1", timeout=_MOMENT)
+        quoted = str(saved["cwd"]).replace("'", "'\\''")
+        self._shell.run(f"builtin cd -- '{quoted}'", timeout=_MOMENT)
+        self._look_around()
+
+    def _look_around(self) -> None:
+        with suppress(SandboxClosed):
+            where = self._shell.run(_WHERE, timeout=_MOMENT)
+            if where.returncode == 0 and where.stdout.startswith(b"/"):
+                self.cwd = where.text
+
+    def _read(self, name: str, limit: int = _SMALL) -> str:
+        try:
+            return self.box.read_bytes(f"{STATE}/{name}", limit).decode("utf-8", "replace")
+        except SandboxClosed:
+            raise
+        except SandboxError:
+            return ""
