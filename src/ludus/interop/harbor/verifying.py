@@ -1,0 +1,127 @@
+"""Grading in Harbor's verifier: ``python -m ludus.interop.harbor.verifying TESTS WORKSPACE LOGS``.
+
+The grader and submitted code get boxes of their own there too. A fault of the infrastructure writes
+no reward, which Harbor reports as a failed verifier, not as a bad agent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ludus.errors import GradingFailed, SubmissionRejected
+from ludus.record.outside import read_small
+from ludus.research.config import Artefact
+from ludus.research.discovery import load_task
+from ludus.research.grading.artefacts import Artefacts
+from ludus.research.grading.contract import Split
+from ludus.research.grading.grading import grade
+from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Outcome
+from ludus.research.hiding import hidden_paths
+from ludus.research.task import Task
+
+__all__ = ["verify_submission"]
+
+BACKEND_VARIABLE = "LUDUS_GRADING_BACKEND"
+REWARD = "reward.json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Exported:
+    """A task of which only the grader's part is here."""
+
+    task: Task
+    labels: Path
+
+    @property
+    def id(self) -> str:
+        return self.task.id
+
+    @property
+    def submission(self) -> Sequence[Artefact]:
+        return self.task.config.submission
+
+    @property
+    def packages(self) -> Sequence[str]:
+        return self.task.config.packages
+
+    @property
+    def hidden(self) -> Sequence[Path]:
+        return (*hidden_paths(self.task), self.labels.parent)
+
+    @property
+    def grader_folder(self) -> Path:
+        return self.task.grader
+
+    def labels_folder(self, split: Split, seed: int) -> Path:
+        return self.labels
+
+
+def verify_submission(
+    tests: Path, workspace: Path, logs: Path, *, backend: str | None = None
+) -> Outcome:
+    """Grade what lies in a workspace by the test split, and write the reward.
+
+    The reward is the normalised score; a submission that is malformed gets the least there is.
+
+    Args:
+        tests: The folder ``tests`` of an exported task.
+        workspace: Where the agent's files are.
+        logs: Where ``reward.json`` goes.
+        backend: Of the boxes; ``None`` for the first isolating one that works.
+
+    Raises:
+        GradingFailed: There is no score for no fault of the agent; no reward is written.
+        TaskError: The exported task is broken.
+    """
+    task = load_task(tests / "task")
+    exported = _Exported(task, tests / "labels")
+    seed = int(json.loads((tests / "seed.json").read_text("utf-8"))["seed"])
+    try:
+        files = {item.path: _read(workspace, item) for item in exported.submission}
+    except SubmissionRejected as problem:
+        outcome: Outcome = AgentFault(str(problem))
+    else:
+        outcome = grade(exported, Artefacts(files), "test", seed, backend=backend)
+    if isinstance(outcome, InfrastructureFault):
+        raise GradingFailed(f"Task {task.id} could not be graded: {outcome.reason}")
+    rewards = {"reward": task.scale.worst}
+    if not isinstance(outcome, AgentFault):
+        value = outcome.score.value
+        rewards = {"reward": task.scale.normalise(value), task.config.evaluation.metric: value}
+    logs.mkdir(parents=True, exist_ok=True)
+    (logs / REWARD).write_text(json.dumps(rewards), encoding="utf-8")
+    return outcome
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Grade, and say on the standard error what came of it."""
+    tests, workspace, logs = map(Path, arguments)
+    outcome = verify_submission(
+        tests, workspace, logs, backend=os.environ.get(BACKEND_VARIABLE) or None
+    )
+    sys.stderr.write(f"{outcome}\n")
+    return 0
+
+
+def _read(workspace: Path, item: Artefact) -> bytes:
+    """Return a file of the workspace; a link in its path could lead to the labels."""
+    place = workspace
+    for part in item.path.split("/"):
+        place /= part
+        if place.is_symlink():
+            raise SubmissionRejected(
+                f"{item.path} is, or lies behind, a link; hand in plain files."
+            )
+    try:
+        return read_small(place, item.max_bytes)[0]
+    except OSError as problem:
+        raise SubmissionRejected(f"{item.path} cannot be taken: {problem.strerror}.") from problem
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,52 @@
+"""Agents for research tasks: what chooses the next action."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ludus.research.agents.protocol import Action, Agent, AgentStopped, StopReason
+
+if TYPE_CHECKING:
+    from ludus.research.agents.accounting import Caps, Price, Usage, price_table
+    from ludus.research.agents.human import HumanAgent
+    from ludus.research.agents.random import RandomAgent
+    from ludus.research.agents.react import ReactAgent, ReactConfig
+    from ludus.research.agents.replay import ReplayAgent
+    from ludus.research.agents.scripted import ScriptedAgent
+
+__all__ = [
+    "Action",
+    "Agent",
+    "AgentStopped",
+    "Caps",
+    "HumanAgent",
+    "Price",
+    "RandomAgent",
+    "ReactAgent",
+    "ReactConfig",
+    "ReplayAgent",
+    "ScriptedAgent",
+    "StopReason",
+    "Usage",
+    "price_table",
+]
+
+_HOMES = {
+    "Caps": "accounting",
+    "HumanAgent": "human",
+    "Price": "accounting",
+    "RandomAgent": "random",
+    "ReactAgent": "react",
+    "ReactConfig": "react",
+    "ReplayAgent": "replay",
+    "ScriptedAgent": "scripted",
+    "Usage": "accounting",
+    "price_table": "accounting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,223 @@
+"""One question to an OpenAI-compatible server, asked again where that may help.
+
+Tried again is what passes: connections that fail or break, answers that stop in the middle, 5xx,
+408, 409 and 429. A refusal for any other reason would be refused again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ludus.errors import DependencyNotInstalled, ModelServerError
+from ludus.research.agents.answers import Answer, Unreadable, parse_answer
+from ludus.research.agents.backoff import Backoff, retry_after
+from ludus.research.settings import Settings
+
+__all__ = ["RESERVED", "ContextOverflow", "ModelClient"]
+
+MAX_ANSWER_BYTES = 2**24
+RESERVED = frozenset(
+    [
+        "max_completion_tokens",
+        "max_tokens",
+        "messages",
+        "model",
+        "n",
+        "stream",
+        "tool_choice",
+        "tools",
+    ]
+)
+"""Fields of a request that options cannot set, as caps and parsing depend on them."""
+_PASSING = frozenset({408, 409, 425, 429})
+_OVERFLOW_CODES = frozenset({"context_length_exceeded", "string_above_max_length"})
+_OVERFLOW_WORDS = ("context length", "context window", "maximum context", "too many tokens")
+
+
+class ContextOverflow(ModelServerError):
+    """The server refused a prompt because it is too long for the model."""
+
+
+class _Passing(Exception):
+    """A fault that may be gone at the next attempt."""
+
+    def __init__(self, what: str, asked: float | None = None) -> None:
+        super().__init__(what)
+        self.asked = asked
+
+
+@dataclass(slots=True)
+class ModelClient:
+    """A model on a server.
+
+    Args:
+        model: Its name there.
+        base_url: Of the server, up to ``/v1``; ``None`` for the ``openai`` package's own choice.
+        api_key: ``None`` for ``OPENAI_API_KEY``; with a ``base_url`` there need not be one.
+        max_retries: ``None`` for ``MLGYM_MODEL_MAX_RETRIES``, or 3.
+        timeout: Seconds for one attempt, all of it.
+        limit_field: What the server calls the limit of a reply.
+        seed: Of the scatter of waiting times.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = None
+    max_retries: int | None = None
+    timeout: float = 300.0
+    backoff: Backoff = field(default_factory=Backoff)
+    limit_field: str = "max_tokens"
+    seed: int = 0
+    _openai: Any = None
+    _client: Any = None
+    _scatter: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.max_retries is None:
+            self.max_retries = Settings.read().model_max_retries
+        self._scatter = random.Random(self.seed)  # noqa: S311 - spreads load, guards nothing
+
+    def ask(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        max_tokens: int,
+        seconds: float,
+        options: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Return the model's answer.
+
+        Args:
+            messages: Of the conversation.
+            tools: That the model may call.
+            max_tokens: Of the reply.
+            seconds: For all attempts together, the waiting included.
+            options: Further fields of the request, such as ``temperature``; none of
+                :data:`RESERVED`.
+
+        Raises:
+            ContextOverflow: The messages are too long for the model.
+            DependencyNotInstalled: The package ``openai`` is missing.
+            ModelServerError: The server refused, or failed more often than there are retries.
+        """
+        body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
+        body |= {self.limit_field: max_tokens, "extra_body": dict(options or {})}
+        if tools:
+            body["tools"] = list(tools)
+        end = time.monotonic() + seconds
+        attempt = 0
+        while True:
+            try:
+                answer = self._attempt(body, min(self.timeout, end - time.monotonic()))
+            except _Passing as problem:
+                attempt += 1
+                self._wait(attempt, problem, end)
+            else:
+                answer.retries = attempt
+                return answer
+
+    def close(self) -> None:
+        """Give the connections back."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _wait(self, attempt: int, problem: _Passing, end: float) -> None:
+        if attempt > (self.max_retries or 0):
+            raise ModelServerError(
+                f"The model's server failed {attempt} times, the last time so: {problem}. "
+                "Check the server, or allow more retries with MLGYM_MODEL_MAX_RETRIES."
+            ) from problem
+        pause = self.backoff.wait(attempt, problem.asked, self._scatter)
+        if pause > self.backoff.longest_asked or time.monotonic() + pause >= end:
+            raise ModelServerError(
+                f"The model's server failed ({problem}), and waiting {pause:.1f} s before the next "
+                "attempt would take longer than there is time for."
+            ) from problem
+        self.backoff.sleep(pause)
+
+    def _attempt(self, body: Mapping[str, Any], seconds: float) -> Answer:
+        client = self._connected()
+        end = time.monotonic() + seconds
+        library = self._openai
+        try:
+            stream = client.chat.completions.with_streaming_response
+            with stream.create(**body, timeout=max(seconds, 0.001)) as response:
+                raw = _read(response, end)
+        except library.APIStatusError as problem:
+            raise self._refusal(problem) from problem
+        except library.APIConnectionError as problem:
+            raise _Passing(f"no answer, {type(problem).__name__}: {problem}") from problem
+        try:
+            return parse_answer(json.loads(raw))
+        except (ValueError, RecursionError, Unreadable) as problem:
+            raise _Passing(f"its answer cannot be read: {problem}") from problem
+
+    def _refusal(self, problem: Any) -> Exception:
+        """Return the exception for an answer with an error's status."""
+        status, text = problem.status_code, str(problem.message)[:500]
+        code = str(problem.code or "")
+        if status in (400, 413, 422) and _is_overflow(code, text):
+            return ContextOverflow(f"The prompt is too long for {self.model!r}: {text}")
+        if code != "insufficient_quota" and (status in _PASSING or status >= 500):
+            return _Passing(f"status {status}, {text}", retry_after(problem.response.headers))
+        return ModelServerError(
+            f"The model's server refused the request with status {status}: {text} Check "
+            "the model's name, the base URL and the key."
+        )
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            try:
+                import openai
+            except ImportError as problem:
+                raise DependencyNotInstalled(
+                    "Asking a model needs the package openai; run `pip install 'ludus[research]'`"
+                ) from problem
+            self._openai = openai
+            key = self.api_key or os.environ.get("OPENAI_API_KEY")
+            try:
+                # Retries are ours: only so are they counted, bounded in time and interruptible.
+                self._client = openai.OpenAI(
+                    base_url=self.base_url,
+                    api_key=key or ("unused" if self.base_url else None),
+                    max_retries=0,
+                )
+            except openai.OpenAIError as problem:
+                raise ModelServerError(
+                    f"The model's server cannot be asked: {problem} Set OPENAI_API_KEY, or "
+                    "give the base URL of a server that needs no key."
+                ) from problem
+        return self._client
+
+
+def _read(response: Any, end: float) -> bytes:
+    """Return the body, bounded in size and in time, however slowly it comes."""
+    parts, size = [], 0
+    try:
+        for part in response.iter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > MAX_ANSWER_BYTES:
+                raise ModelServerError(
+                    f"The model's server sent more than {MAX_ANSWER_BYTES} bytes for one answer."
+                )
+            if time.monotonic() > end:
+                raise _Passing("its answer did not end in time")
+    except (ModelServerError, _Passing):
+        raise
+    except Exception as problem:  # the HTTP library's own, which depends on openai's version
+        raise _Passing(f"its answer broke off, {type(problem).__name__}: {problem}") from problem
+    return b"".join(parts)
+
+
+def _is_overflow(code: str, text: str) -> bool:
+    lower = text.lower()
+    return code in _OVERFLOW_CODES or any(words in lower for words in _OVERFLOW_WORDS)

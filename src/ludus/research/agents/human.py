@@ -1,0 +1,91 @@
+"""A person at the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from ludus.research.agents.prompts import observation_prompt
+from ludus.research.agents.protocol import Action, AgentStopped, StopReason
+
+__all__ = ["HumanAgent", "harmless"]
+
+FENCE = "```"
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class HumanAgent:
+    """Shows observations and asks for commands.
+
+    A command is one line, or several between two lines of three back-ticks. Ctrl-C throws away what
+    was typed; pressed again with nothing typed, or Ctrl-D, it asks whether to stop.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console()
+        self._greeted = False
+
+    def reset(self, seed: int | None = None, env: Any = None) -> None:
+        """Show the task again with the next observation."""
+        self._greeted = False
+
+    def act(self, observation: Mapping[str, Any]) -> Action:
+        """Show what is the case and return what the person types.
+
+        Raises:
+            AgentStopped: The person wants to stop, or the terminal is gone.
+        """
+        self._show(observation)
+        interrupted = False
+        while True:
+            try:
+                command = self._read()
+            except KeyboardInterrupt:
+                self._console.print()
+                if interrupted and self._wants_to_stop():
+                    raise _left() from None
+                interrupted = True
+            except EOFError:
+                raise _left() from None
+            else:
+                if command.strip():
+                    return command
+                interrupted = False
+
+    def _show(self, observation: Mapping[str, Any]) -> None:
+        if not self._greeted:
+            task = harmless(str(observation.get("task", "")))
+            self._console.print(Panel(Text(task), title="Task"))
+            self._greeted = True
+        self._console.print(Text(harmless(observation_prompt(observation))))
+
+    def _read(self) -> str:
+        line = self._console.input(Text("$ ", style="bold"))
+        if line.strip() != FENCE:
+            return line
+        lines: list[str] = []
+        while (line := self._console.input(Text("> ", style="dim"))).strip() != FENCE:
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _wants_to_stop(self) -> bool:
+        try:
+            answer = self._console.input(Text("Stop here and grade what is there? [y/N] "))
+        except (KeyboardInterrupt, EOFError):
+            return True
+        return answer.strip().lower() in ("y", "yes")
+
+
+def harmless(text: str) -> str:
+    """Return the text without anything that a terminal would obey."""
+    return _CONTROLS.sub("�", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def _left() -> AgentStopped:
+    return AgentStopped("The person at the terminal stopped.", reason=StopReason.INTERRUPTED)

@@ -1,0 +1,253 @@
+"""An agent that asks a language model what to do: a thought, an action, its result, and again.
+
+Two styles of answering are understood: tool calls, and text with one command in a fenced block, for
+models that were not trained to call tools.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ludus.errors import ModelServerError, ResearchError
+from ludus.research.agents.accounting import Caps, Meter, Price, Usage
+from ludus.research.agents.answers import Answer
+from ludus.research.agents.backoff import Backoff
+from ludus.research.agents.client import RESERVED, ContextOverflow, ModelClient
+from ludus.research.agents.history import History, Turn, estimate_tokens
+from ludus.research.agents.prompts import (
+    malformed_prompt,
+    observation_label,
+    observation_prompt,
+    system_prompt,
+    task_prompt,
+)
+from ludus.research.agents.protocol import Action, AgentStopped, StopReason
+from ludus.research.agents.replies import Parsed, Reply, parse_reply
+from ludus.research.tools import tool_schemas
+
+__all__ = ["ReactAgent", "ReactConfig"]
+
+SMALLEST_CONTEXT = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReactConfig:
+    """A model and how it is asked."""
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    style: Literal["tools", "text"] = "tools"
+    context_tokens: int = 32_000
+    """Of prompt and reply together; what a server says to be too long lowers it."""
+    reply_tokens: int = 4096
+    keep_first: int = 3
+    keep_last: int = 5
+    max_malformed: int = 3
+    """Malformed replies in a row before the agent gives up."""
+    max_retries: int | None = None
+    """``None`` for ``MLGYM_MODEL_MAX_RETRIES``, or 3."""
+    request_timeout: float = 300.0
+    caps: Caps = field(default_factory=Caps)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of each request, such as ``temperature`` or ``seed``."""
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the server calls the limit of a reply."""
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def __post_init__(self) -> None:
+        if self.context_tokens - self.reply_tokens < SMALLEST_CONTEXT:
+            raise ResearchError(
+                f"A context of {self.context_tokens} tokens leaves less than {SMALLEST_CONTEXT} "
+                f"for the prompt if a reply may have {self.reply_tokens}; choose other numbers."
+            )
+        if self.max_malformed < 1 or self.keep_first < 0 or self.keep_last < 1:
+            raise ResearchError("max_malformed and keep_last must be at least 1, keep_first 0.")
+        if taken := sorted(self.options.keys() & RESERVED):
+            raise ResearchError(
+                f"The option {taken[0]!r} is the agent's own; give reply_tokens, style and model "
+                "as fields of the configuration."
+            )
+
+
+class ReactAgent:
+    """A model at work; one episode at a time.
+
+    An exception, ``KeyboardInterrupt`` included, leaves the agent as it was before the call: the
+    same observation may be given again.
+    """
+
+    def __init__(self, config: ReactConfig) -> None:
+        """Make the agent; the server is first asked by :meth:`act`.
+
+        Raises:
+            ResearchError: There is a cap on cost, and no price for the model.
+        """
+        self.config = config
+        self._client = ModelClient(
+            config.model,
+            base_url=config.base_url,
+            api_key=config.api_key,
+            max_retries=config.max_retries,
+            timeout=config.request_timeout,
+            limit_field=config.limit_field,
+            backoff=config.backoff,
+        )
+        self.reset()
+
+    def reset(self, seed: int | None = None, env: Any = None) -> None:
+        """Forget the episode before."""
+        config = self.config
+        price = config.prices.get(config.model)
+        self._meter = Meter(config.caps, price)
+        self._history = History(config.keep_first, config.keep_last)
+        self._budget = config.context_tokens - config.reply_tokens
+        self._ratio = 1.0
+        """How many times more tokens a prompt has had than was estimated, at most."""
+
+    @property
+    def usage(self) -> Usage:
+        """Calls, tokens and money of this episode."""
+        return self._meter.usage
+
+    @property
+    def cost(self) -> float:
+        """Money spent in this episode."""
+        return self._meter.usage.cost
+
+    @property
+    def thought(self) -> str:
+        """What the model said with its last action."""
+        return self._history.turns[-1].text if self._history.turns else ""
+
+    def act(self, observation: Mapping[str, Any]) -> Action:
+        """Return what the model wants to do.
+
+        Raises:
+            AgentStopped: A cap is reached, the context is full, or replies stay malformed.
+            ModelServerError: The server failed or refused.
+        """
+        self._meter.start()
+        before = self._history.get_state()
+        try:
+            self._observe(observation)
+            return self._decide()
+        except BaseException:
+            self._history.set_state(before)
+            raise
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what is needed to go on elsewhere, as plain data."""
+        return {
+            "history": self._history.get_state(),
+            "usage": self._meter.get_state(),
+            "budget": self._budget,
+            "ratio": self._ratio,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on where :meth:`get_state` was called."""
+        self._history.set_state(state["history"])
+        self._meter.set_state(state["usage"])
+        self._budget = int(state["budget"])
+        self._ratio = float(state["ratio"])
+
+    def _observe(self, observation: Mapping[str, Any]) -> None:
+        history = self._history
+        if not history.turns:
+            history.system = system_prompt(self.config.style)
+            history.task = task_prompt(observation)
+            history.opening = observation_prompt(observation)
+            return
+        last = history.turns[-1]
+        result = observation_prompt(observation)
+        last.output = f"{result}\n{last.output}" if last.output else result
+        last.label = observation_label(observation)
+
+    def _decide(self) -> Action:
+        style, reason = self.config.style, ""
+        for _ in range(self.config.max_malformed):
+            reply = self._ask().reply
+            parsed = parse_reply(reply, style)
+            if isinstance(parsed, Parsed):
+                self._history.turns.append(_turn(reply, parsed))
+                return parsed.action
+            reason = parsed.reason
+            told = malformed_prompt(reason, style)
+            # As plain text: a call that is no call could not be sent back to the server.
+            self._history.turns.append(Turn(_quoted(reply), output=told, label="malformed reply"))
+        raise AgentStopped(
+            f"The model gave {self.config.max_malformed} malformed replies in a row; the last one: "
+            f"{reason}",
+            reason=StopReason.MALFORMED,
+        )
+
+    def _ask(self) -> Answer:
+        """Ask, with less and less of the history while the server finds it too long."""
+        config = self.config
+        schemas = tool_schemas() if config.style == "tools" else []
+        while True:
+            overhead = len(json.dumps(schemas)) // 3
+            messages = self._history.messages(self._budget - overhead)
+            if messages is None:
+                raise AgentStopped(
+                    f"The task and the last step do not fit into {self._budget} tokens.",
+                    reason=StopReason.CONTEXT,
+                )
+            prompt = estimate_tokens(messages) + overhead
+            allowed = self._meter.admit(math.ceil(prompt * self._ratio), config.reply_tokens)
+            try:
+                answer = self._client.ask(
+                    messages,
+                    tools=schemas,
+                    max_tokens=allowed,
+                    seconds=self._meter.seconds_left,
+                    options=config.options,
+                )
+            except ContextOverflow:
+                self._budget = min(self._budget, prompt) * 3 // 4
+                continue
+            except ModelServerError as problem:
+                if self._meter.seconds_left <= 0:
+                    raise AgentStopped(
+                        f"Time was over before the model answered: {problem}",
+                        reason=StopReason.TIME,
+                    ) from problem
+                raise
+            self._account(answer, prompt)
+            return answer
+
+    def _account(self, answer: Answer, prompt: int) -> None:
+        said = answer.reply
+        length = sum(len(call.arguments) for call in said.calls) + len(said.text)
+        if answer.prompt_tokens is not None:
+            self._ratio = max(self._ratio, answer.prompt_tokens / prompt)
+        stated = answer.prompt_tokens is not None and answer.completion_tokens is not None
+        self._meter.add(
+            answer.prompt_tokens if answer.prompt_tokens is not None else prompt,
+            answer.completion_tokens if answer.completion_tokens is not None else length // 3 + 1,
+            cached=answer.cached_tokens,
+            retries=answer.retries,
+            estimated=not stated,
+        )
+
+
+def _turn(reply: Reply, parsed: Parsed) -> Turn:
+    call = parsed.call
+    if call is None:
+        return Turn(reply.text, output=parsed.note)
+    return Turn(reply.text, call.name, call.arguments, call.id, output=parsed.note)
+
+
+def _quoted(reply: Reply) -> str:
+    calls = [f"{call.name}({call.arguments})" for call in reply.calls]
+    return "\n".join([reply.text, *calls])[:4000] or "(empty reply)"
