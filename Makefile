@@ -18,14 +18,16 @@ demo: install ## Install, then show what Ludus does (writes to ./demo)
 test: system install-dev lint types layers audit unit ## Install, then run every check
 
 # Boxes need bubblewrap, podman with runc, or Docker; reports are looked at with Chromium, the store
-# is tested on PostgreSQL. What is missing and may not be installed is said, and its tests are
-# skipped. Nothing is started: the tests run a Docker daemon and a database server of their own.
+# is tested on PostgreSQL, a research task on Fashion-MNIST. What is missing and may not be installed
+# is said, and its tests are skipped. Nothing is started: the tests run a Docker daemon and a database
+# server of their own.
 SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io chromium:chromium \
-	pg_lsclusters:postgresql
+	pg_lsclusters:postgresql /usr/share/datasets/fashion-mnist:dataset-fashion-mnist
 
 system: ## Install what the tests need beside Python, if root may do so with apt-get
-	@missing() { for row in $(SYSTEM); do \
-		PATH="$$PATH:/usr/sbin" command -v "$${row%%:*}" >/dev/null || echo "$${row##*:}"; done; }; \
+	@missing() { for row in $(SYSTEM); do what="$${row%%:*}"; \
+		[ -e "$$what" ] || PATH="$$PATH:/usr/sbin" command -v "$$what" >/dev/null || \
+		echo "$${row##*:}"; done; }; \
 	get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$$@" >/dev/null; }; \
 	add() { get install -y --no-install-recommends $$(missing); }; \
 	if [ -z "$$(missing)" ]; then exit 0; fi; \

@@ -12,6 +12,7 @@ asked for, or everything is listed; names of namespaces come from metadata alone
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -24,10 +25,12 @@ from ludus.registration.add import add_spec, namespace, plugin_registration
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
 
-__all__ = ["load_plugins", "plugin_namespaces"]
+__all__ = ["OWN", "load_own", "load_plugins", "plugin_namespaces"]
 
 GROUP = "ludus.envs"
 ROOT = "__root__"
+OWN = {"mlgym": "ludus.research.registration:register_tasks"}
+"""Namespaces of Ludus that are filled when one of their ids is missed, and by what."""
 
 _loaded: set[tuple[str, str]] = set()
 _lock = threading.RLock()
@@ -41,8 +44,8 @@ def _entry_points() -> EntryPoints:
 
 
 def plugin_namespaces() -> list[str]:
-    """Return the namespaces that installed packages announce, without importing them."""
-    return sorted({point.name for point in _entry_points()} - {ROOT})
+    """Return the namespaces that Ludus and installed packages announce, importing none."""
+    return sorted({*OWN, *(point.name for point in _entry_points())} - {ROOT})
 
 
 def root_plugins() -> list[str]:
@@ -50,12 +53,21 @@ def root_plugins() -> list[str]:
     return [ROOT] if any(point.name == ROOT for point in _entry_points()) else []
 
 
+def load_own(ns: str | None = None, *, everything: bool = False) -> None:
+    """Register what Ludus finds for a namespace of its own now, or for all of them."""
+    for name, target in OWN.items():
+        if everything or name == ns:
+            module, _, function = target.partition(":")
+            getattr(importlib.import_module(module), function)()
+
+
 def load_plugins(ns: str | None = None, *, everything: bool = False) -> None:
     """Register the environments of the plugins that own a namespace, or of all plugins.
 
-    Each plugin is loaded once. One that fails is reported by a warning that names it, and does
+    Each plugin is loaded once, after what Ludus itself has there. One that fails is reported by a warning that names it, and does
     not keep the others from loading.
     """
+    load_own(ns, everything=everything)
     wanted = ns or ROOT
     with _lock:
         for point in _entry_points():

@@ -7,7 +7,7 @@ import importlib
 from ludus import logger
 from ludus.core.ids import get_env_id, parse_env_id
 from ludus.core.spec import EnvSpec
-from ludus.registration.discovery import load_plugins, plugin_namespaces
+from ludus.registration.discovery import load_own, load_plugins, plugin_namespaces
 from ludus.registration.table import explain_missing, find_highest_version, registry
 
 __all__ = ["find_known", "find_spec", "spec"]
@@ -47,8 +47,12 @@ def find_spec(env_id: str) -> EnvSpec:
 
 
 def find_known(env_id: str) -> EnvSpec | None:
-    """Return what :func:`find_spec` would, if that needs no import of anything, else ``None``."""
-    return None if ":" in env_id else _chosen(env_id, registry.get(env_id))
+    """Return what :func:`find_spec` would, if that imports nothing of others, else ``None``."""
+    if ":" in env_id:
+        return None
+    if env_id not in registry:
+        load_own(parse_env_id(env_id)[0])
+    return _chosen(env_id, registry.get(env_id))
 
 
 def _chosen(name_part: str, found: EnvSpec | None) -> EnvSpec | None:
