@@ -157,3 +157,25 @@ def many(agents: int = 100, envs: int = 50, seeds: int = 10) -> tuple[list[Resul
         for seed, score in enumerate(rng.normal(agent / agents, 0.2, seeds))
     ]
     return found, {f"Game{env:02}-v0": (0.0, 1.0) for env in range(envs)}
+
+
+RESEARCH = {
+    "mlgym/battleOfSexes-v0": (1.02, 1.44),
+    "mlgym/blotto-v0": (-0.25, 0.24),
+    "mlgym/3SATTime-v0": (16.0, 2.0),
+}
+
+
+def research(seeds: int = 4) -> list[Result]:
+    """Results of two research agents; one validates better than it submits, one fails a task."""
+    found = []
+    for agent, skill in (("careful", 0.9), ("hasty", 0.4)):
+        for env, (zero, one) in RESEARCH.items():
+            for seed in range(seeds):
+                score = zero + (one - zero) * (skill - 0.05 * seed)
+                best = score + (one - zero) * (0.2 if agent == "hasty" else 0.0)
+                found.append(result(agent, env, seed, score=score, best_score=best))
+    gone = "mlgym/titanicSurvival-v0"
+    found += [result("careful", gone, seed, score=0.8) for seed in range(seeds)]
+    found += [fault("agent_fault", "late", agent="hasty", env=gone, seed=s) for s in range(seeds)]
+    return found

@@ -9,7 +9,7 @@ import pytest
 
 from ludus.bench.report import write_report
 
-from .samples import HOSTILE, PROVENANCE, REFERENCES, many, usual
+from .samples import HOSTILE, PROVENANCE, REFERENCES, RESEARCH, many, research, usual
 from .test_write import hostile_report
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -89,6 +89,7 @@ def reports(tmp_path_factory) -> dict[str, Path]:
         "hostile": hostile_report(folder / "hostile.html").html,
         "many": write_report(results, folder / "many.html", references=references).html,
         "empty": write_report([], folder / "empty.html").html,
+        "research": write_report(research(), folder / "research.html", references=RESEARCH).html,
     }
 
 
@@ -116,7 +117,7 @@ class Opened:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["usual", "hostile", "many", "empty"])
+@pytest.mark.parametrize("name", ["usual", "hostile", "many", "empty", "research"])
 def test_pages_are_quiet_and_fit(browser, reports, name, width):
     with Opened(browser, reports[name], width) as opened:
         assert opened.complaints == []

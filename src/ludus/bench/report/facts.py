@@ -95,6 +95,7 @@ class Facts:
         envs: In alphabetical order.
         cells: By environment and agent; pairs without any run are missing.
         references: Of those environments that have one.
+        lower: Environments where lower scores are better.
         pools: Normalised scores of the agents that have one on every environment with a reference.
         figures: Aggregate measures of those agents, by agent and measure.
         upward: By agent and environment, scores turned so that higher is better.
@@ -108,6 +109,7 @@ class Facts:
     envs: tuple[str, ...]
     cells: Mapping[tuple[str, str], Cell]
     references: Mapping[str, Reference]
+    lower: frozenset[str]
     pools: Mapping[str, Scores]
     figures: Mapping[str, Mapping[str, Estimate]]
     upward: Mapping[str, Mapping[str, FloatArray]]
@@ -150,10 +152,11 @@ def collect(
         by_agent[result.agent].append(result)
     envs = tuple(sorted({env for env, _ in groups}))
     known = {env: _reference(env, one) for env, one in (references or {}).items() if env in envs}
+    unscaled = set(lower) - known.keys()
     gathered = gather(
         (_bounded(result) for result in kept if result.verified != "failed"),
         references=known,
-        lower=set(lower) - known.keys(),
+        lower=unscaled,
     )
     resamples = int(min(max(_DRAWS // max(len(kept), 1), _FEWEST), _RESAMPLES))
     pools = _pools(gathered, known)
@@ -169,6 +172,7 @@ def collect(
         envs=envs,
         cells=_cells(groups, gathered, resamples),
         references=known,
+        lower=frozenset(unscaled | {e for e, one in known.items() if not one.higher_is_better}),
         pools=pools,
         figures=figures,
         upward=upward,

@@ -18,6 +18,7 @@ from ludus.bench.report.sections.improvement import improvement
 from ludus.bench.report.sections.overall import overall
 from ludus.bench.report.sections.profiles import profiles
 from ludus.bench.report.sections.provenance import provenance, reproduction
+from ludus.bench.report.sections.research import research
 from ludus.bench.report.sections.summary import cautions, subtitle, summary, tiles
 from ludus.bench.report.sections.verification import verification
 from ludus.bench.result import Result
@@ -113,6 +114,7 @@ def _sections(
     found = (
         Section(first.anchor, first.title, cautions(facts) + first.blocks),
         profiles(facts),
+        research(facts),
         improvement(facts),
         environments(facts),
         curves(facts, recorded),
