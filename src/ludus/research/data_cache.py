@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
-import tempfile
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ludus.errors import TaskError
 from ludus.research.cache import cache_folder
 from ludus.research.config import Artefact
 from ludus.research.grading.contract import Split
 from ludus.research.hiding import hidden_paths
+from ludus.research.kept import kept_folder
 from ludus.research.preparation import Prepared, prepare
+from ludus.research.sources import given_folders
 from ludus.research.task import Task
 
 __all__ = ["CachedTask"]
@@ -32,7 +35,10 @@ class CachedTask:
 
     @classmethod
     def of(cls, task: Task) -> CachedTask:
-        """Return a task as it is on the disk now; later changes are not noticed."""
+        """Return a task as it is on the disk now.
+
+        What is made of it before it is changed stays as it is; after that nothing more is.
+        """
         return cls(task, task.digest())
 
     @property
@@ -52,8 +58,14 @@ class CachedTask:
 
     @property
     def grader_folder(self) -> Path:
-        """The folder with ``grade.py``."""
-        return self.task.grader
+        """A copy of the folder with ``grade.py``, made on first use.
+
+        Raises:
+            TaskError: The task has been changed meanwhile.
+        """
+        if not self.task.grader.is_dir() and not self._place("grader").is_dir():
+            return self.task.grader
+        return self._kept("grader", self._copy_grader) / "grader"
 
     @property
     def hidden(self) -> tuple[Path, ...]:
@@ -75,26 +87,51 @@ class CachedTask:
 
         Raises:
             DataMissing: What they are made from is not on this machine.
-            TaskError: The task has no workspace, or its ``data.py`` failed.
+            TaskError: The task has no workspace, its ``data.py`` failed, or it has been changed
+                meanwhile.
+            ResearchError: There is no room for them.
         """
-        place = cache_folder("data") / f"{self.id}-{self.digest[:24]}" / str(seed)
-        if not place.is_dir():
-            _make(self.task, seed, place)
+        place = self._kept(str(seed), lambda folder: prepare(self.task, seed, folder))
         return Prepared(place / "workspace", place / "validation", place / "test")
 
+    def keep(self, seed: int) -> Prepared:
+        """Return what :meth:`prepared` does, and make all else that grading will need.
 
-def _make(task: Task, seed: int, place: Path) -> None:
-    """Make the data beside its place, and put it there whole."""
-    place.parent.mkdir(exist_ok=True, mode=0o700)
-    made = Path(tempfile.mkdtemp(dir=place.parent))
-    try:
-        prepare(task, seed, made)
-        # Boxes have users of their own; who may come here at all is decided further up.
-        for path in (made, *made.rglob("*")):
-            if not path.is_symlink():
-                path.chmod(0o755 if path.is_dir() else 0o644)
-        # Whoever comes second finds the first one's folder, which is the same.
-        with suppress(OSError):
-            made.rename(place)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+        Raises:
+            DataMissing: As there.
+            ResearchError: As there.
+        """
+        _ = self.grader_folder
+        return self.prepared(seed)
+
+    def _copy_grader(self, folder: Path) -> None:
+        ignored = shutil.ignore_patterns("__pycache__", ".git")
+        shutil.copytree(self.task.grader, folder / "grader", ignore=ignored)
+
+    def _place(self, name: str) -> Path:
+        return cache_folder("data") / f"{self.id}-{self.digest[:24]}{_given()}" / name
+
+    def _kept(self, name: str, fill: Callable[[Path], object]) -> Path:
+        def fill_unchanged(folder: Path) -> None:
+            fill(folder)
+            # What was made of another state must not be taken for this one's, now or ever.
+            if not self._is_unchanged():
+                raise TaskError(
+                    f"The files of task {self.id} in {self.task.folder} have changed since it was "
+                    "loaded. Make a new environment for the task as it is now."
+                )
+
+        return kept_folder(self._place(name), fill_unchanged)
+
+    def _is_unchanged(self) -> bool:
+        try:
+            return self.task.digest() == self.digest
+        except OSError:
+            return False
+
+
+def _given() -> str:
+    """Return what tells apart data that was made from other folders of the user's."""
+    folders = given_folders()
+    said = "\0".join(f"{name}={folder}" for name, folder in folders.items())
+    return f"-{hashlib.sha256(said.encode()).hexdigest()[:12]}" if folders else ""

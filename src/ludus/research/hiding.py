@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from ludus.research.discovery import BUNDLED
+from ludus.research.sources import given_folders, hub_cache
 from ludus.research.task import Task
 
 __all__ = ["hidden_paths"]
+
+_PREFIXES = ("/usr", "/usr/local")
+_PACKAGES = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages")
 
 
 def hidden_paths(task: Task) -> tuple[Path, ...]:
     """Return the existing paths that boxes in which an agent's code runs have to cover.
 
     Graders and reference solutions come with Ludus, and labels are made from files that packages
-    installed; the folders of both are mounted in every box.
+    installed, or that the user put somewhere; folders with any of them may be seen in every box.
     """
-    places = [BUNDLED, task.folder, *(_resolved(place) for place in task.config.hidden)]
-    found = dict.fromkeys(path.resolve() for path in places if path is not None and path.exists())
+    named = (path for place in task.config.hidden for path in _resolved(place))
+    places = [BUNDLED, task.folder, *named, *given_folders().values(), hub_cache()]
+    found = dict.fromkeys(path.resolve() for path in places if path.exists())
     return tuple(path for path in found if not any(parent in found for parent in path.parents))
 
 
-def _resolved(place: str) -> Path | None:
+def _resolved(place: str) -> Iterator[Path]:
     module, colon, inside = place.rpartition(":")
     if not colon:
-        return Path(place)
+        yield Path(place)
+        return
     try:
         spec = importlib.util.find_spec(module)
     except ModuleNotFoundError:
-        return None
-    folders = (spec.submodule_search_locations if spec else None) or ()
-    return next((Path(folder, inside) for folder in folders), None)
+        spec = None
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        yield Path(folder, inside)
+    # The same package may be installed for the system's Python too, which boxes show as well.
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, *_PREFIXES)):
+        for pattern in _PACKAGES:
+            for packages in Path(prefix).glob(pattern):
+                yield packages.joinpath(*module.split("."), inside)

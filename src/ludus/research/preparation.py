@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import shutil
 import stat
@@ -17,6 +18,7 @@ from ludus.research.task import Task
 __all__ = ["Prepared", "prepare"]
 
 _SECRET = ("validation", "test")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ def prepare(task: Task, seed: int, folder: Path) -> Prepared:
     Raises:
         DataMissing: Data has to be fetched first; the message says how.
         TaskError: The task has nothing to start from, or its ``data.py`` failed.
+        OSError: The folder cannot be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not task.workspace.is_dir() and not task.data_program.is_file():
@@ -83,6 +86,8 @@ def _build(task: Task, seed: int, folder: Path) -> None:
     except DataMissing:
         raise
     except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno in _FULL:
+            raise
         frames = traceback.extract_tb(problem.__traceback__)
         own = [frame.lineno for frame in frames if frame.filename == str(task.data_program)]
         line = f", line {own[-1]}" if own else ""

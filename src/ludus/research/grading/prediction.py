@@ -94,7 +94,7 @@ def _distributions(answer: Any, count: int) -> NDArray[np.float64]:
             f"predict returned an array of the shape {answer.shape}, expected {(count, _BYTES)}: "
             "for each context the probabilities of the 256 bytes."
         )
-    chances = answer.astype(np.float64)
+    chances: NDArray[np.float64] = answer.astype(np.float64)
     sums = chances.sum(axis=1)
     # Written so that a number which is none fails too.
     if not ((chances >= 0).all() and (np.abs(sums - 1) <= _SLACK).all()):
@@ -103,7 +103,9 @@ def _distributions(answer: Any, count: int) -> NDArray[np.float64]:
             f"add up to 1 within {_SLACK:g}; the smallest is {chances.min():.6g}, the sums lie "
             f"between {sums.min():.6g} and {sums.max():.6g}."
         )
-    return (1 - _FLOOR) * chances / sums[:, None] + _FLOOR / _BYTES
+    chances *= (1 - _FLOOR) / sums[:, None]
+    chances += _FLOOR / _BYTES
+    return chances
 
 
 def _kind(answer: Any) -> str:
