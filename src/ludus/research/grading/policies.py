@@ -1,9 +1,9 @@
 """Grading of policies: environments on the grader's side, submitted code that acts in them.
 
 A submission is ``policy.py`` and the numbers it works with, ``weights.npz``. The code answers
-batches of observations with batches of actions, and sees nothing else of the environments. Several
-policies can be handed in at once, say of training runs with different seeds: the code is told
-which one is to play.
+batches of observations with batches of actions, and sees nothing else of the environments. It
+stands for several policies, say of training runs with different seeds, and is told which one is to
+play.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import GradingFailed, SubmissionRejected
-from ludus.registration import make, make_vec
+from ludus.registration import make_vec
 from ludus.research.grading.contract import Split
 from ludus.research.grading.outcome import Score
 from ludus.research.grading.submission import Submission
@@ -25,7 +25,7 @@ from ludus.spaces import Box, Discrete, Space
 
 __all__ = ["PolicyTest"]
 
-CODE, WEIGHTS = "policy.py", "weights.npz"
+_CODE, _WEIGHTS = "policy.py", "weights.npz"
 _START_SECONDS, _ACT_SECONDS, _ALL_SECONDS = 60.0, 10.0, 300.0
 
 
@@ -45,52 +45,49 @@ class PolicyTest:
     policies: int = 5
     environments: int = 256
 
-    def grade(self, submission: Submission, seed: int, split: Split) -> Score:
+    def grade(self, submission: Submission, seed: int, split: Split, key: str) -> Score:
         """Return the mean return of a submission.
 
-        No two policies or splits share an environment's seed, so nothing can be learnt about one
-        episode in another. Whoever does not know ``seed`` cannot foresee any.
+        No two policies or splits share an environment's seed, so nothing can be learnt about an
+        episode in another one.
+
+        Args:
+            submission: Of ``policy.py`` and ``weights.npz``.
+            seed: The grader's.
+            split: The grader's.
+            key: Part of the environments' seeds that is written in the grader only. This file is
+                open to agents: without a key they could play all episodes beforehand.
 
         Raises:
             SubmissionRejected: ``weights.npz`` holds anything but finite numbers, or ``policy.py``
                 fails, answers with no actions, or takes too long.
         """
-        submission.arrays(WEIGHTS)
-        code = submission.code(CODE)
-        actions = _actions(make(self.env_id).action_space)
+        submission.arrays(_WEIGHTS)
+        code = submission.code(_CODE)
 
         def start(policy: int, environments: int) -> None:
             code.call("start", policy, environments, timeout=_START_SECONDS)
 
-        def act(observations: NDArray[Any]) -> NDArray[Any]:
+        def act(observations: NDArray[Any]) -> Any:
             if code.seconds > _ALL_SECONDS:
                 raise SubmissionRejected(
-                    f"{CODE} has taken more than {_ALL_SECONDS:g} seconds for its actions in all."
+                    f"{_CODE} has taken more than {_ALL_SECONDS:g} seconds for its answers."
                 )
-            answer: NDArray[Any] = code.call(
-                "act",
-                observations,
-                timeout=_ACT_SECONDS,
-                returns=lambda value: actions(value, len(observations)),
-            )
-            return answer
+            return code.call("act", observations, timeout=_ACT_SECONDS)
 
-        digest = hashlib.sha256(f"{self.env_id} {split} {seed}".encode()).digest()
+        digest = hashlib.sha256(f"{key} {split} {seed}".encode()).digest()
         returns = self.returns(start, act, int.from_bytes(digest, "big"))
-        error = returns.std(ddof=1) / returns.size**0.5
-        return Score(
-            float(returns.mean()),
-            {
-                "policies": returns.mean(axis=1).tolist(),
-                "standard_error": float(error),
-                "episodes": returns.size,
-            },
-        )
+        details = {
+            "policies": returns.mean(axis=1).tolist(),
+            "standard_error": float(returns.std(ddof=1) / returns.size**0.5),
+            "episodes": returns.size,
+        }
+        return Score(float(returns.mean()), details)
 
     def returns(
         self,
         start: Callable[[int, int], object],
-        act: Callable[[NDArray[Any]], NDArray[Any]],
+        act: Callable[[NDArray[Any]], Any],
         seed: int,
     ) -> NDArray[np.float64]:
         """Return what each policy earned in each environment.
@@ -100,6 +97,9 @@ class PolicyTest:
             act: Called with the observations of all environments; returns their actions. Those of
                 environments whose episode is over do not count.
             seed: Of all environments.
+
+        Raises:
+            SubmissionRejected: What ``act`` returned are no actions.
         """
         rng = np.random.default_rng(seed)
         envs = make_vec(self.env_id, num_envs=self.environments)
@@ -109,37 +109,41 @@ class PolicyTest:
             observations, _ = envs.reset(seed=rng.integers(2**63, size=self.environments).tolist())
             plays = np.ones(self.environments, np.bool_)
             for _ in range(self.frames):
-                observations, rewards, ends, cuts, _ = envs.step(act(observations))
+                actions = _actions(envs.single_action_space, act(observations), self.environments)
+                observations, rewards, terminations, truncations, _ = envs.step(actions)
                 made[policy] += np.where(plays, rewards, 0.0)
-                plays &= ~(ends | cuts)
+                plays &= ~(terminations | truncations)
                 if not plays.any():
                     break
         envs.close()
         return made
 
 
-def _actions(space: Space[Any]) -> Callable[[Any, int], NDArray[Any]]:
-    """Return what makes actions of a submission's answer, or raises why it cannot."""
+def _actions(space: Space[Any], answer: Any, count: int) -> NDArray[Any]:
+    """Return a batch of actions; forces and the like are clipped to what there is."""
+    try:
+        array = np.asarray(answer)
+    except (OverflowError, TypeError, ValueError):
+        array = np.empty(0, object)
     if isinstance(space, Discrete):
-        first, beyond = int(space.start), int(space.start + space.n)
-
-        def discrete(value: Any, count: int) -> NDArray[Any]:
-            array = np.asarray(value)
-            if array.shape != (count,) or array.dtype.kind not in "iu":
-                raise ValueError(f"expected {count} ints, one for each environment")
-            if array.min() < first or array.max() >= beyond:
-                raise ValueError(f"expected actions from {first} to {beyond - 1}")
-            return array.astype(np.int64)
-
-        return discrete
+        first, last = int(space.start), int(space.start + space.n - 1)
+        whole = array.shape == (count,) and array.dtype.kind in "iu"
+        if not whole or array.min() < first or array.max() > last:
+            wanted = f"{count} ints from {first} to {last}"
+            raise SubmissionRejected(f"act(…) must return {wanted}; it returned {_shown(array)}.")
+        return array.astype(np.int64)
     if isinstance(space, Box):
-        low, high, shape = space.low, space.high, space.shape
-
-        def continuous(value: Any, count: int) -> NDArray[Any]:
-            array = np.asarray(value)
-            if array.dtype.kind not in "iuf" or array.size != count * low.size:
-                raise ValueError(f"expected numbers of shape {(count, *shape)}")
-            return np.clip(array.reshape(count, *shape), low, high).astype(low.dtype)
-
-        return continuous
+        shape = (count, *space.shape)
+        fits = array.shape in (shape, (count,)) and array.size == count * space.low.size
+        if not fits or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+            wanted = f"finite numbers of shape {shape}"
+            raise SubmissionRejected(f"act(…) must return {wanted}; it returned {_shown(array)}.")
+        clipped: NDArray[Any] = np.clip(array.reshape(shape), space.low, space.high)
+        return clipped.astype(space.dtype)
     raise GradingFailed(f"Policies cannot act in {space}; expected Discrete or Box.")
+
+
+def _shown(array: NDArray[Any]) -> str:
+    if array.dtype.kind not in "biuf" or not array.size:
+        return f"something of shape {array.shape}"
+    return f"{array.dtype} from {array.min()} to {array.max()} of shape {array.shape}"

@@ -1,0 +1,55 @@
+"""Train five linear policies with the cross-entropy method, and write weights.npz.
+
+Each generation draws candidates around a mean, lets each play some episodes, and moves the mean to
+those that earned most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from policy import FEATURES, forces
+
+import ludus
+
+POLICIES, FRAMES = 5, 200
+GENERATIONS, CANDIDATES, ELITE, EPISODES = 20, 32, 6, 8
+FIRST_SPREAD, LEAST_SPREAD = 0.5, 0.02
+
+envs = ludus.make_vec("MountainCarContinuous-v0", num_envs=CANDIDATES * EPISODES)
+
+
+def mean_returns(candidates: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Return what each candidate earns on average."""
+    weights = candidates.repeat(EPISODES, axis=0)
+    observations, _ = envs.reset(seed=seed)
+    plays = np.ones(len(weights), np.bool_)
+    returns = np.zeros(len(weights))
+    for _ in range(FRAMES):
+        actions = forces(weights, observations)[:, None].astype(np.float32)
+        observations, rewards, terminations, truncations, _ = envs.step(actions)
+        returns += np.where(plays, rewards, 0.0)
+        plays &= ~(terminations | truncations)
+    return returns.reshape(-1, EPISODES).mean(axis=1)
+
+
+def train(seed: int) -> NDArray[np.float64]:
+    """Return the weights of one policy."""
+    rng = np.random.default_rng(seed)
+    mean, spread = np.zeros(FEATURES), np.full(FEATURES, FIRST_SPREAD)
+    for _ in range(GENERATIONS):
+        candidates = mean + spread * rng.normal(size=(CANDIDATES, FEATURES))
+        earned = mean_returns(candidates, int(rng.integers(2**31)))
+        best = candidates[np.argsort(-earned, kind="stable")[:ELITE]]
+        mean, spread = best.mean(axis=0), best.std(axis=0) + LEAST_SPREAD
+    return mean
+
+
+def main() -> None:
+    """Train all policies."""
+    np.savez("weights.npz", weights=np.array([train(seed) for seed in range(POLICIES)]))
+    print("wrote weights.npz; try `python evaluate.py`")
+
+
+if __name__ == "__main__":
+    main()
