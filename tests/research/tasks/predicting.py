@@ -19,6 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from ludus.research import ResearchEnv, load_task
 from ludus.research.grading import Score, Submission
 from ludus.research.linting.reach import contents
@@ -74,6 +76,19 @@ def run_in_box(task_id: str, program: str) -> Any:
         return json.loads(observation["output"])
     finally:
         env.close()
+
+
+def check_shuffle(rows: list[list[str]], seed: int) -> None:
+    """Assert that who knows the seed finds rows in the order of what everybody sees, no other.
+
+    Args:
+        rows: What an agent sees of each row, in the order of their ids.
+        seed: Of the data.
+    """
+    order = np.random.default_rng(seed).permutation(len(rows))
+    before = [rows[place] for place in np.argsort(order)]
+    assert before == sorted(rows)
+    assert before != rows
 
 
 def without(module: str) -> Callable[..., Any]:
