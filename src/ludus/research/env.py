@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ludus import logger
 from ludus.core import Env
-from ludus.errors import ResetNeeded, SandboxUnavailable, StateError, TaskError
+from ludus.errors import ResetNeeded, SandboxError, SandboxUnavailable, StateError, TaskError
 from ludus.research import episode_state
 from ludus.research.actions import Action, ActionSpace
 from ludus.research.agent_box import agent_policy, refuse_missing_gpus
@@ -111,7 +111,8 @@ class ResearchEnv(Env[Observation, Action]):
 
         Raises:
             DataMissing: The task's data has to be fetched first.
-            TaskError: The task's ``data.py`` failed.
+            TaskError: The task's ``data.py`` failed, or its files were changed.
+            ResearchError: There is no room for the data.
             SandboxError: There is no such box here; ``PolicyNotEnforceable`` says which of the
                 task's resources cannot be limited.
         """
@@ -119,7 +120,7 @@ class ResearchEnv(Env[Observation, Action]):
         self._leave()
         if seed is not None:
             self._seed = int(seed)
-        workspace = self._data.prepared(self._seed).workspace
+        workspace = self._data.keep(self._seed).workspace
         episode = self._open()
         try:
             episode.terminal.box.put(workspace, HOME)
@@ -198,7 +199,7 @@ class ResearchEnv(Env[Observation, Action]):
         truncated = episode.end not in ("", "submitted")
         self._is_over = done or truncated
         if self._is_over:
-            episode.terminal.box.close("its episode is over")
+            self._leave("its episode is over")
         return observation, float(reward), bool(done) and not truncated, truncated, info
 
     def _current(self) -> Episode:
@@ -222,9 +223,14 @@ class ResearchEnv(Env[Observation, Action]):
         self._episode, self._is_over = episode, False
         self._rules.execute = episode.execute
 
-    def _leave(self) -> None:
-        if self._episode is not None:
-            self._episode.terminal.box.close()
+    def _leave(self, reason: str = "it was closed") -> None:
+        if self._episode is None:
+            return
+        try:
+            self._episode.terminal.box.close(reason)
+        except SandboxError as problem:
+            # How the episode ended stands; what is left is removed when the next box opens.
+            logger.warn(f"The agent's box could not be closed. {problem}")
 
     def _save_state(self) -> dict[str, Any]:
         episode = self._current()

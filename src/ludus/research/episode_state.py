@@ -22,15 +22,16 @@ _LARGEST = 1 << 30
 def save(episode: Episode, rules: BaseTask) -> dict[str, Any]:
     """Return a running episode as plain data.
 
-    Not part of it are ``/tmp``, but for what the tools remember, and of the shell everything but
-    its folder and exported variables.
+    Part of it are ``/workspace``, ``/tmp``, and of the shell its folder, variables, functions,
+    aliases and options.
 
     Raises:
         SandboxError: The box is gone, or holds what no snapshot can.
         StateError: The workspace is too large, or the history holds other than plain data.
     """
     return {
-        "workspace": _workspace(episode.terminal.box),
+        "workspace": _contents(episode.terminal.box, "/workspace"),
+        "tmp": _contents(episode.terminal.box, "/tmp"),  # noqa: S108 - inside a box
         "terminal": episode.terminal.save(),
         "steps": episode.steps,
         "seconds": episode.seconds,
@@ -48,8 +49,9 @@ def load(saved: dict[str, Any], episode: Episode) -> list[Result]:
         SandboxError: The box cannot hold it.
     """
     try:
-        with _snapshot(saved["workspace"]) as snapshot:
-            episode.terminal.box.restore(snapshot)
+        for name, place in (("workspace", "/workspace"), ("tmp", "/tmp")):  # noqa: S108
+            with _snapshot(saved[name]) as snapshot:
+                _restore(episode.terminal.box, place, snapshot)
         episode.terminal.load(saved["terminal"])
         episode.steps, episode.cost = int(saved["steps"]), float(saved["cost"])
         episode.seconds = float(saved["seconds"])
@@ -64,12 +66,17 @@ def _plain(result: Result) -> dict[str, Any]:
     return dict(copy_plain(fields, "history"))
 
 
-def _workspace(box: Sandbox) -> bytes:
-    with box.snapshot() as snapshot:
+def _contents(box: Sandbox, place: str) -> bytes:
+    with box._in_use(), Snapshot.take(box._root(place), limit=box._size_limit()) as snapshot:
         if snapshot.size > _LARGEST:
-            raise StateError(f"The workspace holds {snapshot.size:,} bytes, too many for a state.")
+            raise StateError(f"{place} holds {snapshot.size:,} bytes, too many for a state.")
         snapshot._file.seek(0)
         return snapshot._file.read()
+
+
+def _restore(box: Sandbox, place: str, snapshot: Snapshot) -> None:
+    with box._in_use():
+        snapshot.restore(box._root(place), owner=box._owner())
 
 
 def _snapshot(data: bytes) -> Snapshot:

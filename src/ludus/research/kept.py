@@ -8,6 +8,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ludus import logger
@@ -73,7 +74,9 @@ def _make(place: Path, fill: Callable[[Path], None]) -> None:
 def _remove(place: Path) -> None:
     aside = Path(tempfile.mkdtemp(dir=place.parent))
     try:
-        place.rename(aside / "old")
+        # Somebody else may have removed it, for the same reason.
+        with suppress(FileNotFoundError):
+            place.rename(aside / "old")
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

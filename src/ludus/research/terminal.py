@@ -17,6 +17,17 @@ STATE = "/tmp/.ludus"  # noqa: S108 - inside a box
 _SMALL = 1 << 13
 _MOMENT = 2.0
 _WHERE = 'builtin printf %s "$PWD"'
+# What a shell remembers, as commands that bring it back. Left out is what bash sets by itself or
+# lets nobody change: one refusal would be the end of all that follows.
+_OWN = "BASH*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HIST*|LINENO|PIPESTATUS|PPID|RANDOM|"
+_OWN += "SECONDS|SHELLOPTS|SRANDOM|UID|_"
+_SHELL = f"""\
+(builtin shopt -s extglob; builtin set -- $(builtin compgen -A variable -X '@({_OWN})')
+builtin declare -p "$@")
+(builtin set -- $(builtin compgen -A function -X __ludus)
+(( $# )) && builtin declare -f "$@")
+builtin alias -p; builtin shopt -p; builtin set +o; builtin :
+"""
 _REQUESTS = ("validate", "submit")
 # What errors say is where a person would see it: among the rest. Not a line of its own, so that
 # the numbers of lines in messages are right.
@@ -59,19 +70,25 @@ class Terminal:
         self.box = box
         self.cwd = HOME
         self.served: dict[str, str] = {}
+        self._is_cut_off = False
         self._shell: Shell = box.shell()
 
     def run(self, text: str, timeout: float) -> Said:
         """Run a command; everything that it started ends with it.
 
         Raises:
-            SandboxError: The box is gone, or lets no shell start any more.
+            SandboxError: The box is gone, was interfered with, or lets no shell start any more.
         """
         try:
             done = self._shell.run(_TOGETHER + text, timeout=timeout)
         except SandboxClosed:
+            if not self.is_box_alive():
+                raise
             # The command was not even begun where no shell started in time; once more, then.
             done = self._shell.run(_TOGETHER + text, timeout=timeout)
+        if done.cut_off:
+            self._is_cut_off = True
+            raise SandboxError(f"A command was ended from outside of box {self.box.name}.")
         self._look_around()
         return Said(
             output_text(done, self.box.policy.output),
@@ -82,7 +99,9 @@ class Terminal:
         )
 
     def is_box_alive(self) -> bool:
-        """Whether the box still answers."""
+        """Whether the box still answers, and nobody has reached into it."""
+        if self._is_cut_off:
+            return False
         try:
             self.box.usage()
         except SandboxError:
@@ -109,12 +128,12 @@ class Terminal:
         return frozenset(asked)
 
     def save(self) -> dict[str, object]:
-        """Return folder, exported variables and the tools' files as plain data."""
-        exported = self._shell.run("export -p", timeout=_MOMENT)
-        whole = exported.returncode == 0 and not exported.stdout_cut
+        """Return folder, variables, functions and the tools' files as plain data."""
+        shell = self._shell.run(_SHELL, timeout=_MOMENT)
+        whole = shell.returncode == 0 and not shell.stdout_cut
         return {
             "cwd": self.cwd,
-            "exported": exported.text if whole else "",
+            "shell": shell.text if whole else "",
             "served": dict(self.served),
             "open": self._read("open.json"),
             "notes": self._read("memory.jsonl", 1 << 20),
@@ -129,7 +148,7 @@ class Terminal:
         # As it was: the token of a request that was served is still there.
         for name, token in self.served.items():
             self.box.write_bytes(f"{STATE}/requests/{name}", token.encode())
-        self._shell.run(f"{{ {saved['exported']}\n}} >/dev/null 2>&1", timeout=_MOMENT)
+        self._shell.run(f"{{ {saved['shell']}\n}} >/dev/null 2>&1", timeout=_MOMENT)
         quoted = str(saved["cwd"]).replace("'", "'\\''")
         self._shell.run(f"builtin cd -- '{quoted}'", timeout=_MOMENT)
         self._look_around()

@@ -201,6 +201,11 @@ class _BwrapJob(LocalJob):
         self._info, self._box, self._nested = info, box, nested
         self._space: PidSpace | None = None
 
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether bwrap was killed by somebody else; what ends below it is only reported by it."""
+        return self.poll() is not None and self._of_signal and not self._was_signalled
+
     def kill(self) -> None:
         """Kill the first process of the namespace, and with it the namespace.
 

@@ -54,6 +54,7 @@ _SLEEP = ("sleep", "2147483647")
 _HIDDEN = ("/sys", "/dev/mqueue", "/run/.containerenv", "/run/secrets")
 _HIDDEN_ETC = ("/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/etc/passwd", "/etc/group")
 _MIB = 1 << 20
+_LAST = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +220,22 @@ class ContainerBox(Sandbox):
     def _owner(self) -> int | None:
         return self._uid
 
+    def _was_cut_off(self, job: Job) -> bool:
+        # The container's first process ends last; nothing in the box can see or signal it.
+        return super()._was_cut_off(job) or self._has_ended(_LAST)
+
+    def _has_ended(self, patience: float) -> bool:
+        if self._process is None or self._entrance is None or self._entrance.has_ended:
+            return True
+        poller = select.poll()
+        poller.register(self._process, select.POLLIN)
+        return bool(poller.poll(patience * 1000))
+
     def _usage(self, wall_seconds: float) -> Usage:
         if self._groups is None or not self._roots:
             return Usage(wall_seconds=wall_seconds)
+        if self._has_ended(0.0):
+            raise SandboxClosed(f"The container of box {self.name} was ended from outside.")
         now, peak = self._groups.memory()
         disk = os.fstatvfs(self._root("/workspace"))
         return Usage(

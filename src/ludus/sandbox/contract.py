@@ -138,6 +138,10 @@ class Sandbox(Files):
     def _oom_kills(self) -> int:
         return 0
 
+    def _was_cut_off(self, job: Job) -> bool:
+        """Return whether a job ended because somebody outside ended it, or the whole box."""
+        return bool(self._closed) or job.was_cut_off
+
     # What a box offers --------------------------------------------------------------------
 
     def run(

@@ -127,6 +127,11 @@ class Entrance:
         pipes.close_child()
         return job
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the launcher runs no more; no command can be started then."""
+        return self._launcher.poll() is not None
+
     def close(self) -> None:
         """End the launcher, and with it the container."""
         self._channel.close()
@@ -156,8 +161,14 @@ class EnteredJob(Job):
         self.status_target = pipes.status_target
         self._control, self._first, self._uid = control, first, uid
         self._status: int | None = None
+        self._is_unreported = False
         self._guard = threading.RLock()
         control.setblocking(False)
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether its keeper was killed, which is outside of the box."""
+        return self.poll() is not None and self._is_unreported
 
     def poll(self) -> int | None:
         """Return the exit status if the command has ended."""
@@ -165,6 +176,7 @@ class EnteredJob(Job):
             if self._status is None and self.exit_fd >= 0:
                 with suppress(BlockingIOError):
                     words = self._control.recv(256).split()
+                    self._is_unreported = not words
                     self._status = exit_status(int(words[0])) if words else _KILLED
             return self._status
 

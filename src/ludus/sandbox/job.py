@@ -122,6 +122,14 @@ class Job(ABC):
     alone: bool = False
     status_target: str = ""
 
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether what held it was killed, which nobody can do from within the box.
+
+        Where that cannot be told it is ``False``.
+        """
+        return False
+
     @abstractmethod
     def poll(self) -> int | None:
         """Return the exit status if the process has ended."""
@@ -162,6 +170,7 @@ class LocalJob(Job):
         self.cpu_seconds = 0.0
         self.status_target = pipes.status_target
         self._status: int | None = None
+        self._of_signal = self._was_signalled = False
         self._guard = threading.RLock()
 
     def poll(self) -> int | None:
@@ -176,7 +185,8 @@ class LocalJob(Job):
                     return None
                 if used is not None:
                     self.cpu_seconds = used.ru_utime + used.ru_stime
-                self._status = exit_status(os.waitstatus_to_exitcode(status))
+                code = os.waitstatus_to_exitcode(status)
+                self._status, self._of_signal = exit_status(code), code < 0
                 # Popen would otherwise look for a child that is gone, and warn.
                 self.child.returncode = self._status
             return self._status
@@ -196,6 +206,7 @@ class LocalJob(Job):
         """Send a signal to the child itself, unless it has been reaped."""
         with self._guard, suppress(ProcessLookupError):
             if self._status is None and self.exit_fd >= 0:
+                self._was_signalled = True
                 signal.pidfd_send_signal(self.exit_fd, number)
 
 

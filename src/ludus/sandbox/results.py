@@ -40,6 +40,7 @@ class Completed:
         stdout_cut: bytes left out of the middle of ``stdout``.
         stderr_cut: likewise.
         note: what else the caller should know, such as that the shell had to be started anew.
+        cut_off: whether it ended because somebody outside of the box killed what held it.
     """
 
     stdout: bytes
@@ -51,6 +52,7 @@ class Completed:
     stdout_cut: int = 0
     stderr_cut: int = 0
     note: str = ""
+    cut_off: bool = False
 
     @property
     def text(self) -> str:

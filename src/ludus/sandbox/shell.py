@@ -173,11 +173,13 @@ class Shell:
         pump = Pump(job, self._output, lines.encode("utf-8", "surrogateescape"), token)
         ending = pump.run(deadline, self._idle if idle is None else idle)
         late = ending in (Ending.TIMEOUT, Ending.IDLE)
-        status, note = pump.status, ""
+        status, note, cut_off = pump.status, "", False
         if late or self._interrupted:
             status, note = _KILLED, self._recover(job, pump, ending)
         elif ending is Ending.EXIT:
-            status, note = job.wait(1.0), f"The command ended the shell itself: {_LOST}"
+            status, cut_off = job.wait(1.0), job.was_cut_off and self._oom_kills() == kills
+            who = "Somebody outside of the box" if cut_off else "The command"
+            note = f"{who} ended the shell itself: {_LOST}"
             self._drop(job)
         elif mode == "alone" and not job.alone:
             job.sweep_background()
@@ -191,6 +193,7 @@ class Shell:
             stdout_cut=pump.out.cut,
             stderr_cut=pump.err.cut,
             note=note,
+            cut_off=cut_off,
         )
 
     def _recover(self, job: Job, pump: Pump, ending: Ending) -> str:

@@ -111,10 +111,9 @@ class CodeBox:
         self._threads = self._count()
 
     def _blame(self, problem: PeerFault, allowed: float, wanted: float) -> NoReturn:
-        if self._peer.box._closed:
-            raise GradingFailed(
-                f"The submission's box was closed by somebody: {self._peer.box._closed}."
-            ) from None
+        if self._peer.was_cut_off():
+            closed = self._peer.box._closed or "it was killed"
+            raise GradingFailed(f"The submission's box was ended from outside: {closed}.") from None
         what = f"The submitted code gave no answer: {problem}."
         if isinstance(problem, PeerLate):
             whole = "" if allowed == wanted else f" (of {self._limits.code:g} in all)"

@@ -91,6 +91,10 @@ class Peer:
         said = self._said.value().decode("utf-8", "replace")
         return "\n".join(printable(said, 1500, tail=True).splitlines()[-12:])
 
+    def was_cut_off(self) -> bool:
+        """Tell whether somebody outside of the box has ended the program, or the box."""
+        return not self._ran_out_of_memory() and self.box._was_cut_off(self.job)
+
     def close(self) -> None:
         """Kill the program and give the box back."""
         self.job.close()
