@@ -86,6 +86,7 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 	$(BENCH)/python benchmarks/sandbox.py
 	$(BENCH)/python benchmarks/record.py
 	$(BENCH)/python benchmarks/store.py
+	$(BENCH)/python benchmarks/research.py
 
 # An index out of reach is said, and no failure; --require vulnerabilities would make it one.
 audit: install-dev ## Audit Ludus: its code, its dependencies and their licences

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ludus.bench.faults import AgentFault, InfrastructureFault, one_line
 from ludus.bench.play import Tally, play
@@ -30,7 +30,7 @@ RECORDS = "records"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A unit to do, and where.
+    """A unit to do, and where; other kinds of work do it in another way.
 
     Attributes:
         unit: What to do.
@@ -38,6 +38,9 @@ class Job:
         folder: Of the bench run.
         key: Path of the private key that signs records, if any.
     """
+
+    ends_worker: ClassVar[bool] = False
+    """Whether the process that did it does nothing else."""
 
     unit: Unit
     run: str
@@ -53,6 +56,19 @@ class Job:
     def record_path(self) -> Path:
         """Path of the record."""
         return Path(self.folder, RECORDS, self.unit.id)
+
+    @property
+    def max_seconds(self) -> float | None:
+        """What the agent has from its beginning on; more is its fault."""
+        return self.unit.budget.max_seconds
+
+    def execute(self, on_playing: Callable[[], None] = lambda: None) -> Result:
+        """Do the unit; see :func:`execute`."""
+        return execute(self, on_playing)
+
+    def settle(self, reason: str, seconds: float) -> Result:
+        """Close the record of a killed worker; see :func:`settle`."""
+        return settle(self, reason, seconds)
 
 
 def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:

@@ -64,6 +64,8 @@ class LineProgress(NoProgress):
         console: A ``rich`` console.
     """
 
+    _units = "units"
+
     def __init__(self, console: Any) -> None:
         self._console = console
         self._total = self._before = self._count = 0
@@ -74,7 +76,7 @@ class LineProgress(NoProgress):
         self._total, self._before, self._count = total, finished, finished
         self._started = time.monotonic()
         known = f", {finished} finished before" if finished else ""
-        self.note(f"{total} units{known}")
+        self.note(f"{total} {self._units}{known}")
 
     def finished(self, result: Result) -> None:
         """Print the unit and what it came to."""
@@ -82,11 +84,14 @@ class LineProgress(NoProgress):
         done = self._count - self._before
         left = (time.monotonic() - self._started) / done * (self._total - self._count)
         rest = f"; about {duration(left)} left" if self._count < self._total else ""
-        self.note(f"[{self._count}/{self._total}] {describe_result(result)}{rest}")
+        self.note(f"[{self._count}/{self._total}] {self._told(result)}{rest}")
 
     def note(self, text: str) -> None:
         """Print a line as it is."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _told(self, result: Result) -> str:
+        return describe_result(result)
 
 
 class BarProgress(LineProgress):
@@ -116,13 +121,13 @@ class BarProgress(LineProgress):
 
     def begin(self, total: int, finished: int) -> None:
         """Show the bar."""
-        self._task = self._bar.add_task("units", total=total, completed=finished)
+        self._task = self._bar.add_task(self._units, total=total, completed=finished)
 
     def finished(self, result: Result) -> None:
         """Move the bar; tell faults."""
         self._bar.update(self._task, advance=1)
         if result.outcome != "scored":
-            self.note(describe_result(result))
+            self.note(self._told(result))
 
     def __enter__(self) -> Self:
         self._bar.start()

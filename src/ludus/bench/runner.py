@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -24,7 +24,7 @@ from ludus.bench.suite import Suite, load_suite
 from ludus.bench.unit import Unit
 from ludus.errors import BenchError, StoreError
 
-__all__ = ["BenchRun", "Settings", "resume_run", "run_suite"]
+__all__ = ["BenchRun", "Settings", "resume_run", "run_plan", "run_suite"]
 
 AGENT_FAULTS, INFRASTRUCTURE_FAULTS, EXHAUSTED, INTERRUPTED = 1, 3, 4, 130
 
@@ -42,6 +42,7 @@ class Settings:
         store: Where results go too: a path or URL, see :func:`ludus.bench.store.open_store`.
         limits: What the run may spend, instead of what the suite says.
         progress: Is told what happens.
+        job: Makes what does a unit from the unit, the run's name, its folder and the key.
     """
 
     engine: str | Engine = "processes"
@@ -52,6 +53,7 @@ class Settings:
     store: str | Path | None = None
     limits: Limits | None = None
     progress: Progress = field(default_factory=NoProgress)
+    job: Callable[[Unit, str, str, str | None], Job] = Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def run_suite(
     chosen = suite if isinstance(suite, Suite) else load_suite(suite)
     work = make_plan(chosen, agents, skip_missing=skip_missing, trust=trust)
     folder = BenchFolder.create(out, work, name=name)
-    return _Runner(folder, work, settings or Settings()).run()
+    return run_plan(folder, work, settings)
 
 
 def resume_run(
@@ -157,6 +159,20 @@ def resume_run(
             f"The work of {path} is not what it was: {_difference(folder, work)}. Results of "
             "different work are not mixed; start another run."
         )
+    return run_plan(folder, work, settings)
+
+
+def run_plan(folder: BenchFolder, work: Plan, settings: Settings | None = None) -> BenchRun:
+    """Do the units of a run that are not finished.
+
+    Args:
+        folder: Of the run.
+        work: All its units.
+        settings: How they are done.
+
+    Raises:
+        BenchError: Another process is at it, or nothing can be written.
+    """
     return _Runner(folder, work, settings or Settings()).run()
 
 
@@ -274,9 +290,8 @@ class _Runner:
 
     def _job(self, unit: Unit) -> Job:
         key = self._settings.key
-        return Job(
-            unit, self._folder.name, str(self._folder.path), None if key is None else str(key)
-        )
+        where = (self._folder.name, str(self._folder.path))
+        return self._settings.job(unit, *where, None if key is None else str(key))
 
     def _take(self, done: Done) -> None:
         unit, fault = done.job.unit, done.fault or "no reason is known"

@@ -17,6 +17,7 @@ from ludus.cli import (
     leaderboard,
     record,
     replay,
+    research,
     sandbox,
     show,
     task,
@@ -48,6 +49,7 @@ app.command("keygen")(keygen.run)
 app.command("leaderboard")(leaderboard.run)
 app.add_typer(record.app, name="record")
 app.command("replay")(replay.run)
+app.add_typer(research.app, name="research")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(task.app, name="task")
 app.command("verify")(verify.run)

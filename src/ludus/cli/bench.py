@@ -156,7 +156,12 @@ def resume(
     What is finished is not repeated; faults of the infrastructure are tried again.
     """
     from ludus.bench.runner import resume_run
+    from ludus.research.running import is_research_run
 
+    if is_research_run(folder):
+        from ludus.cli.research import resume_folder
+
+        resume_folder(folder, workers, retries, key=key, store=store)
     see_current_folder()
     try:
         limits = (max_steps, max_seconds, max_cost)
@@ -260,7 +265,13 @@ def verify(
     from ludus.bench.store import open_store
     from ludus.bench.verification import verify_run
     from ludus.record import load_public_key
+    from ludus.research.running import is_research_run
 
+    if is_research_run(folder):
+        from ludus.cli.research import verify_folder
+
+        verify_folder(folder, regrade=replay, trust=trust, store=store)
+        return
     counts = {"verified": 0, "unverified": 0, "failed": 0}
     try:
         run_folder = BenchFolder.open(folder)

@@ -125,10 +125,10 @@ def parse_seeds(text: str | None) -> int | list[int] | None:
     return numbers if "," in text else numbers[0]
 
 
-def free_folder(name: str) -> Path:
-    """Return a folder in ``runs`` that is not there yet."""
+def free_folder(name: str, place: Path = Path("runs")) -> Path:
+    """Return a folder in ``runs``, or another place, that is not there yet."""
     number = 1
-    while (path := Path("runs", f"{name}-{number}")).exists():
+    while (path := place / f"{name}-{number}").exists():
         number += 1
     return path
 

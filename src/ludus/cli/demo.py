@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 from ludus.checking import inspect_env
 from ludus.cli.console import out
@@ -28,7 +29,10 @@ def run(
     ),
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = 20,
 ) -> None:
-    """Make an environment, check it, play it, verify the score, film it, and step many at once."""
+    """Make an environment, check it, play it, verify the score, film it, and step many at once.
+
+    Then let an agent work on a research task in a box, and grade what it hands in.
+    """
     _list_environments()
     report = inspect_env(make("CartPole-v1").unwrapped, skip_render_check=True)
     out.print(f"\nCartPole-v1 {'keeps' if report.ok else 'breaks'} the contract.")
@@ -45,6 +49,28 @@ def run(
     )
     out.print(f"Its first episode on film: {_film(folder / 'video')}\n")
     out.print(_speeds())
+    _research(_free(folder / "research"))
+
+
+def _research(folder: Path) -> None:
+    """Show one research episode, or say why there can be none."""
+    from ludus.errors import Error
+    from ludus.research.demo import TASK, DemoSkipped, research_episode
+
+    try:
+        with out.status(f"An agent works on {TASK} …"):
+            found = research_episode(folder)
+    except (DemoSkipped, Error) as problem:
+        out.print(f"\nNo research episode: {problem}", markup=False, highlight=False)
+        return
+    table = Table(title=f"An agent at work on {TASK}, in a box", title_justify="left")
+    for column in ("thought", "action", "reward"):
+        table.add_column(column, justify="right" if column == "reward" else "left")
+    for row in found.rows:
+        table.add_row(*(Text(cell) for cell in row))
+    out.print()
+    out.print(table)
+    out.print(f"{found.summary} To check it: ludus verify {found.record}", highlight=False)
 
 
 def _list_environments() -> None:

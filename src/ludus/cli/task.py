@@ -1,4 +1,4 @@
-"""``ludus task``: make, check and list research tasks."""
+"""``ludus task``: make, check, run and list research tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ludus.errors import Error
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Make, check and list research tasks.", no_args_is_help=True)
+app = typer.Typer(help="Make, check, run and list research tasks.", no_args_is_help=True)
+INFRASTRUCTURE = 3
 _STYLES = {"error": "red", "warning": "yellow"}
 _As_json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -77,6 +78,67 @@ def check(
                 out.print(Text(f"  {printable(found_here, 2000)}", style=style), soft_wrap=True)
     if any(not report.ok or (strict and report.findings) for report in reports):
         raise typer.Exit(FAILED)
+
+
+@app.command("run")
+def run(
+    task: Annotated[str, typer.Argument(help="Its id, folder or file.")],
+    solution: Annotated[
+        str, typer.Option(help="baseline, reference, or a folder that is laid over the workspace.")
+    ] = "baseline",
+    command: Annotated[
+        str | None, typer.Option(help="What to run in the box.", show_default="the solution's")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of splits, opponents and graders.")] = 0,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Score on the validation split too.")
+    ] = False,
+    backend: Annotated[
+        str | None, typer.Option(help="Of the boxes.", show_default="the first that works")
+    ] = None,
+    unlimited: Annotated[
+        bool, typer.Option("--unlimited", help="Do without limits of memory and processors.")
+    ] = False,
+    as_json: _As_json = False,
+) -> None:
+    """Run a solution in a box and grade it, as an agent's work is.
+
+        ludus task run battleOfSexes
+
+        ludus task run titanicSurvival --solution reference --seed 3
+
+        ludus task run ./my_task --solution ./attempt --command "python solve.py"
+
+    Exit code 0 if it was scored, 1 if it was refused or its command failed, 2 for a wrong call,
+    3 if the infrastructure failed.
+    """
+    from ludus.cli.task_tables import solved_json, solved_table
+    from ludus.research.running.solving import solve
+
+    try:
+        found = solve(
+            task,
+            solution,
+            command=command,
+            seed=seed,
+            validate=validate,
+            backend=backend,
+            unlimited=unlimited,
+        )
+    except (Error, ValueError, OSError) as problem:
+        fail(printable(problem, 4000))
+    if as_json:
+        typer.echo(json.dumps(solved_json(found, seed), indent=2))
+    else:
+        out.print(solved_table(found, seed))
+    if found.exit_code:
+        typer.echo(printable(found.output[-4000:], 5000), err=True)
+    if found.outcome == "infrastructure_fault":
+        fail(printable(found.reason, 4000), INFRASTRUCTURE)
+    if found.outcome != "scored":
+        fail(printable(found.reason, 4000), FAILED)
+    if found.exit_code:
+        fail(f"The command ended with exit code {found.exit_code}.", FAILED)
 
 
 @app.command("list")

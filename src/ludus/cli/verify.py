@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -36,23 +36,37 @@ def run(
         list[str] | None,
         typer.Option("--import", help="A module that registers environments; repeatable."),
     ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Where the task of a research episode lies.")
+    ] = None,
+    unlimited: Annotated[
+        bool,
+        typer.Option("--unlimited", help="Grade in boxes without limits of memory and processors."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
     """Check a run's chain, blocks, files, signature, spec, source, replay and results.
 
+    Of the record of a research episode, what was handed in is graded again.
+
     Exit code 0 if all of it passed, 1 if something failed, 2 if something could not be checked.
     """
+    from ludus.research.running.verification import is_episode, verify_episode
+
     import_modules(imports)
     try:
         keys = None if key is None else [load_public_key(item) for item in key]
         with shown_progress(hidden=json) as progress:
-            found = verify(
-                path,
-                trusted_keys=keys,
-                require_signature=require_signature,
-                replay=not no_replay,
-                progress=progress,
-            )
+            options: dict[str, Any] = {
+                "trusted_keys": keys,
+                "require_signature": require_signature,
+                "progress": progress,
+            }
+            if is_episode(path):
+                options |= {"task": task, "unlimited": unlimited}
+                found = verify_episode(path, regrade=not no_replay, **options)
+            else:
+                found = verify(path, replay=not no_replay, **options)
     except Error as problem:
         fail(problem)
     if json:

@@ -84,8 +84,12 @@ class Assessor:
             return Assessment("agent_fault", reason=str(problem))
         except Error as problem:
             return Assessment("infrastructure_fault", reason=f"{type(problem).__name__}: {problem}")
+        return self.grade(self.artefacts, split)
+
+    def grade(self, artefacts: Artefacts, split: Split) -> Assessment:
+        """Have files graded that were copied out before."""
         for _ in range(_TRIES):
-            made = self._once(self.artefacts, split)
+            made = self._once(artefacts, split)
             if made.outcome != "infrastructure_fault":
                 break
         return made

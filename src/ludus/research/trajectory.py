@@ -73,15 +73,19 @@ def trajectory_of_run(path: str | os.PathLike[str]) -> Trajectory:
     subject = subject if isinstance(subject, Mapping) else {}
     steps: list[TrajectoryStep] = []
     scores: list[Mapping[str, float]] = []
+    claim: Mapping[str, Any] = {}
     for event in run.events:
         if event.kind == "step":
             steps.append(_step(event.data, len(steps)))
         elif event.kind == "result":
+            claim = event.data
             metric, value = event.data.get("metric"), _number(event.data.get("value"))
             if isinstance(metric, str) and value is not None:
                 scores.append({metric: value})
         if len(steps) > MAX_STEPS:
             raise RecordError(f"{path} has more than {MAX_STEPS} steps.")
+    usage = claim.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
     return Trajectory(
         task=_text(subject.get("task")),
         steps=tuple(steps),
@@ -89,8 +93,12 @@ def trajectory_of_run(path: str | os.PathLike[str]) -> Trajectory:
         instruction=_text(subject.get("description")),
         agent=_text(subject.get("agent")),
         model=_text(subject.get("model")),
-        outcome=_text(run.outcome),
+        outcome=_text(claim.get("end")) or _text(run.outcome),
         scores=tuple(scores),
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        calls=_count(usage.get("calls")),
+        cost=_number(claim.get("cost")),
     )
 
 
@@ -114,6 +122,10 @@ def _step(data: Mapping[str, Any], n: int) -> TrajectoryStep:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
 
 
 def _number(value: Any) -> float | None:

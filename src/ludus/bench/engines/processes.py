@@ -11,7 +11,7 @@ from typing import Self
 
 from ludus.bench.engine import Done
 from ludus.bench.engines.handle import WorkerHandle
-from ludus.bench.execute import Job, settle
+from ludus.bench.execute import Job
 from ludus.bench.faults import one_line
 from ludus.bench.result import Result
 from ludus.errors import BenchError, Error
@@ -102,7 +102,7 @@ class ProcessEngine:
         return min(self._deadline(worker) - now for worker in self._busy)
 
     def _deadline(self, worker: WorkerHandle) -> float:
-        limit = self._busy[worker].unit.budget.max_seconds
+        limit = self._busy[worker].max_seconds
         if worker.playing_since is None:
             return worker.busy_since + BUILD_SECONDS
         return float("inf") if limit is None else worker.playing_since + limit + GRACE_SECONDS
@@ -111,8 +111,9 @@ class ProcessEngine:
         """Return the worker's job if it is done, dead or too late."""
         job = self._busy[worker]
         if worker.answer is not None:
-            self._release(worker)
-            return self._answered(job, worker.take())
+            answer = worker.take()
+            (self._retire if job.ends_worker else self._release)(worker)
+            return self._answered(job, answer)
         if worker.has_ended():
             self._retire(worker)
             return self._died(job, worker)
@@ -142,12 +143,12 @@ class ProcessEngine:
     def _too_late(self, job: Job, worker: WorkerHandle) -> Done:
         if worker.playing_since is None:
             return Done(job, fault=f"{job.unit.env} was not made within {BUILD_SECONDS:g} s")
-        limit = job.unit.budget.max_seconds
+        limit = job.max_seconds
         return self._agents_fault(job, worker, f"exceeded its time of {limit:g} s")
 
     def _agents_fault(self, job: Job, worker: WorkerHandle, reason: str) -> Done:
         try:
-            return Done(job, result=settle(job, reason, time.monotonic() - worker.busy_since))
+            return Done(job, result=job.settle(reason, time.monotonic() - worker.busy_since))
         except (Error, OSError) as problem:
             return Done(job, fault=f"{reason}; its record cannot be closed: {one_line(problem)}")
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from ludus.bench.engine import Done
-from ludus.bench.execute import Job, execute
+from ludus.bench.execute import Job
 from ludus.bench.faults import InfrastructureFault
 
 __all__ = ["SerialEngine"]
@@ -35,7 +35,7 @@ class SerialEngine:
             return None
         job = self._jobs.popleft()
         try:
-            return Done(job, result=execute(job))
+            return Done(job, result=job.execute())
         except InfrastructureFault as fault:
             return Done(job, fault=str(fault))
 

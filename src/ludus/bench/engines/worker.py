@@ -30,7 +30,6 @@ def main(arguments: list[str]) -> int:
         os.set_inheritable(descriptor, False)
     from cloudpickle import loads
 
-    from ludus.bench.execute import execute
     from ludus.bench.faults import InfrastructureFault, one_line
 
     with os.fdopen(read, "rb") as jobs, os.fdopen(write, "wb", buffering=0) as answers:
@@ -39,7 +38,7 @@ def main(arguments: list[str]) -> int:
             sys_path, job = loads(payload)
             sys.path[:] = sys_path
             try:
-                result = execute(job, on_playing=lambda: _tell(answers, playing=True))
+                result = job.execute(on_playing=lambda: _tell(answers, playing=True))
                 _tell(answers, result=result.to_dict())
             except InfrastructureFault as fault:
                 _tell(answers, fault=str(fault))

@@ -35,6 +35,14 @@ class HumanAgent:
         """Show the task again with the next observation."""
         self._greeted = False
 
+    def get_state(self) -> dict[str, Any]:
+        """Return nothing: what there is to remember, the person does."""
+        return {}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Show the task again with the next observation."""
+        self._greeted = False
+
     def act(self, observation: Mapping[str, Any]) -> Action:
         """Show what is the case and return what the person types.
 

@@ -1,0 +1,170 @@
+"""Agents by name: what a command line calls them, and how they are made.
+
+=====================  ================================================================
+``react``              asks a model on an OpenAI-compatible server; needs ``model``
+``scripted``           takes the actions of a YAML file, ``file``
+``replay``             takes the actions of a recorded run again, ``run``
+``random``             looks around at random; may ``submit_after`` some actions
+``human``              a person at the terminal
+``module:factory``     what a factory in a module makes
+``file.py:factory``    the same, from a file
+=====================  ================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ludus.bench.agents.loading import load_agent
+from ludus.bench.agents.spec import AgentSpec, source_of
+from ludus.errors import ResearchError
+from ludus.research.running.options import EpisodeOptions
+
+__all__ = ["BUILT_IN", "make_agent", "parse_agent", "parse_options"]
+
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "human": (),
+    "random": ("submit_after",),
+    "react": (
+        "caps",
+        "context_tokens",
+        "keep_first",
+        "keep_last",
+        "limit_field",
+        "max_malformed",
+        "max_retries",
+        "model",
+        "options",
+        "prices",
+        "reply_tokens",
+        "request_timeout",
+        "style",
+    ),
+    "replay": ("run",),
+    "scripted": ("file",),
+}
+_NEEDED = {"react": "model", "replay": "run", "scripted": "file"}
+BUILT_IN = tuple(_OPTIONS)
+
+
+def parse_options(texts: list[str] | None) -> dict[str, Any]:
+    """Return options given as ``key=value``; values are read as YAML: ``caps={calls: 20}``.
+
+    Raises:
+        ResearchError: One is not of this form.
+    """
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        try:
+            read = yaml.safe_load(value)
+        except yaml.YAMLError as problem:
+            raise ResearchError(f"The value of option {text!r} is no YAML: {problem}") from problem
+        if not equals or not key.isidentifier() or key in found:
+            raise ResearchError(
+                f"The option {text!r} is none: expected key=value, each key once, such as "
+                "context_tokens=16000 or 'caps={calls: 20}'."
+            )
+        found[key] = read
+    return found
+
+
+def parse_agent(text: str, options: Mapping[str, Any]) -> AgentSpec:
+    """Return the agent that a text names; ``name=`` in front gives it another name.
+
+    Raises:
+        ResearchError: There is none of this name, or it has no such option.
+    """
+    name, equals, use = text.partition("=")
+    if not equals or not re.fullmatch(r"[\w.@+-]+", name):
+        name, use = "", text
+    if use in _OPTIONS:
+        _check_options(use, options)
+        model = options.get("model") if use == "react" else None
+        return AgentSpec(name or (f"react-{model}" if model else use), use, options=dict(options))
+    where, colon, thing = use.rpartition(":")
+    if not colon or not where or not thing:
+        close = difflib.get_close_matches(use, BUILT_IN, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ResearchError(
+            f"{text!r} names no agent.{hint} Expected {', '.join(BUILT_IN)}, module:factory or "
+            "file.py:factory."
+        )
+    found = source_of(use)
+    if where.endswith(".py") and (found is None or not found.is_file()):
+        raise ResearchError(f"{text!r}: there is no file {where}.")
+    return AgentSpec(name or use, use, options=dict(options))
+
+
+def make_agent(spec: AgentSpec, env: Any, seed: int, options: EpisodeOptions) -> Any:
+    """Return an agent for one episode.
+
+    Raises:
+        ResearchError: Its options are wrong.
+        Exception: Whatever its own code raises.
+    """
+    given = dict(spec.options)
+    match spec.use:
+        case "react":
+            return _react(given, options)
+        case "scripted":
+            from ludus.research.agents.scripted import ScriptedAgent
+
+            return ScriptedAgent.from_file(given["file"])
+        case "replay":
+            from ludus.research.agents.replay import ReplayAgent
+            from ludus.research.trajectory import trajectory_of_run
+
+            return ReplayAgent(trajectory_of_run(Path(given["run"])))
+        case "random":
+            from ludus.research.agents.random import RandomAgent
+
+            return RandomAgent(seed, submit_after=given.get("submit_after"))
+        case "human":
+            from ludus.research.agents.human import HumanAgent
+
+            return HumanAgent()
+    return load_agent(spec, env, seed)
+
+
+def _check_options(use: str, options: Mapping[str, Any]) -> None:
+    if "api_key" in options:
+        raise ResearchError(
+            "A key is no option, as options are written down with the results. Set OPENAI_API_KEY."
+        )
+    known = _OPTIONS[use]
+    unknown = sorted(options.keys() - set(known))
+    if unknown:
+        close = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ResearchError(
+            f"The agent {use} has no option {unknown[0]!r}.{hint} It has "
+            f"{', '.join(known) or 'none'}."
+        )
+    needed = _NEEDED.get(use)
+    if needed is not None and not options.get(needed):
+        how = "--model NAME" if needed == "model" else f"--agent-option {needed}=PATH"
+        raise ResearchError(f"The agent {use} needs {needed}: give {how}.")
+
+
+def _react(given: dict[str, Any], options: EpisodeOptions) -> Any:
+    from ludus.research.agents.accounting import Caps, price_table
+    from ludus.research.agents.react import ReactAgent, ReactConfig
+
+    caps = {"cost": options.cost_limit, "seconds": options.time_limit, **(given.pop("caps", {}))}
+    prices = price_table(given.pop("prices", {}))
+    try:
+        config = ReactConfig(**given, base_url=options.base_url, caps=Caps(**caps), prices=prices)
+    except TypeError as problem:
+        known = ", ".join(field.name for field in dataclasses.fields(Caps))
+        raise ResearchError(
+            f"The options of the agent react are wrong: {problem}. Caps are {known}."
+        ) from problem
+    return ReactAgent(config)

@@ -1,0 +1,84 @@
+"""States of an unfinished episode, in files beside its record.
+
+The record names the digest of each, so that a state that was changed, or did not reach the disk,
+is taken for missing. When the episode is over they are of no more use, and go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ludus.codec import Limits, decode, encode
+from ludus.errors import CodecError, SandboxError, StateError
+
+__all__ = ["LARGEST", "Checkpoints"]
+
+LARGEST = 1 << 27
+"""Bytes of one state; an episode with a larger workspace goes on by taking its actions again."""
+_LIMITS = Limits(
+    total_bytes=LARGEST,
+    string_bytes=LARGEST,
+    array_bytes=LARGEST,
+    depth=64,
+    items=4_000_000,
+)
+
+
+class Checkpoints:
+    """The states of one episode.
+
+    Args:
+        folder: Where they are kept; made when the first one is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, name: str, owner: Any, **more: Any) -> str | None:
+        """Keep what ``owner.get_state()`` returns, and more plain data.
+
+        Returns:
+            Its digest; ``None`` if there is no such method, the state is too large, or it holds
+            what no state can.
+        """
+        if not callable(getattr(owner, "get_state", None)):
+            return None
+        try:
+            data = encode({"state": owner.get_state(), **more}, _LIMITS, name=name)
+        except (CodecError, StateError, SandboxError):
+            return None
+        self._folder.mkdir(parents=True, exist_ok=True)
+        draft = self._folder / f".{name}.{os.getpid()}.draft"
+        draft.write_bytes(data)
+        draft.replace(self._folder / name)
+        return hashlib.sha256(data).hexdigest()
+
+    def load(self, name: str, digest: str | None) -> dict[str, Any] | None:
+        """Return what was kept under a name, if it is what the digest says."""
+        if digest is None:
+            return None
+        try:
+            with (self._folder / name).open("rb") as file:
+                data = file.read(LARGEST + 1)
+            if hashlib.sha256(data).hexdigest() != digest:
+                return None
+            found = decode(data, _LIMITS)
+        except (OSError, CodecError):
+            return None
+        return found if isinstance(found, dict) and "state" in found else None
+
+    def keep_only(self, *names: str) -> None:
+        """Remove all others."""
+        for path in self._folder.iterdir() if self._folder.is_dir() else ():
+            if path.name not in names:
+                with suppress(OSError):
+                    path.unlink()
+
+    def clear(self) -> None:
+        """Remove all."""
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,106 @@
+"""Asking an agent for its next action, whatever it does instead."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ludus.bench.faults import InfrastructureFault, one_line
+from ludus.core.state import copy_plain
+from ludus.errors import (
+    CodecError,
+    DependencyNotInstalled,
+    InvalidAction,
+    ModelServerError,
+    StateError,
+)
+from ludus.record import canonical
+from ludus.research.actions import read_action
+from ludus.research.agents.protocol import AgentStopped
+
+__all__ = ["decide"]
+
+_MOST_BYTES = 1 << 20
+_MESSAGE = 2000
+_GRACE = 1.0
+
+
+class _TimeOver(BaseException):
+    """Not an ``Exception``, which an agent may catch to try again."""
+
+
+def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an agent wants: an action and its thought, or why it stops.
+
+    An agent that fails has stopped: what is there is graded.
+
+    Returns:
+        ``action`` and ``thought``; or ``stop``, in a word, and a ``message``.
+
+    Raises:
+        InfrastructureFault: Its model cannot be asked, which says nothing about the agent.
+    """
+    try:
+        with _alarm(float(observation["seconds_left"]) + _GRACE):
+            action = agent.act(observation)
+        return {"action": _plain(action), "thought": _thought(agent)}
+    except AgentStopped as stopped:
+        return _stop(stopped.reason.value, str(stopped))
+    except _TimeOver:
+        return _stop("time", "The time of the episode was over before the agent had decided.")
+    except (ModelServerError, DependencyNotInstalled) as problem:
+        raise InfrastructureFault(one_line(problem)) from problem
+    except InvalidAction as problem:
+        return _stop("invalid_action", str(problem))
+    except Exception as problem:  # the agent's own, which must not end the run
+        return _stop("agent_error", one_line(problem))
+
+
+def _plain(action: Any) -> Any:
+    """Return an action as a record can hold it.
+
+    Raises:
+        InvalidAction: It cannot be held, or is none.
+    """
+    try:
+        copied = copy_plain(action, "action")
+        size = len(canonical.dumps({"action": copied}))
+    except (StateError, CodecError, RecursionError) as problem:
+        raise InvalidAction(f"The action is not plain data: {problem}") from problem
+    if size > _MOST_BYTES:
+        raise InvalidAction(f"The action has {size:,} bytes; at most {_MOST_BYTES:,} are taken.")
+    read_action(copied)
+    return copied
+
+
+def _thought(agent: Any) -> str:
+    thought = getattr(agent, "thought", "")
+    text = thought if isinstance(thought, str) else ""
+    return text.encode("utf-8", "replace").decode()[: 1 << 16]
+
+
+def _stop(reason: str, message: str) -> dict[str, Any]:
+    return {"stop": reason, "message": message.encode("utf-8", "replace").decode()[:_MESSAGE]}
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Interrupt the block when its time is over, where that can be done: in the main thread."""
+    if threading.current_thread() is not threading.main_thread() or not seconds < 1e8:
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise _TimeOver
+
+    before = signal.signal(signal.SIGALRM, ring)
+    # Again every second, for agents that swallow it.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001), 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

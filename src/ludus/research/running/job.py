@@ -1,0 +1,174 @@
+"""An episode as a unit of a bench run: played, gone on with, settled, and told as a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ludus.bench.execute import Job
+from ludus.bench.faults import InfrastructureFault, one_line
+from ludus.bench.result import Result
+from ludus.errors import Error, TaskError
+from ludus.record import load_signing_key, read_run
+from ludus.research.agent_box import agent_policy
+from ludus.research.assessment import graded_in_boxes
+from ludus.research.discovery import load_task
+from ludus.research.env import ResearchEnv
+from ludus.research.running.agents import BUILT_IN, make_agent
+from ludus.research.running.checkpoints import Checkpoints
+from ludus.research.running.claims import claim_of, failed_claim
+from ludus.research.running.log import Log, is_begun
+from ludus.research.running.logged_grade import LoggedGrade
+from ludus.research.running.options import EpisodeOptions, TaskRow
+from ludus.research.running.playing import Player
+from ludus.research.running.results import result_of_record
+from ludus.research.running.resuming import CannotResume
+from ludus.research.settings import Settings
+from ludus.research.task import Task
+
+__all__ = ["EpisodeJob"]
+
+ABANDONED = "abandoned"
+"""The folder of records that could not be gone on with."""
+_GRADING_SECONDS = 7200.0
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeJob(Job):
+    """One agent, one task, one seed: an episode, and its record.
+
+    Attributes:
+        task: Where the task lies.
+        options: How it is played.
+    """
+
+    ends_worker: ClassVar[bool] = True
+
+    task: TaskRow = field(kw_only=True)
+    options: EpisodeOptions = field(kw_only=True)
+
+    @property
+    def max_seconds(self) -> float | None:
+        """Far beyond the episode's own limit, which the episode itself keeps."""
+        return (self.options.pinned().time_limit or 0.0) + _GRADING_SECONDS
+
+    def execute(self, on_playing: Callable[[], None] = lambda: None) -> Result:
+        """Play the episode, or the rest of it, and return its result.
+
+        Raises:
+            InfrastructureFault: Anything but the agent failed. The record says so, and is gone on
+                with the next time.
+        """
+        try:
+            if not self._is_complete():
+                try:
+                    self._record(on_playing)
+                except CannotResume as problem:
+                    self._abandon(str(problem))
+                    self._record(on_playing)
+            self._checkpoints.clear()
+            return result_of_record(self)
+        except InfrastructureFault:
+            raise
+        except (Error, OSError, MemoryError) as problem:
+            raise InfrastructureFault(one_line(problem)) from problem
+
+    def settle(self, reason: str, seconds: float) -> Result:
+        """Close the record of a worker that the agent brought to its end.
+
+        Raises:
+            Error: The record cannot be closed.
+        """
+        task = load_task(self.task.task)
+        with self._open_log(self.subject(task)) as log:
+            log.result(failed_claim(log.story, self.subject(task), reason))
+        self._checkpoints.clear()
+        return result_of_record(self)
+
+    def subject(self, task: Task) -> dict[str, Any]:
+        """Return what the record is about."""
+        config, options = task.config, self.options
+        return {
+            "task": task.id,
+            "task_digest": self.task.digest,
+            "env": task.env_id,
+            "description": config.description,
+            "evaluation": config.evaluation.model_dump(),
+            "agent": self.unit.agent.name,
+            "model": str(self.unit.agent.options.get("model", "")),
+            "seed": self.unit.seed,
+            "options": options.model_dump(exclude={"base_url"}),
+            "command_seconds": Settings.read().long_timeout(config.timeout),
+            "unit": self.unit.identity(),
+            "unreplayable": "an agent's work is graded again instead",
+        }
+
+    @property
+    def _checkpoints(self) -> Checkpoints:
+        return Checkpoints(Path(self.folder, "checkpoints", self.unit.id))
+
+    def _is_complete(self) -> bool:
+        return is_begun(self.record_path) and read_run(self.record_path).outcome == "complete"
+
+    def _open_log(self, subject: dict[str, Any]) -> Log:
+        key = None if self.key is None else load_signing_key(self.key)
+        return Log.open(self.record_path, subject, key)
+
+    def _record(self, on_playing: Callable[[], None]) -> None:
+        task = load_task(self.task.task)
+        if task.digest() != self.task.digest:
+            raise TaskError(
+                f"Task {task.id} is not what it was when the run began. Put it back, or start "
+                "another run."
+            )
+        subject = self.subject(task)
+        with self._open_log(subject) as log:
+            if not log.story.is_over and log.story.result is None:
+                self._play(task, log, on_playing)
+            if log.story.result is None:
+                log.result(claim_of(log.story, subject))
+
+    def _play(self, task: Task, log: Log, on_playing: Callable[[], None]) -> None:
+        options, seed = self.options, self.unit.seed
+        agent_seed = self.unit.agent_seed(0)
+        policy = agent_policy(task, options.policy)
+        grade = LoggedGrade(log, graded_in_boxes(policy, options.backend))
+        env = ResearchEnv(
+            task,
+            max_steps=options.max_steps,
+            time_limit=options.time_limit,
+            cost_limit=options.cost_limit,
+            backend=options.backend,
+            policy=options.policy,
+            grade=grade,
+        )
+        with env:
+            try:
+                agent = make_agent(self.unit.agent, env, agent_seed, options)
+                if callable(getattr(agent, "reset", None)):
+                    agent.reset(agent_seed, env)
+            except Exception as problem:  # whatever the agent's own code raises
+                reason = f"The agent cannot be made: {one_line(problem)}"
+                if self.unit.agent.use in BUILT_IN or log.story.last_act is not None:
+                    # It is ours, or could be made before: something around it has changed.
+                    raise InfrastructureFault(reason) from problem
+                log.result(failed_claim(log.story, self.subject(task), reason))
+                return
+            try:
+                Player(env, grade, agent, log, self._checkpoints, seed).play(on_playing)
+            finally:
+                if callable(getattr(agent, "close", None)):
+                    agent.close()
+
+    def _abandon(self, reason: str) -> None:
+        """Put a record aside; nothing that happened is thrown away."""
+        place = Path(self.folder, ABANDONED)
+        place.mkdir(exist_ok=True)
+        number = 1
+        while (target := place / f"{self.unit.id}-{number}").exists():
+            number += 1
+        (self.record_path / "why.txt").write_text(f"{reason}\n", "utf-8")
+        self.record_path.rename(target)
+        self._checkpoints.clear()

@@ -1,0 +1,119 @@
+"""The record of an episode being written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from ludus.errors import ResearchError
+from ludus.record import Run, read_run
+from ludus.record.keys import SigningKey
+from ludus.record.provenance import provenance
+from ludus.research.grading.artefacts import Artefacts
+from ludus.research.grading.contract import Split
+from ludus.research.running.story import KIND, Story, tell
+
+__all__ = ["ARTEFACTS", "Log", "digest_of", "is_begun"]
+
+ARTEFACTS = "artefacts"
+"""The folder of submitted files; each is called by its SHA-256."""
+_WHOLE = 1 << 14
+_END = 1 << 13
+
+
+class Log:
+    """Writes what happens in an episode, each event before anything follows from it.
+
+    A context manager; leaving it by an exception closes the record as interrupted.
+
+    Args:
+        run: The run.
+        story: What is in it already.
+    """
+
+    def __init__(self, run: Run, story: Story) -> None:
+        self._run, self.story = run, story
+
+    @classmethod
+    def open(cls, path: Path, subject: Mapping[str, Any], key: SigningKey | None) -> Self:
+        """Begin the record of an episode, or go on with it.
+
+        Raises:
+            ResearchError: What is there is the record of something else.
+            RecordError: It is damaged, complete, being written, or cannot be written.
+        """
+        if not is_begun(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            origin = {"provenance": provenance()}
+            return cls(Run.create(path, kind=KIND, subject=subject, key=key, **origin), Story())
+        reader = read_run(path)
+        known = reader.manifest["subject"]
+        if reader.manifest["kind"] != KIND or known.get("unit") != subject["unit"]:
+            raise ResearchError(f"{path} is the record of something else; remove it.")
+        run = Run.resume(path, key=key)
+        try:
+            return cls(run, tell(reader.events))
+        except BaseException:
+            run.close("interrupted")
+            raise
+
+    def act(self, data: Mapping[str, Any]) -> None:
+        """Write what the agent has decided."""
+        self._append("act", {"n": len(self.story.steps), **data})
+
+    def grading(self, split: Split, artefacts: Artefacts) -> None:
+        """Keep the files that are going to be graded, and write that they are."""
+        digests = artefacts.digests
+        for path, digest in digests.items():
+            if digest not in self.story.files:
+                event = self._run.add_file(f"{ARTEFACTS}/{digest}", artefacts[path])
+                self.story.take(event)
+        self._append("grading", {"n": len(self.story.steps), "split": split, "files": digests})
+
+    def step(self, output: str, data: Mapping[str, Any]) -> None:
+        """Write what came of what was decided."""
+        decided = self.story.decided or {}
+        same = {name: decided[name] for name in ("action", "thought", "stop") if name in decided}
+        kind = "end" if "stop" in same else "step"
+        told = {"n": len(self.story.steps), **same, **_ends(output), "digest": digest_of(output)}
+        self._append(kind, {**told, "characters": len(output), **data})
+
+    def fault(self, reason: str) -> None:
+        """Write that the infrastructure failed, which is no result."""
+        self._append("fault", {"n": len(self.story.steps), "reason": reason})
+
+    def note(self, **data: Any) -> None:
+        """Write anything else."""
+        self._append("note", data)
+
+    def result(self, claim: Mapping[str, Any]) -> None:
+        """Write what the episode came to."""
+        self._append("result", claim)
+
+    def __enter__(self) -> Self:
+        self._run.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._run.__exit__(kind, *rest)
+
+    def _append(self, kind: str, data: Mapping[str, Any]) -> None:
+        self.story.take(self._run.append(kind, data))
+
+
+def is_begun(path: Path) -> bool:
+    """Whether there is a record."""
+    return (path / "manifest.json").exists()
+
+
+def digest_of(output: str) -> str:
+    """Return the SHA-256 of an output."""
+    return hashlib.sha256(output.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _ends(output: str) -> dict[str, str]:
+    if len(output) <= _WHOLE:
+        return {"output": output}
+    return {"head": output[:_END], "tail": output[-_END:]}

@@ -1,0 +1,114 @@
+"""What a run of research episodes remembers: how they are played, and where the tasks lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ludus.bench.folder import write_json
+from ludus.errors import ResearchError
+from ludus.research.settings import Settings
+
+__all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
+
+FILE = "research.json"
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+_Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class EpisodeOptions(BaseModel):
+    """How episodes are played.
+
+    Attributes:
+        max_steps: Instead of what a task's file says.
+        time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
+        cost_limit: What the agent may spend.
+        backend: Of all boxes.
+        unlimited: Whether boxes do without limits of memory and processors, for machines that
+            cannot hold them to any.
+        base_url: Of the model's server. Not part of what is compared: the same model may be
+            served elsewhere when a run goes on.
+    """
+
+    model_config = _STRICT
+
+    max_steps: Annotated[int, Field(gt=0)] | None = None
+    time_limit: _Amount | None = None
+    cost_limit: _Amount | None = None
+    backend: str | None = None
+    unlimited: bool = False
+    base_url: str | None = None
+
+    def pinned(self) -> EpisodeOptions:
+        """Return the options with what the environment's variables say now, to be kept to.
+
+        Raises:
+            ResearchError: A variable has a value that it cannot have.
+        """
+        limit = self.time_limit or Settings.read().env_timeout
+        return self.model_copy(update={"time_limit": limit})
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """Fields of the agent's box's policy to set otherwise."""
+        return {"memory": None, "cpus": None} if self.unlimited else {}
+
+
+class TaskRow(BaseModel):
+    """A task of a run.
+
+    Attributes:
+        task: Its id, or the path of its file.
+        digest: Of all that its scores depend on.
+    """
+
+    model_config = _STRICT
+
+    task: str
+    digest: str
+
+
+class RunFile(BaseModel):
+    """``research.json``, beside ``bench.json``: what the latter has no place for.
+
+    Attributes:
+        tasks: By the environment's id.
+    """
+
+    model_config = _STRICT
+
+    format: Literal["ludus.research"] = "ludus.research"
+    version: Literal[1] = 1
+    options: EpisodeOptions
+    tasks: dict[str, TaskRow]
+
+    @classmethod
+    def read(cls, folder: Path) -> RunFile:
+        """Return what the folder of a run says.
+
+        Raises:
+            ResearchError: There is no such run, or the file is damaged.
+        """
+        source = folder / FILE
+        try:
+            return cls.model_validate_json(source.read_bytes())
+        except FileNotFoundError as problem:
+            raise ResearchError(
+                f"There is no research run in {folder}: {source} is missing. Start one with "
+                f"ludus research run TASK --out {folder}."
+            ) from problem
+        except (OSError, ValueError) as problem:
+            raise ResearchError(
+                f"{source} does not describe a research run: {problem}"
+            ) from problem
+
+    def write(self, folder: Path) -> None:
+        """Keep it, whole or not at all.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / FILE, self.model_dump())

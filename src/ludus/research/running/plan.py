@@ -1,0 +1,105 @@
+"""From tasks and agents to the units of a bench run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ludus.bench.agents.spec import AgentSpec
+from ludus.bench.plan import Plan
+from ludus.bench.suite import Suite, suite_from
+from ludus.bench.unit import Unit
+from ludus.errors import ResearchError
+from ludus.research.discovery import BUNDLED
+from ludus.research.running.options import EpisodeOptions, TaskRow
+from ludus.research.task import Task
+
+__all__ = ["SUITE", "make_units", "suite_of", "task_row"]
+
+SUITE = "research"
+
+
+def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int]) -> Suite:
+    """Return tasks as a suite: its scales are the tasks' own, from baseline to threshold.
+
+    Raises:
+        ResearchError: There are none, or two have one id.
+        SuiteError: The seeds are none.
+    """
+    ids = [task.id for task in tasks]
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    if not tasks or twice:
+        raise ResearchError(
+            f"The task {twice[0]} is named twice." if twice else "There is no task to work on."
+        )
+    one = re.sub(r"[^a-z0-9]+", "-", ids[0].lower()).strip("-")
+    return suite_from(
+        {
+            "name": SUITE if len(tasks) > 1 else f"{SUITE}-{one}",
+            "title": "Research tasks" if len(tasks) > 1 else tasks[0].config.name,
+            "seeds": list(seeds),
+            "budget": {
+                "episodes": 1,
+                "max_steps": options.max_steps,
+                "max_seconds": options.time_limit,
+                "max_cost": options.cost_limit,
+            },
+            "environments": [_row(task, options) for task in tasks],
+        },
+        "the tasks",
+    )
+
+
+def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> Plan:
+    """Return the units of a suite: for each seed, every agent on every task.
+
+    Raises:
+        ResearchError: There is nobody to play, or two have one name.
+    """
+    specs = tuple(agents)
+    names = [spec.name for spec in specs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not specs or twice:
+        raise ResearchError(
+            f"Two agents are called {twice[0]}; rename one: other={twice[0]}."
+            if twice
+            else "There is nobody to work; name an agent."
+        )
+    units = tuple(
+        Unit(
+            suite=suite.name,
+            suite_digest=suite.digest,
+            agent=spec,
+            env=row.id,
+            seed=seed,
+            budget=suite.budget_of(row),
+            kwargs=row.kwargs,
+        )
+        for seed in suite.seeds
+        for row in suite.environments
+        for spec in specs
+    )
+    return Plan(suite, specs, units, ())
+
+
+def task_row(task: Task) -> TaskRow:
+    """Return how a run remembers a task."""
+    bundled = task.file.is_relative_to(BUNDLED)
+    return TaskRow(task=task.id if bundled else str(task.file), digest=task.digest())
+
+
+def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
+    scores = task.config.evaluation
+    # The digest makes scores of a changed task those of another suite.
+    row: dict[str, Any] = {
+        "id": task.env_id,
+        "better": scores.direction,
+        "kwargs": {"task_digest": task.digest()},
+    }
+    if options.max_steps is None:
+        row["budget"] = {"max_steps": task.config.max_steps}
+    if scores.baseline is not None:
+        source = "baseline and threshold of the task"
+        row["reference"] = {"min": scores.baseline, "max": scores.threshold, "source": source}
+    return row

@@ -1,0 +1,129 @@
+"""One episode, from its beginning or from where its record ends, to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from ludus.bench.faults import InfrastructureFault, one_line
+from ludus.research.env import ResearchEnv
+from ludus.research.running.checkpoints import LARGEST, Checkpoints
+from ludus.research.running.deciding import decide
+from ludus.research.running.log import Log
+from ludus.research.running.logged_grade import LoggedGrade
+from ludus.research.running.resuming import CannotResume, restore
+
+__all__ = ["Player"]
+
+_MEASURED = ("timed_out", "usage")
+
+
+class Player:
+    """Lets an agent play one episode, and has every step of it recorded.
+
+    Args:
+        env: The environment; its ``grade`` is ``grade``.
+        grade: Records gradings.
+        agent: The agent, reset.
+        log: The record.
+        checkpoints: States to go on from.
+        seed: Of the environment.
+    """
+
+    def __init__(
+        self,
+        env: ResearchEnv,
+        grade: LoggedGrade,
+        agent: Any,
+        log: Log,
+        checkpoints: Checkpoints,
+        seed: int,
+    ) -> None:
+        self._env, self._grade, self._agent = env, grade, agent
+        self._log, self._checkpoints, self._seed = log, checkpoints, seed
+
+    def play(self, on_playing: Callable[[], None] = lambda: None) -> None:
+        """Play until the work is graded.
+
+        Raises:
+            CannotResume: What is recorded cannot be gone on with; the episode has to begin anew.
+            InfrastructureFault: Anything but the agent failed; the episode can be gone on with.
+        """
+        try:
+            on_playing()
+            observation = restore(
+                self._env, self._grade, self._agent, self._log.story, self._checkpoints, self._seed
+            )
+            while not self._log.story.is_over:
+                if self._log.story.decided is None:
+                    self._decide(observation)
+                observation = self._carry_out()
+        except CannotResume:
+            raise
+        except InfrastructureFault as fault:
+            self._log.fault(str(fault))
+            raise
+        except Exception as problem:  # the agent's own are dealt with; this is anybody else's
+            self._log.fault(one_line(problem))
+            raise InfrastructureFault(one_line(problem)) from problem
+
+    def _decide(self, observation: Mapping[str, Any]) -> None:
+        number = len(self._log.story.steps)
+        before = _cost(self._agent)
+        decided = decide(self._agent, observation)
+        cost = max(0.0, _cost(self._agent) - before)
+        state = self._checkpoints.save(f"agent-{number}", self._agent)
+        self._log.act({**decided, "cost": cost, "state": state})
+        self._env.add_cost(cost)
+        self._checkpoints.keep_only(f"agent-{number}", f"box-{number - 1}")
+
+    def _carry_out(self) -> dict[str, Any]:
+        """Do what was decided, record what came of it, and return what the agent sees."""
+        number = len(self._log.story.steps)
+        decided = self._log.story.decided or {}
+        if "stop" in decided:
+            done = self._env.finish(decided["stop"])
+        else:
+            done = self._env.step(decided["action"])
+        observation, reward, terminated, truncated, info = done
+        final = info["final"]
+        if info["outcome"] == "infrastructure_fault":
+            raise InfrastructureFault(info["reason"] or "the box is gone")
+        state = None
+        # What is larger would be copied for nothing.
+        if final is None and (info["usage"].get("disk_used") or 0) <= LARGEST:
+            state = self._checkpoints.save(f"box-{number}", self._env, observation=observation)
+        self._log.step(
+            observation["output"],
+            {
+                "exit_code": int(observation["exit_code"]),
+                "cwd": observation["cwd"],
+                "reward": float(reward),
+                "terminated": terminated,
+                "truncated": truncated,
+                "end": info["end"],
+                "validation": (info["validation"] or {}).get("score"),
+                "graded": info["validation"],
+                "final": final,
+                "cost": info["cost"],
+                "model_usage": _usage(self._agent),
+                "seconds": info["command_seconds"],
+                "spent": info["seconds"],
+                "measured": {name: info[name] for name in _MEASURED},
+                "state": state,
+            },
+        )
+        self._checkpoints.keep_only(f"agent-{number}", f"box-{number}")
+        return observation
+
+
+def _cost(agent: Any) -> float:
+    cost = getattr(agent, "cost", 0.0)
+    return float(cost) if isinstance(cost, int | float) else 0.0
+
+
+def _usage(agent: Any) -> dict[str, Any]:
+    """Return what the agent says to have used of its model."""
+    usage = getattr(agent, "usage", None)
+    return asdict(usage) if is_dataclass(usage) and not isinstance(usage, type) else {}

@@ -1,0 +1,156 @@
+"""A bar for all episodes, and a line for each that is under way, read off its record."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ludus.bench.progress import BarProgress, LineProgress, duration
+from ludus.bench.result import Result
+
+__all__ = ["EpisodeLines", "EpisodeProgress", "Standing", "describe_episode", "standing"]
+
+_EVERY = 0.5
+_TAIL = 1 << 18
+_DOING = {
+    "act": "works",
+    "close": "is over",
+    "end": "is over",
+    "fault": "failed",
+    "grading": "is graded",
+    "result": "is over",
+    "step": "thinks",
+}
+
+
+class EpisodeProgress(BarProgress):
+    """Shows how far a run and each of its episodes are.
+
+    Args:
+        console: A ``rich`` console.
+        folder: Of the run.
+    """
+
+    _units = "episodes"
+
+    def __init__(self, console: Any, folder: Path) -> None:
+        super().__init__(console)
+        self._folder = folder
+        self._since = time.time()
+        self._rows: dict[str, Any] = {}
+        self._stop = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def finished(self, result: Result) -> None:
+        """Move the bar, and tell what the episode came to."""
+        self._bar.update(self._task, advance=1)
+        self._drop(result.id)
+        self.note(describe_episode(result))
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._watcher.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._watcher.join()
+        for name in list(self._rows):
+            self._drop(name)
+        super().__exit__(kind, problem, trace)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_EVERY):
+            with suppress(OSError):
+                for record in (self._folder / "records").iterdir():
+                    self._look(record)
+
+    def _look(self, record: Path) -> None:
+        finished = (self._folder / "results" / f"{record.name}.json").exists()
+        try:
+            is_new = (record / "events.jsonl").stat().st_mtime > self._since
+        except OSError:
+            return
+        if finished or not is_new:
+            return
+        found = standing(record)
+        if found is None:
+            return
+        if record.name not in self._rows:
+            self._rows[record.name] = self._bar.add_task("")
+        row, text = self._rows[record.name], str(found)
+        self._bar.update(row, description=text, completed=found.steps, total=found.most)
+
+    def _drop(self, name: str) -> None:
+        if (row := self._rows.pop(name, None)) is not None:
+            self._bar.remove_task(row)
+
+
+class EpisodeLines(LineProgress):
+    """Prints a line per episode."""
+
+    _units = "episodes"
+
+    def _told(self, result: Result) -> str:
+        return describe_episode(result)
+
+
+def describe_episode(result: Result) -> str:
+    """Return an episode and what it came to in one line."""
+    head = f"{result.agent} on {result.env}, seed {result.seed}: "
+    if result.outcome == "infrastructure_fault":
+        return f"{head}infrastructure fault: {result.reason}"
+    normalised = float(result.extra["normalised"])  # type: ignore[arg-type]
+    count = result.extra["validations"]
+    rest = f"{result.steps} steps, {count} validations, {duration(result.seconds)}"
+    if result.score is None:
+        return f"{head}agent fault: {result.reason} ({rest})"
+    return f"{head}{result.score:g}, normalised {normalised:.3f} ({rest})"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far an episode is.
+
+    Attributes:
+        episode: Agent, task and seed.
+        doing: What it is at.
+        steps: That were taken.
+        most: That may be taken.
+    """
+
+    episode: str
+    doing: str
+    steps: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.episode}: {self.doing}"
+
+
+def standing(record: Path) -> Standing | None:
+    """Return how far the record of an episode is; ``None`` if nobody can tell."""
+    try:
+        subject = json.loads((record / "manifest.json").read_bytes())["subject"]
+        with (record / "events.jsonl").open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            events = [json.loads(line) for line in file.read().split(b"\n")[1:-1] if line]
+        taken = [one["data"]["n"] + (one["kind"] == "step") for one in events if "n" in one["data"]]
+        done = max(taken, default=0)
+        doing = _DOING.get(events[-1]["kind"], "begins") if events else "begins"
+        episode = f"{subject['agent']} on {subject['task']}, seed {subject['seed']}"
+        return Standing(episode, doing, int(done), int(subject["unit"]["budget"]["max_steps"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None

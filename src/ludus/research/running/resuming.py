@@ -1,0 +1,133 @@
+"""Putting an episode back to where its record ends.
+
+Two ways lead there. Usually the workspace and the agent's memory were kept after every step, and
+are put back. Where they were not (a workspace too large, an agent that cannot say what it
+remembers), the recorded actions are taken again in a fresh box, and have to give the same outputs;
+an agent without a memory to put back has to choose the same actions again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ludus.errors import SandboxError, StateError
+from ludus.research.env import ResearchEnv
+from ludus.research.running.checkpoints import Checkpoints
+from ludus.research.running.deciding import decide
+from ludus.research.running.log import digest_of
+from ludus.research.running.logged_grade import LoggedGrade
+from ludus.research.running.story import Story
+
+__all__ = ["CannotResume", "restore"]
+
+
+class CannotResume(Exception):
+    """What is recorded does not come out again; the episode has to begin anew."""
+
+
+def restore(
+    env: ResearchEnv,
+    grade: LoggedGrade,
+    agent: Any,
+    story: Story,
+    checkpoints: Checkpoints,
+    seed: int,
+) -> dict[str, Any]:
+    """Bring environment and agent to where the record ends.
+
+    Args:
+        env: A fresh environment.
+        grade: Its grading.
+        agent: A fresh agent, reset.
+        story: What is recorded; nothing, for an episode that begins.
+        checkpoints: States that were kept.
+        seed: Of the environment.
+
+    Returns:
+        What the agent sees, or saw before it decided on what comes next.
+
+    Raises:
+        CannotResume: It does not come out again.
+        Error: Box or data cannot be had.
+    """
+    remembers = _restore_agent(agent, story, checkpoints)
+    if story.steps and remembers:
+        last = story.steps[-1]
+        kept = checkpoints.load(f"box-{last['n']}", last["state"])
+        if kept is not None and _restore_env(env, kept):
+            if story.decided is not None:
+                env.add_cost(story.decided["cost"])
+            return dict(kept["observation"])
+    return _Replay(env, grade, None if remembers else agent, story).run(seed)
+
+
+def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
+    """Put back what the agent remembers; tell whether it is done, or there is nothing yet."""
+    last = story.last_act
+    if last is None:
+        return True
+    kept = checkpoints.load(f"agent-{last['n']}", last["state"])
+    if kept is None or not callable(getattr(agent, "set_state", None)):
+        return False
+    agent.set_state(kept["state"])
+    return True
+
+
+def _restore_env(env: ResearchEnv, kept: Mapping[str, Any]) -> bool:
+    try:
+        env.set_state(kept["state"])
+    except (StateError, SandboxError):
+        return False
+    return "observation" in kept
+
+
+class _Replay:
+    """Takes the recorded actions again.
+
+    Args:
+        agent: Has to choose them again; ``None`` if it knows already that it did.
+    """
+
+    def __init__(
+        self, env: ResearchEnv, grade: LoggedGrade, agent: Any | None, story: Story
+    ) -> None:
+        self._env, self._grade, self._agent, self._story = env, grade, agent, story
+
+    def run(self, seed: int) -> dict[str, Any]:
+        """Return what is seen at the end."""
+        observation, _ = self._env.reset(seed=seed)
+        spent = 0.0
+        for step in self._story.steps:
+            self._choose(observation, step)
+            self._env.add_cost(step["cost"] - self._env._current().cost)
+            # Only what the episode itself took counts.
+            self._env._current().seconds = spent
+            self._grade.known = step["graded"]
+            observation, *_, info = self._env.step(step["action"])
+            self._grade.known = None
+            if info["outcome"] != "running":
+                raise CannotResume(f"step {step['n']} ended the episode when it was done again")
+            self._compare(observation, step)
+            spent = float(step["spent"])
+        self._env._current().seconds = spent
+        if self._story.decided is not None:
+            self._choose(observation, self._story.decided)
+            self._env.add_cost(self._story.decided["cost"])
+        return observation
+
+    def _choose(self, observation: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:
+        if self._agent is None:
+            return
+        chosen = decide(self._agent, observation)
+        for name in ("action", "stop"):
+            if chosen.get(name) != recorded.get(name):
+                raise CannotResume(f"the agent chose something else for step {recorded['n']}")
+
+    def _compare(self, observation: Mapping[str, Any], step: Mapping[str, Any]) -> None:
+        same = (
+            digest_of(observation["output"]) == step["digest"]
+            and int(observation["exit_code"]) == step["exit_code"]
+        )
+        if not same:
+            raise CannotResume(f"step {step['n']} had another output when it was done again")

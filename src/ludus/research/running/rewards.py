@@ -1,0 +1,38 @@
+"""The rewards of a record, computed anew from its scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ludus.research.reward import Ledger
+from ludus.research.running.claims import scale_of
+from ludus.research.running.story import Story
+
+__all__ = ["reward_problem"]
+
+_TOLERANCE = 1e-9
+
+
+def reward_problem(story: Story, subject: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the rewards of an episode, if anything.
+
+    Raises:
+        ValueError: The record does not say how scores are measured.
+    """
+    scale, ledger = scale_of(subject), Ledger()
+    for step in story.steps:
+        graded, final = step["graded"], step["final"]
+        reward = 0.0
+        if final is not None:
+            score = final["score"]
+            u = scale.worst if score is None else scale.normalise(score)
+            reward, ledger = ledger.settled(u)
+        elif graded is not None and graded["score"] is not None:
+            reward, ledger = ledger.improved(scale.normalise(graded["score"]))
+        if not math.isclose(step["reward"], reward, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+            return f"step {step['n']} is said to be worth {step['reward']!r:.40}, not {reward!r}"
+        if graded is not None and step["validation"] != graded["score"]:
+            return f"step {step['n']} has two scores of one validation"
+    return None

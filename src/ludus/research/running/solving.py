@@ -1,0 +1,134 @@
+"""Running a solution of a task in a box, and grading it: what an agent does, without an agent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ludus.errors import ResearchError
+from ludus.research.discovery import load_task
+from ludus.research.env import ResearchEnv
+from ludus.research.task import Outcome, Task
+
+__all__ = ["Solved", "solve"]
+
+_HOME = "/workspace"
+_SOLUTIONS = ("baseline", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """What a solution came to.
+
+    Attributes:
+        task: The task.
+        solution: ``"baseline"``, ``"reference"``, or a folder.
+        outcome: ``"scored"``, or whose fault it is that it was not.
+        score: On the test split.
+        normalised: 0 is the baseline's, 1 the threshold.
+        validation: On the validation split, if it was asked for.
+        reason: Why there is no score.
+        details: What else the grader says.
+        exit_code: Of the solution's command; ``None`` if there is none.
+        output: What it wrote.
+        run_seconds: That the command took.
+        grade_seconds: That all gradings took.
+    """
+
+    task: Task
+    solution: str
+    outcome: Outcome
+    score: float | None
+    normalised: float | None
+    validation: float | None
+    reason: str
+    details: Mapping[str, Any]
+    exit_code: int | None
+    output: str
+    run_seconds: float
+    grade_seconds: float
+
+
+def solve(
+    task: str | Path | Task,
+    solution: str | Path = "baseline",
+    *,
+    command: str | None = None,
+    seed: int = 0,
+    validate: bool = False,
+    backend: str | None = None,
+    unlimited: bool = False,
+) -> Solved:
+    """Lay a solution over the workspace of a task, run its command, and grade what is there.
+
+    Args:
+        task: Its id or path.
+        solution: ``"baseline"``, ``"reference"``, or a folder of files.
+        command: What to run; by default what the task says for the solution, nothing for a
+            folder of yours.
+        seed: Of splits, opponents and graders.
+        validate: Grade on the validation split too.
+        backend: Of the boxes.
+        unlimited: Do without limits of memory and processors.
+
+    Raises:
+        DataMissing: The task's data has to be fetched first.
+        ResearchError: There is no such task or solution.
+        SandboxError: There is no such box here.
+    """
+    loaded = load_task(task)
+    folder, command = _solution(loaded, solution, command)
+    policy = {"memory": None, "cpus": None} if unlimited else {}
+    # A command, a validation and the end are not the agent's steps.
+    steps = max(loaded.config.max_steps, 4)
+    code, output, run_seconds = None, "", 0.0
+    with ResearchEnv(loaded, backend=backend, policy=policy, max_steps=steps) as env:
+        env.reset(seed=seed)
+        env.box.put(folder, _HOME)
+        info: Mapping[str, Any] = {"outcome": "running"}
+        if command is not None:
+            observation, *_, info = env.step(command)
+            code, output = int(observation["exit_code"]), observation["output"]
+            run_seconds = info["command_seconds"]
+        began = time.monotonic()
+        validation = None
+        if validate and info["outcome"] == "running":
+            *_, info = env.step({"tool": "validate", "arguments": {}})
+            validation = (info["validation"] or {}).get("score")
+        if info["outcome"] == "running":
+            *_, info = env.finish("solution")
+        grade_seconds = time.monotonic() - began
+    return Solved(
+        task=loaded,
+        solution=str(solution),
+        outcome=info["outcome"],
+        score=info["score"],
+        normalised=info["normalised_score"],
+        validation=validation,
+        reason=info["reason"],
+        details=(info["final"] or {}).get("details", {}),
+        exit_code=code,
+        output=output,
+        run_seconds=run_seconds,
+        grade_seconds=grade_seconds,
+    )
+
+
+def _solution(task: Task, solution: str | Path, command: str | None) -> tuple[Path, str | None]:
+    """Return the files and the command of a solution."""
+    if solution in _SOLUTIONS:
+        folder = task.baseline if solution == "baseline" else task.reference
+        own = task.config.run.baseline if solution == "baseline" else task.config.run.reference
+        missing = f"Task {task.id} has no {solution} solution: there is no folder {folder}."
+    else:
+        folder, own = Path(solution), None
+        missing = (
+            f"There is no folder {folder}. A solution is 'baseline', 'reference', or a folder of "
+            "files that are laid over the workspace."
+        )
+    if not folder.is_dir():
+        raise ResearchError(missing)
+    return folder, own if command is None else command

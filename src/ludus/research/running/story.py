@@ -1,0 +1,176 @@
+"""What the record of an episode says: how far it has come, and what it came to.
+
+The events of a record, in their order::
+
+    open
+    act      {n, action, thought, cost, state}       the agent has decided; or {n, stop, message}
+    file     …                                       a submitted file, once for each content
+    grading  {n, split, files}                       begun; what came of it is in the step
+    step     {n, action, output, reward, …}          the action was carried out
+    end      {n, stop, …}                            the same where the agent stopped
+    fault    {n, reason}                             the infrastructure failed; tried again
+    result   {metric, value, outcome, …}
+    close
+
+A killed episode may have begun an act's step or a grading that never ended: it is done again, and
+both are to be seen. Nothing of the first one was told to the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ludus.errors import RecordDamaged
+from ludus.record.event import EVENTS, Event
+
+__all__ = ["KIND", "Story", "tell"]
+
+KIND = "research"
+"""Of the runs that episodes are recorded as."""
+
+
+@dataclass(slots=True)
+class Story:
+    """An episode, as far as it is recorded.
+
+    Attributes:
+        steps: What was carried out, in order: the data of each ``step``, and of the ``end``.
+        decided: The data of the ``act`` whose step is not recorded.
+        last_act: The data of the last ``act``.
+        gradings: The data of each ``grading``.
+        files: The SHA-256 of all submitted files that are kept.
+        faults: Of the infrastructure, in words.
+        resumed: How often the record was gone on with.
+        result: The data of the last ``result``.
+        closed: When the record was closed, if it was.
+    """
+
+    steps: list[Mapping[str, Any]] = field(default_factory=list)
+    decided: Mapping[str, Any] | None = None
+    last_act: Mapping[str, Any] | None = None
+    gradings: list[Mapping[str, Any]] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+    resumed: int = 0
+    result: Mapping[str, Any] | None = None
+    closed: str | None = None
+
+    def take(self, event: Event) -> None:
+        """Go on with the next event, which need not be trusted.
+
+        Raises:
+            RecordDamaged: It does not follow from those before.
+        """
+        try:
+            _TAKE.get(event.kind, _ignore)(self, event.data)
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            line = event.n + 1
+            raise RecordDamaged(
+                f"{EVENTS} line {line}: no event {event.kind!r} of an episode can be this one: "
+                f"{problem}.",
+                file=EVENTS,
+                position=line,
+            ) from problem
+        self.closed = event.time if event.kind == "close" else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the work was graded, or could not be."""
+        return bool(self.steps) and bool(self.steps[-1].get("final"))
+
+    @property
+    def rewards(self) -> list[float]:
+        """Of all steps."""
+        return [float(step["reward"]) for step in self.steps]
+
+    @property
+    def validations(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """Those that were carried out, each with the number of its step."""
+        graded = [(step["n"], step["graded"]) for step in self.steps if step.get("graded")]
+        return [(n, one) for n, one in graded if one["outcome"] != "infrastructure_fault"]
+
+    @property
+    def validation_faults(self) -> int:
+        """How many validations could not be carried out, for no fault of the agent."""
+        return sum(bool(step.get("graded")) for step in self.steps) - len(self.validations)
+
+
+def tell(events: Iterable[Event]) -> Story:
+    """Return what events say; they need not be trusted.
+
+    Raises:
+        RecordDamaged: They do not follow from each other.
+    """
+    story = Story()
+    for event in events:
+        story.take(event)
+    return story
+
+
+def _act(story: Story, data: Mapping[str, Any]) -> None:
+    _check_number(story, data)
+    story.decided = story.last_act = data
+
+
+def _step(story: Story, data: Mapping[str, Any]) -> None:
+    _check_number(story, data)
+    if story.decided is None:
+        raise ValueError("nobody has decided on it")
+    for name in ("action", "stop"):
+        if data.get(name) != story.decided.get(name):
+            raise ValueError(f"its {name} is not what was decided on")
+    _ = float(data["reward"])
+    for name in ("graded", "final"):
+        if data.get(name) is not None:
+            _ = data[name]["outcome"]
+    story.steps.append(data)
+    story.decided = None
+
+
+def _check_number(story: Story, data: Mapping[str, Any]) -> None:
+    if story.result is not None or story.is_over:
+        raise ValueError("the episode is over")
+    if data["n"] != len(story.steps):
+        raise ValueError(f"it has number {data['n']!r:.20} after {len(story.steps)} steps")
+
+
+def _grading(story: Story, data: Mapping[str, Any]) -> None:
+    _ = data["n"], data["split"], data["files"]
+    story.gradings.append(data)
+
+
+def _file(story: Story, data: Mapping[str, Any]) -> None:
+    story.files.add(data["sha256"])
+
+
+def _fault(story: Story, data: Mapping[str, Any]) -> None:
+    story.faults.append(str(data["reason"]))
+
+
+def _resume(story: Story, _: Mapping[str, Any]) -> None:
+    story.resumed += 1
+
+
+def _result(story: Story, data: Mapping[str, Any]) -> None:
+    if story.result is not None:
+        raise ValueError("there is a result already")
+    _ = data["outcome"], data["unit"]
+    story.result = data
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+_TAKE = {
+    "act": _act,
+    "end": _step,
+    "fault": _fault,
+    "file": _file,
+    "grading": _grading,
+    "result": _result,
+    "resume": _resume,
+    "step": _step,
+}

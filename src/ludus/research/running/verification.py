@@ -1,0 +1,249 @@
+"""Checking records of episodes: what was handed in is graded again, and everything must follow."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ludus.bench.faults import one_line
+from ludus.bench.folder import BenchFolder
+from ludus.bench.result import Result, Verified
+from ludus.bench.unit import id_of
+from ludus.bench.verification import UnitVerification
+from ludus.errors import Error, RecordError, TaskError
+from ludus.record import Verification, read_run, verify
+from ludus.record.keys import PublicKey
+from ludus.record.reading import RunReader
+from ludus.record.verify import Check
+from ludus.research.discovery import load_task
+from ludus.research.running.claims import claim_of, failed_claim
+from ludus.research.running.options import RunFile
+from ludus.research.running.regrading import Regrader
+from ludus.research.running.rewards import reward_problem
+from ludus.research.running.story import KIND, Story, tell
+from ludus.research.task import Task
+from ludus.version import __version__
+
+__all__ = ["is_episode", "verify_episode", "verify_research_run"]
+
+_IS_ID = re.compile(r"(?!.*\.ya?ml)[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch
+_OURS = ("spec", "source", "replay", "results")
+
+
+def is_episode(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds the record of a research episode."""
+    try:
+        return bool(read_run(path).manifest["kind"] == KIND)
+    except RecordError:
+        return False
+
+
+def verify_episode(
+    path: str | os.PathLike[str],
+    *,
+    trusted_keys: Iterable[PublicKey] | None = None,
+    require_signature: bool = False,
+    regrade: bool = True,
+    task: str | Path | None = None,
+    backend: str | None = None,
+    unlimited: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verification:
+    """Check the record of an episode, which may come from an enemy.
+
+    Beyond what :func:`ludus.record.verify` checks of every run: ``spec``: the task is here, and the
+    same; ``source``: so is the version of Ludus; ``replay``: what was handed in, graded again, has
+    the same scores; ``results``: rewards and result follow from the scores.
+
+    Args:
+        path: Of the folder.
+        trusted_keys: As for :func:`ludus.record.verify`.
+        require_signature: Likewise.
+        regrade: Grade again, in boxes of this machine.
+        task: Where the task lies, unless it is found by its id.
+        backend: Of the boxes.
+        unlimited: Let them do without limits of memory and processors.
+        progress: Is told how many gradings are done, and of how many.
+
+    Raises:
+        RecordError: There is no run folder.
+    """
+    base = verify(
+        path, trusted_keys=trusted_keys, require_signature=require_signature, replay=False
+    )
+    kept = [check for check in base.checks if check.name not in _OURS]
+    broken = any(check.status == "failed" and check.name != "signature" for check in kept)
+    if broken:
+        reason = "the record is damaged, or did not end"
+        ours = [Check(name, "skipped", reason) for name in _OURS]
+        return Verification(Path(path), (*kept, *ours))
+    reader = read_run(path)
+    story: Story | None = None
+    found: list[Task] = []
+    spec = _guarded("spec", lambda: _spec(reader, task, found))
+    try:
+        story = tell(reader.events)
+    except RecordError as problem:
+        results = Check("results", "failed", str(problem))
+    else:
+        results = _guarded("results", partial(_results, reader, story))
+    if not regrade:
+        replay = Check("replay", "skipped", "not asked for", optional=True)
+    elif story is None or not found:
+        replay = Check("replay", "skipped", "there is nothing to grade, or to grade with")
+    else:
+        boxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
+        grader = partial(Regrader, reader, story, found[0], **boxes)
+        replay = _guarded("replay", lambda: grader().check(progress))
+    return Verification(Path(path), (*kept, spec, _source(reader), replay, results))
+
+
+def verify_research_run(
+    folder: BenchFolder,
+    *,
+    regrade: bool = True,
+    trusted_keys: Iterable[PublicKey] | None = None,
+    store: Any = None,
+    backend: str | None = None,
+    unlimited: bool = False,
+) -> Iterator[UnitVerification]:
+    """Check every result of a run against its record, and mark it, as ``ludus bench verify`` does.
+
+    Raises:
+        BenchError: The folder is damaged.
+        ResearchError: It is not that of a research run.
+        StoreError: The store does not have a result.
+    """
+    tasks = RunFile.read(folder.path).tasks
+    keys = None if trusted_keys is None else tuple(trusted_keys)
+    options: dict[str, Any] = {"regrade": regrade, "trusted_keys": keys}
+    options |= {"backend": backend, "unlimited": unlimited}
+    for result in folder.results():
+        if result.outcome == "infrastructure_fault":
+            continue
+        row = tasks.get(result.env)
+        options["task"] = None if row is None else row.task
+        problems, unchecked = _look(folder, result, options)
+        mark: Verified = "failed" if problems else "unverified" if unchecked else "verified"
+        marked = replace(result, verified=mark)
+        folder.write(marked)
+        if store is not None:
+            store.mark_verified(result.run, result.id, mark, head=result.head)
+        yield UnitVerification(marked, problems, unchecked)
+
+
+def _look(
+    folder: BenchFolder, result: Result, options: dict[str, Any]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what is wrong with a result, and what could not be checked."""
+    if result.record != f"records/{result.id}":
+        return (f"the result names the record {result.record}, not its own",), ()
+    path = folder.path / result.record
+    try:
+        checked = verify_episode(path, **options)
+        problems = [f"{one.name}: {one.detail}" for one in checked.checks if one.status == "failed"]
+        problems += [] if problems else _contradictions(folder, result, read_run(path))
+    except (Error, OSError) as problem:
+        return (one_line(problem),), ()
+    skipped = [one for one in checked.checks if one.status == "skipped"]
+    unchecked = [f"{one.name}: {one.detail}" for one in skipped if not one.optional]
+    if not options["regrade"]:
+        unchecked.append("replay: not asked for")
+    return tuple(problems), tuple(unchecked)
+
+
+def _contradictions(folder: BenchFolder, result: Result, reader: RunReader) -> Iterator[str]:
+    """Compare the result's own words with what its record says."""
+    claim = tell(reader.events).result or {}
+    unit = claim.get("unit") or {}
+    pairs = {
+        "record": (result.head, reader.head),
+        "id": (result.id, id_of(unit)),
+        "suite": (result.suite, unit.get("suite")),
+        "suite_digest": (result.suite_digest, unit.get("suite_digest")),
+        "suite of the run": (folder.suite.digest, unit.get("suite_digest")),
+        "agent": (result.extra.get("agent"), unit.get("agent")),
+        "agent's name": (result.agent, (unit.get("agent") or {}).get("name")),
+        "env": (result.env, reader.manifest["subject"].get("env")),
+        "seed": (result.seed, unit.get("seed")),
+        "budget": (json.loads(result.budget), unit.get("budget")),
+        "outcome": (result.outcome, claim.get("outcome")),
+        "reason": (result.reason, claim.get("reason") or None),
+        "score": (result.score, claim.get("value")),
+        "best_score": (result.best_score, claim.get("best")),
+        "steps": (result.steps, claim.get("steps")),
+        "cost": (result.cost, claim.get("cost")),
+    }
+    for name, (said, recorded) in pairs.items():
+        if said != recorded:
+            yield f"{name}: the result says {said!r:.100}, the record {recorded!r:.100}"
+
+
+def _guarded(name: str, check: Callable[[], Check]) -> Check:
+    """Return what a check says; a record that it cannot even be made of has failed it."""
+    try:
+        return check()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        return Check(name, "failed", f"nobody records an episode like this: {problem!r:.200}")
+
+
+def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> Check:
+    """Look for the task; if it is the right one, it is added to what was found."""
+    subject = reader.manifest["subject"]
+    unit, name, digest = (subject.get(key) for key in ("unit", "task", "task_digest"))
+    if not isinstance(unit, dict) or not isinstance(name, str) or not isinstance(digest, str):
+        return Check("spec", "failed", "the manifest does not say which task it was")
+    if task is None and not _IS_ID(name):
+        # A record does not get to name a file of this machine.
+        return Check("spec", "failed", f"{name!r:.100} is no task's id")
+    try:
+        here = load_task(name if task is None else task)
+    except TaskError as problem:
+        return Check("spec", "skipped", str(problem))
+    if here.id != name or unit["kwargs"]["task_digest"] != digest:
+        return Check("spec", "failed", "the record is of several tasks at once")
+    if here.digest() != digest:
+        detail = f"task {here.id} was {digest!r:.13}…, here it is {here.digest():.12}…"
+        return Check("spec", "failed", detail)
+    if subject["evaluation"] != here.config.evaluation.model_dump():
+        return Check("spec", "failed", "scores are measured otherwise than the task says")
+    if type(subject["seed"]) is not int or subject["seed"] != unit["seed"]:
+        return Check("spec", "failed", "the record has another seed than its unit")
+    found.append(here)
+    return Check("spec", "passed", f"task {here.id} is here as it was there")
+
+
+def _source(reader: RunReader) -> Check:
+    origin = reader.manifest.get("provenance")
+    try:
+        version = origin["ludus"]["version"]  # type: ignore[index]
+    except (KeyError, TypeError):
+        return Check("source", "failed", "the manifest does not say what code was recorded")
+    if version != __version__:
+        detail = f"recorded with Ludus {version!r:.50}, this is {__version__}"
+        return Check("source", "failed", detail)
+    return Check("source", "passed", f"Ludus {version}")
+
+
+def _results(reader: RunReader, story: Story) -> Check:
+    subject, claim = reader.manifest["subject"], story.result
+    if claim is None:
+        return Check("results", "failed", "the record does not say what it came to")
+    if story.is_over:
+        expected = claim_of(story, subject)
+    else:
+        expected = failed_claim(story, subject, str(claim.get("reason")))
+    for name in sorted(expected.keys() | claim.keys()):
+        said, follows = claim.get(name), expected.get(name)
+        if said != follows:
+            detail = f"{name} is said to be {said!r:.80}, and {follows!r:.80} follows"
+            return Check("results", "failed", detail)
+    if problem := reward_problem(story, subject):
+        return Check("results", "failed", problem)
+    return Check("results", "passed", f"result and {len(story.steps)} rewards follow from scores")

@@ -1,0 +1,245 @@
+"""Records of episodes are checked by grading again; forged ones are found."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+
+import pytest
+
+from ludus.bench import Settings
+from ludus.bench.folder import BenchFolder
+from ludus.record import Run, generate_key, load_public_key, read_run
+from ludus.research.running.verification import is_episode, verify_episode, verify_research_run
+from tests.research.running.support import GOOD, GUESS, UNLIMITED, record_of, start, write_script
+
+ACTIONS = [f"cat > guess.py <<'END'\n{GOOD}END\nvalidate", "submit"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verified")
+    script = write_script(folder / "s.yaml", ACTIONS)
+    done = start(GUESS, "scripted", folder / "run", agent_options={"file": script})
+    assert done.exit_code == 0
+    return folder / "run"
+
+
+def check(path, **options):
+    found = verify_episode(path, task=GUESS, unlimited=UNLIMITED, **options)
+    return {one.name: one.status for one in found.checks}, found
+
+
+def test_an_honest_record_passes(run):
+    assert is_episode(record_of(run))
+    assert not is_episode(run)
+    told = []
+    status, found = check(record_of(run), progress=lambda done, total: told.append((done, total)))
+    assert found.passed, found.to_dict()
+    assert status["replay"] == status["results"] == status["spec"] == "passed"
+    assert told[-1] == (2, 2)
+    assert check(record_of(run), regrade=False)[1].verdict == "passed"
+    assert check(record_of(run), require_signature=True)[1].failed
+
+
+def rewritten(source, target, change):
+    """Write the record anew, chain and all, with other words: the best that a forger can do."""
+    reader = read_run(source)
+    own = {"format", "version", "id", "created", "kind", "subject"}
+    fields = {key: value for key, value in reader.manifest.items() if key not in own}
+    subject = json.loads(json.dumps(reader.manifest["subject"]))
+    change("subject", subject)
+    with Run.create(target, kind="research", subject=subject, **fields) as run:
+        for event in reader.events:
+            if event.kind in ("open", "close"):
+                continue
+            if event.kind == "file":
+                name = event.data["path"]
+                run.add_file(name, (source / name).read_bytes())
+                continue
+            data = json.loads(json.dumps(event.data))
+            change(event.kind, data)
+            run.append(event.kind, data)
+    return target
+
+
+def forge_score(kind, data, rewards=[]):  # noqa: B006 - remembers the steps of the only call
+    """A better score, with everything that follows from it."""
+    if kind == "step":
+        if data["final"]:
+            data["final"]["score"] = 2.0
+            data["reward"] = (2.0 - 17) / (6 - 17) - sum(rewards)
+        rewards.append(data["reward"])
+    if kind == "result":
+        data["value"] = data["best"] = 2.0
+        data["normalised"] = (2.0 - 17) / (6 - 17)
+        data["rewards"] = math.fsum(rewards)
+
+
+def forge_result(kind, data):
+    if kind == "result":
+        data["value"] = 2.0
+
+
+def forge_reward(kind, data):
+    if kind == "step" and data["n"] == 0:
+        data["reward"] += 0.5
+
+
+def forge_validation(kind, data):
+    if kind == "step" and data["n"] == 0:
+        data["graded"]["score"] = data["validation"] = 3.0
+        data["reward"] = (3.0 - 17) / (6 - 17)
+    if kind == "step" and data["final"]:
+        data["reward"] = data["final"]["score"] / -11 + 3.0 / 11
+    if kind == "result":
+        data["best"] = 3.0
+
+
+def forge_no_files(kind, data):
+    if kind == "step" and data["final"]:
+        data["final"]["files"] = {}
+
+
+def forge_foreign_file(kind, data):
+    if kind == "step" and data["final"]:
+        data["final"]["files"] = {"../../guess.py": "0" * 64}
+
+
+def forge_seed(kind, data):
+    if kind == "subject":
+        data["seed"] = 7
+
+
+def forge_scale(kind, data):
+    if kind == "subject":
+        data["evaluation"]["threshold"] = 16.0
+
+
+def forge_task(kind, data):
+    if kind == "subject":
+        data["task_digest"] = "0" * 64
+
+
+def forge_order(kind, data):
+    if kind == "step" and data["n"] == 0:
+        data["n"] = 1
+
+
+def forge_action(kind, data):
+    if kind == "step" and data["n"] == 0:
+        data["action"] = "ls"
+
+
+def forge_steps(kind, data):
+    if kind == "result":
+        data["steps"] = 1
+
+
+def forge_path(kind, data):
+    if kind == "subject":
+        data["task"] = "../guess_number"
+
+
+def forge_forms(kind, data):
+    if kind == "subject":
+        data["unit"]["kwargs"] = [1]
+
+
+def forge_graded(kind, data):
+    if kind == "step" and data["final"]:
+        data["final"]["files"] = ["guess.py"]
+
+
+FORGERIES = {
+    forge_forms: "spec",
+    forge_graded: "replay",
+    forge_path: "spec",
+    forge_score: "replay",
+    forge_result: "results",
+    forge_reward: "results",
+    forge_validation: "replay",
+    forge_no_files: "replay",
+    forge_foreign_file: "replay",
+    forge_seed: "spec",
+    forge_scale: "spec",
+    forge_task: "spec",
+    forge_order: "results",
+    forge_action: "results",
+    forge_steps: "results",
+}
+
+
+@pytest.mark.parametrize("change", FORGERIES)
+def test_a_forged_record_fails(run, tmp_path, change):
+    path = rewritten(record_of(run), tmp_path / "forged", change)
+    status, found = check(path, regrade=FORGERIES[change] == "replay")
+    assert found.verdict == "failed"
+    assert status[FORGERIES[change]] == "failed", found.to_dict()
+    if change is forge_score:
+        # Nothing but grading it again tells.
+        assert [name for name, one in status.items() if one == "failed"] == ["replay"]
+
+
+def test_without_changes_a_rewritten_record_passes(run, tmp_path):
+    path = rewritten(record_of(run), tmp_path / "copied", lambda kind, data: None)
+    assert check(path, regrade=False)[1].passed
+
+
+def test_other_files_are_found(run, tmp_path):
+    path = tmp_path / "copy"
+    shutil.copytree(record_of(run), path)
+    file = next((path / "artefacts").iterdir())
+    file.write_text("def guess(low, high, answers):\n    return 3\n")
+    status, found = check(path)
+    assert (status["files"], found.verdict) == ("failed", "failed")
+    file.unlink()
+    assert check(path)[0]["files"] == "failed"
+
+
+def test_a_task_that_is_not_here(run):
+    found = verify_episode(record_of(run))
+    assert found["spec"].status == "skipped"
+    assert found.verdict == "unchecked"
+
+
+def test_a_signature(run, tmp_path):
+    key = generate_key(tmp_path / "key")
+    script = write_script(tmp_path / "s.yaml", ["submit"])
+    settings = Settings(engine="serial", key=tmp_path / "key")
+    start(GUESS, "scripted", tmp_path / "run", agent_options={"file": script}, settings=settings)
+    public = load_public_key(tmp_path / "key.pub")
+    assert public.fingerprint == key.public.fingerprint
+    status, _ = check(record_of(tmp_path / "run"), trusted_keys=[public], regrade=False)
+    assert status["signature"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("score", 2.0),
+        ("best_score", 2.0),
+        ("steps", 1),
+        ("seed", 3),
+        ("agent", "better"),
+        ("head", "0" * 64),
+        ("suite_digest", "0" * 64),
+    ],
+)
+def test_a_result_that_its_record_contradicts(run, tmp_path, field, value):
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    (file,) = (folder / "results").iterdir()
+    file.write_text(json.dumps({**json.loads(file.read_text()), field: value}))
+    (found,) = verify_research_run(BenchFolder.open(folder), regrade=False)
+    assert found.result.verified == "failed"
+    assert any(field.split("_")[0] in problem or field == "head" for problem in found.problems)
+
+
+def test_results_are_marked(run):
+    (found,) = verify_research_run(BenchFolder.open(run), regrade=False)
+    assert (found.result.verified, found.problems) == ("unverified", ())
+    (found,) = verify_research_run(BenchFolder.open(run), unlimited=UNLIMITED)
+    assert found.result.verified == "verified"
+    assert BenchFolder.open(run).results()[0].verified == "verified"
