@@ -25,7 +25,7 @@ def test_tasks_seeds_and_splits_are_apart(machine):
     cases = [("blotto", 0, "test"), ("blotto", 0, "validation"), ("blotto", 1, "test")]
     cases += [("prisonersDilemma", 0, "test")]
     assert len({grader_seed(*case) for case in cases}) == 4
-    assert all(0 <= grader_seed(*case) < 2**63 for case in cases)
+    assert all(0 <= grader_seed(*case) < 2**53 for case in cases)
 
 
 def test_another_machine_draws_otherwise(machine, monkeypatch, tmp_path):
@@ -36,7 +36,7 @@ def test_another_machine_draws_otherwise(machine, monkeypatch, tmp_path):
 
 def test_machines_can_agree(monkeypatch):
     monkeypatch.setenv(VARIABLE, "a laboratory's")
-    assert grader_seed("blotto", 0, "test") == 1821726943020932465
+    assert grader_seed("blotto", 0, "test") == 1779030217793879
     monkeypatch.setenv(VARIABLE, "")
     assert grader_seed("blotto", 7, "test") == 7
 

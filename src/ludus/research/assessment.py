@@ -14,6 +14,7 @@ from ludus.research.grading.contract import Split
 from ludus.research.grading.grading import grade
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Outcome, Scored
+from ludus.research.secret import grader_seed
 from ludus.research.task import Outcome as OutcomeName
 from ludus.sandbox import Policy, Sandbox
 
@@ -26,7 +27,9 @@ _MEMORY = 2 << 30
 class Grade(Protocol):
     """Grades artefacts, as :func:`ludus.research.grading.grade` does."""
 
-    def __call__(self, task: CachedTask, artefacts: Artefacts, split: Split, seed: int) -> Outcome:
+    def __call__(
+        self, task: CachedTask, artefacts: Artefacts, split: Split, seed: int, *, draw: int
+    ) -> Outcome:
         """Return the outcome."""
 
 
@@ -40,6 +43,7 @@ class Assessment:
         reason: Why there is none. Of a fault of the infrastructure, not for the agent.
         details: What else the grader says.
         files: The SHA-256 of each file that was graded.
+        draw: What the grader drew from; ``None`` if there was nothing to grade.
     """
 
     outcome: OutcomeName
@@ -47,6 +51,7 @@ class Assessment:
     reason: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    draw: int | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -56,6 +61,7 @@ class Assessment:
             "reason": self.reason,
             "details": dict(self.details),
             "files": dict(self.files),
+            "draw": self.draw,
         }
 
 
@@ -86,23 +92,31 @@ class Assessor:
             return Assessment("infrastructure_fault", reason=f"{type(problem).__name__}: {problem}")
         return self.grade(self.artefacts, split)
 
-    def grade(self, artefacts: Artefacts, split: Split) -> Assessment:
-        """Have files graded that were copied out before."""
+    def grade(self, artefacts: Artefacts, split: Split, draw: int | None = None) -> Assessment:
+        """Have files graded that were copied out before.
+
+        Args:
+            artefacts: The files.
+            split: By which labels.
+            draw: What the grader draws from, unless it is what it would be here.
+        """
+        drawn = grader_seed(self._task.id, self._seed, split) if draw is None else draw
         for _ in range(_TRIES):
-            made = self._once(artefacts, split)
+            made = self._once(artefacts, split, drawn)
             if made.outcome != "infrastructure_fault":
                 break
         return made
 
-    def _once(self, artefacts: Artefacts, split: Split) -> Assessment:
-        files = artefacts.digests
-        match self._grade(self._task, artefacts, split, self._seed):
+    def _once(self, artefacts: Artefacts, split: Split, draw: int) -> Assessment:
+        graded: dict[str, Any] = {"files": artefacts.digests, "draw": draw}
+        match self._grade(self._task, artefacts, split, self._seed, draw=draw):
             case Scored(score):
-                return Assessment("scored", float(score.value), "", dict(score.details), files)
+                details = dict(score.details)
+                return Assessment("scored", float(score.value), details=details, **graded)
             case AgentFault(reason):
-                return Assessment("agent_fault", reason=reason, files=files)
+                return Assessment("agent_fault", reason=reason, **graded)
             case InfrastructureFault(reason):
-                return Assessment("infrastructure_fault", reason=reason, files=files)
+                return Assessment("infrastructure_fault", reason=reason, **graded)
 
 
 def graded_in_boxes(policy: Policy, backend: str | None) -> Grade:

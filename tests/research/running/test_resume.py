@@ -130,10 +130,10 @@ def test_a_killed_grading_is_done_again_and_to_be_seen(place, undisturbed, monke
     def deadly(policy, backend):
         grade = fake_grade(policy, backend)
 
-        def wrapped(task, artefacts, split, seed):
+        def wrapped(task, artefacts, split, seed, *, draw):
             if split == "test":
                 os.kill(os.getpid(), 9)
-            return grade(task, artefacts, split, seed)
+            return grade(task, artefacts, split, seed, draw=draw)
 
         return wrapped
 

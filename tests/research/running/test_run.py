@@ -148,10 +148,10 @@ def test_a_failing_grader_is_nobodys_fault(task, tmp_path, monkeypatch):
     failures = iter([True] * 4 + [False] * 9)
 
     def grade(policy, backend):
-        def made(task, artefacts, split, seed):
+        def made(task, artefacts, split, seed, *, draw):
             if split == "test" and next(failures):
                 return InfrastructureFault("the machine burns")
-            return fake_grade(policy, backend)(task, artefacts, split, seed)
+            return fake_grade(policy, backend)(task, artefacts, split, seed, draw=draw)
 
         return made
 

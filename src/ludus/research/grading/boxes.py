@@ -22,6 +22,7 @@ from ludus.research.grading.contract import Gradable, Split
 from ludus.research.grading.inside_kernels import VARIABLE
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.peer import Peer
+from ludus.research.secret import secret_folder
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.opening import open_sandbox
 from ludus.sandbox.policy import Mount, Policy
@@ -63,11 +64,11 @@ class Boxes:
             SandboxError: there is no such box here.
         """
         # Graders come with the package, and labels are made from files that packages installed.
-        hidden = (BUNDLED, cache_folder("data"), *self.task.hidden)
+        hidden = (BUNDLED, cache_folder("data"), secret_folder(), *self.task.hidden)
         box = self._open("code", (), hidden, disk=self.limits.disk, pids=self.limits.pids)
         return self._started(box, "", "inside_code", self.limits.printed_bytes)
 
-    def open_grader(self, split: Split, seed: int) -> tuple[Peer, dict[str, Any]]:
+    def open_grader(self, split: Split, seed: int, draw: int) -> tuple[Peer, dict[str, Any]]:
         """Open a grading box; return what runs in it, and what it must be told.
 
         Raises:
@@ -95,7 +96,7 @@ class Boxes:
             **places,
             "files": f"{box._home()}/submission",
             "kinds": {item.path: item.kind for item in self.task.submission},
-            "seed": seed,
+            "seed": draw,
             "split": split,
         }
         return peer, told

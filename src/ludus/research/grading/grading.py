@@ -25,6 +25,7 @@ from ludus.research.grading.outcome import (
 )
 from ludus.research.grading.peer import Peer, PeerFault
 from ludus.research.grading.protocol import VALUES, Frame, Kind, pack
+from ludus.research.secret import grader_seed
 from ludus.untrusted.printable import printable
 
 __all__ = ["grade"]
@@ -39,6 +40,7 @@ def grade(
     split: Split,
     seed: int,
     *,
+    draw: int | None = None,
     backend: str | None = None,
     limits: GradingLimits | None = None,
 ) -> Outcome:
@@ -48,7 +50,8 @@ def grade(
         task: whose grader decides.
         artefacts: what the agent handed in, see :func:`collect`.
         split: which labels to grade by.
-        seed: of everything random in the grading.
+        seed: of the labels.
+        draw: what the grader draws from; by default made of the seed and this machine's secret.
         backend: of the boxes; ``None`` takes the first isolating one that works.
         limits: of time and sizes.
 
@@ -65,7 +68,8 @@ def grade(
         with ExitStack() as stack:
             artefacts.check(task.submission)
             boxes = Boxes(task, artefacts, limits or GradingLimits(), backend, stack)
-            return _Grading(boxes, stack).run(split, seed)
+            drawn = grader_seed(task.id, seed, split) if draw is None else draw
+            return _Grading(boxes, stack).run(split, seed, drawn)
     except SubmissionRejected as problem:
         return AgentFault(printable(str(problem), 6000))
     except (Error, OSError, MemoryError) as problem:
@@ -83,13 +87,13 @@ class _Grading:
         self._left = boxes.limits.grader
         self._grader: Peer
 
-    def run(self, split: Split, seed: int) -> Scored:
+    def run(self, split: Split, seed: int, draw: int) -> Scored:
         """Return the score."""
         # First: both programs start at the same time.
         if any(item.kind in CODE_KINDS for item in self._boxes.task.submission):
             self._code = CodeBox(self._boxes.open_code, self._limits)
             self._stack.callback(self._code.close)
-        self._grader, told = self._boxes.open_grader(split, seed)
+        self._grader, told = self._boxes.open_grader(split, seed, draw)
         self._stack.callback(self._grader.close)
         # No submitted code ever sees this number.
         nonce = secrets.randbits(64)

@@ -31,12 +31,14 @@ class LoggedGrade:
         self._log, self._grade = log, grade
         self.known: Mapping[str, Any] | None = None
 
-    def __call__(self, task: CachedTask, artefacts: Artefacts, split: Split, seed: int) -> Outcome:
+    def __call__(
+        self, task: CachedTask, artefacts: Artefacts, split: Split, seed: int, *, draw: int
+    ) -> Outcome:
         """Return the outcome."""
         if self.known is not None:
             return _outcome(self.known)
         self._log.grading(split, artefacts)
-        return self._grade(task, artefacts, split, seed)
+        return self._grade(task, artefacts, split, seed, draw=draw)
 
 
 def _outcome(told: Mapping[str, Any]) -> Outcome:

@@ -18,11 +18,12 @@ from ludus.research.grading.contract import Split
 from ludus.research.running.log import ARTEFACTS
 from ludus.research.running.options import EpisodeOptions
 from ludus.research.running.story import Story
+from ludus.research.secret import grader_seed
 from ludus.research.task import Task
 
 __all__ = ["Regrader"]
 
-_Key = tuple[Split, tuple[tuple[str, str], ...]]
+_Key = tuple[Split, tuple[tuple[str, str], ...], int | None]
 # For sums whose order differs between processors.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
 
@@ -59,15 +60,17 @@ class Regrader:
         wanted: dict[_Key, list[tuple[int, Mapping[str, Any]]]] = {}
         for key, number, told in self._gradings():
             wanted.setdefault(key, []).append((number, told))
-        for done, ((split, files), claims) in enumerate(wanted.items()):
+        seed, foreign = int(self._reader.manifest["subject"]["seed"]), 0
+        for done, ((split, files, draw), claims) in enumerate(wanted.items()):
             if progress is not None:
                 progress(done, len(wanted))
             try:
-                found = self._assessor.grade(self._artefacts(dict(files)), split)
+                found = self._assessor.grade(self._artefacts(dict(files)), split, draw)
             except RecordError as problem:
                 return Check("replay", "failed", f"step {claims[0][0]}: {problem}")
             if found.outcome == "infrastructure_fault":
                 return Check("replay", "skipped", f"it cannot be graded here: {found.reason:.500}")
+            foreign += draw != grader_seed(self._task.id, seed, split)
             for number, told in claims:
                 if difference := _difference(told, found):
                     return Check("replay", "failed", f"step {number}, {split}: {difference}")
@@ -75,7 +78,8 @@ class Regrader:
             progress(len(wanted), len(wanted))
         if not wanted:
             return Check("replay", "passed", "nothing was handed in that could be graded")
-        return Check("replay", "passed", f"{len(wanted)} gradings came out the same")
+        whose = f", {foreign} of them with draws of another machine" if foreign else ""
+        return Check("replay", "passed", f"{len(wanted)} gradings came out the same{whose}")
 
     def _gradings(self) -> Iterator[tuple[_Key, int, Mapping[str, Any]]]:
         """Yield split and files of all gradings, with the step and what is said of it."""
@@ -89,7 +93,10 @@ class Regrader:
                 if told and told["outcome"] != "infrastructure_fault":
                     if not told["files"] and told["outcome"] != "scored":
                         continue
-                    yield (split, tuple(sorted(told["files"].items()))), step["n"], told
+                    draw = told.get("draw")
+                    if draw is not None and not (isinstance(draw, int) and 0 <= draw < 2**63):
+                        raise RecordError(f"step {step['n']} names no draw: {draw!r:.40}")
+                    yield (split, tuple(sorted(told["files"].items())), draw), step["n"], told
 
     def _artefacts(self, files: dict[str, str]) -> Artefacts:
         """Return the kept files; only those the record vouches for."""

@@ -1,0 +1,61 @@
+"""What agents' boxes must not show, wherever it is installed."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from ludus.research import hiding, load_task
+from ludus.research.discovery import BUNDLED
+from tests.research.support import SAMPLES
+
+
+@pytest.fixture
+def task():
+    def made(*hidden):
+        folder = SAMPLES / "guess_number"
+        return SimpleNamespace(folder=folder, config=SimpleNamespace(hidden=hidden))
+
+    assert load_task(SAMPLES / "guess_number").config.hidden == ()
+    return made
+
+
+def test_tasks_are_always_hidden(task):
+    found = hiding.hidden_paths(task())
+    assert BUNDLED.resolve() in found
+    assert SAMPLES / "guess_number" in found
+
+
+def test_every_copy_of_a_package_is_hidden(task, tmp_path, monkeypatch):
+    """Boxes show the Python below a virtual environment too, with packages of its own."""
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    other = tmp_path / "lib" / "python3.11" / "site-packages" / "numpy" / "lib"
+    other.mkdir(parents=True)
+    found = hiding.hidden_paths(task("numpy:lib"))
+    assert other in found
+    assert len([path for path in found if path.name == "lib"]) >= 2
+
+
+def test_package_that_is_only_elsewhere_is_hidden(task, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    other = tmp_path / "lib" / "python3.11" / "site-packages" / "no_such_package" / "data"
+    other.mkdir(parents=True)
+    assert other in hiding.hidden_paths(task("no_such_package:data"))
+
+
+def test_data_that_the_user_names_is_hidden(task, tmp_path, monkeypatch):
+    given, hub = tmp_path / "given", tmp_path / "hub"
+    given.mkdir()
+    hub.mkdir()
+    monkeypatch.setenv("LUDUS_DATA_SOMETHING", str(given))
+    monkeypatch.setenv("HF_HUB_CACHE", str(hub))
+    found = hiding.hidden_paths(task())
+    assert given in found
+    assert hub in found
+
+
+def test_what_is_not_there_needs_no_cover(task, tmp_path):
+    found = hiding.hidden_paths(task(str(tmp_path / "missing"), "no_such_package:data"))
+    assert all(path.exists() for path in found)
