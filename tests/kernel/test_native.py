@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -12,8 +13,9 @@ import pytest
 
 import ludus
 from ludus.kernel import native, program
-from ludus.kernel.native import cache_folder, native_address, native_function
-from ludus.kernel.object_file import undefined_symbols
+from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
+from ludus.kernel.native import native_address, native_function
+from ludus.kernel.object_file import DamagedObject, read_object
 
 RUN = """
 import sys
@@ -39,8 +41,8 @@ def run(folder, **environment):
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """A file of compiled code, and the folder it lies in."""
+def file(tmp_path_factory):
+    """A file of compiled code, in a folder of its own."""
     folder = tmp_path_factory.mktemp("cache")
     run(folder)
     return sorted((folder / "ludus" / "kernels").glob("*.o"))[0]
@@ -51,6 +53,7 @@ DAMAGES = {
     "flipped": lambda line, code: line + b"\n" + code[:-1] + bytes([code[-1] ^ 1]),
     "empty": lambda line, code: b"",
     "text": lambda line, code: b"not code at all",
+    "symbol": lambda line, code: line.replace(b'"symbol": "', b'"symbol": "x') + b"\n" + code,
     "list": lambda line, code: b"[1, 2]\n" + code,
     "header": lambda line, code: b'{"symbol": 3, "needs": 7, "sha256": null}\n' + code,
     "pickle": lambda line, code: b"\x80\x04\x95cos\nsystem\n(S'false'\ntR.",
@@ -58,20 +61,33 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_code_is_not_loaded(kept, tmp_path, damage):
-    line, code = kept.read_bytes().split(b"\n", 1)
-    file = tmp_path / kept.name
-    file.write_bytes(DAMAGES[damage](line, code))
-    assert native._loaded(file) is None
-    file.write_bytes(line + b"\n" + code)
-    assert native._loaded(file) is not None
+def test_damaged_code_is_not_read(file, tmp_path, damage):
+    line, code = file.read_bytes().split(b"\n", 1)
+    copy = tmp_path / file.name
+    copy.write_bytes(DAMAGES[damage](line, code))
+    assert kept(copy) is None
+    copy.write_bytes(line + b"\n" + code)
+    assert kept(copy) == (json.loads(line)["symbol"], code)
 
 
-def test_damaged_code_is_made_anew(kept):
-    folder = kept.parents[2]
+def test_damaged_code_is_made_anew(file):
+    folder = file.parents[2]
     expected, _ = run(folder)
-    for file in kept.parent.glob("*.o"):
-        file.write_bytes(file.read_bytes()[:-100])
+    for other in file.parent.glob("*.o"):
+        other.write_bytes(other.read_bytes()[:-100])
+    assert run(folder) == (expected, True)
+    assert run(folder) == (expected, False)
+
+
+def test_code_that_contradicts_itself_is_made_anew(file):
+    """Its hash is right, but its sections lie outside of it."""
+    folder = file.parents[2]
+    expected, _ = run(folder)
+    for other in file.parent.glob("*.o"):
+        symbol, code = kept(other)
+        keep(other, KeptCode(symbol, code[:40] + (2**63).to_bytes(8, "little") + code[48:]))
+        with pytest.raises(DamagedObject):
+            read_object(kept(other).code)
     assert run(folder) == (expected, True)
     assert run(folder) == (expected, False)
 
@@ -157,11 +173,8 @@ def test_many_threads_call_at_once(add):
 def test_symbols_from_elsewhere_are_found(tmp_path, monkeypatch):
     # A kernel with arrays, whose code names what numba would free them with.
     env = ludus.make("MinAtar/Breakout-v1").unwrapped
-    monkeypatch.setattr(native, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(program, "cache_folder", lambda: tmp_path)
     fresh = program.Program(env._storage, jit=True)
     fresh.function("reset")
-    (kept,) = tmp_path.glob("*.o")
-    _, code = kept.read_bytes().split(b"\n", 1)
-    assert native._FREE in undefined_symbols(code)
-    assert undefined_symbols(b"MZ" + code[2:]) is None
+    (file,) = tmp_path.glob("*.o")
+    assert native._FREE in read_object(kept(file).code).undefined()

@@ -1,22 +1,28 @@
 """CPython's own functions, as code in LLVM's language calls them.
 
-Addresses are written into the code as numbers, so that there is nothing to link.
+The code names them, and whoever loads it puts their addresses there. So the code is the same in
+every process.
 """
 
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any
+
+from ludus.kernel.object_file import UnknownObject
 
 __all__ = [
     "READERS",
+    "SHIM",
     "builtin_function",
-    "libc_function",
-    "pointer_to",
-    "python_data",
-    "python_function",
     "read_arguments",
+    "symbol_address",
+    "with_declarations",
 ]
+
+SHIM = "shim"
+"""The name of the function that a text in LLVM's language is about."""
 
 READERS = {"i": ("i64", "PyLong_AsLongLong"), "f": ("double", "PyFloat_AsDouble")}
 """How a number of each kind is read from an object: its type, and the function that reads it."""
@@ -66,7 +72,7 @@ def read_arguments(kinds: str) -> list[str]:
         f"  %enough = icmp eq i64 %argument_count, {len(kinds)}",
         "  br i1 %enough, label %read, label %miscounted",
         "miscounted:",
-        f"  call void {python_function('PyErr_BadArgument')}()",
+        "  call void @PyErr_BadArgument()",
         "  ret ptr null",
         "read:",
         "  %result = alloca i64",
@@ -77,11 +83,11 @@ def read_arguments(kinds: str) -> list[str]:
         lines += [
             f"  %at{k} = getelementptr ptr, ptr %given, i64 {k}",
             f"  %object{k} = load ptr, ptr %at{k}",
-            f"  %value{k} = call {made} {python_function(reader)}(ptr %object{k})",
+            f"  %value{k} = call {made} @{reader}(ptr %object{k})",
         ]
     return [
         *lines,
-        f"  %unreadable = call ptr {python_function('PyErr_Occurred')}()",
+        "  %unreadable = call ptr @PyErr_Occurred()",
         "  %readable = icmp eq ptr %unreadable, null",
         "  br i1 %readable, label %run, label %refused",
         "refused:",
@@ -90,23 +96,24 @@ def read_arguments(kinds: str) -> list[str]:
     ]
 
 
-def pointer_to(address: int) -> str:
-    """Return an address as a pointer."""
-    return f"inttoptr (i64 {address} to ptr)"
+def with_declarations(lines: list[str]) -> str:
+    """Return a function as a whole text: with declarations of everything that it names."""
+    text = "\n".join(lines)
+    named = set(re.findall(r"@([A-Za-z_][\w.]*)", text)) - {SHIM}
+    # Functions are declared as variables as well: all that counts is where they are.
+    declared = [f"@{name} = external global ptr" for name in named if not name.startswith("llvm.")]
+    return "\n".join([*sorted(declared), text, ""])
 
 
-def python_function(name: str) -> str:
-    """Return one of CPython's functions."""
-    function = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-    return pointer_to(function or 0)
+def symbol_address(name: str) -> int:
+    """Return where a function or a variable of CPython or of the C library is.
 
-
-def libc_function(name: str) -> str:
-    """Return one of the C library's functions."""
-    function = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
-    return pointer_to(function or 0)
-
-
-def python_data(name: str) -> str:
-    """Return the place of one of CPython's variables."""
-    return pointer_to(ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name)))
+    Raises:
+        UnknownObject: There is none of that name.
+    """
+    for library in (ctypes.pythonapi, ctypes.CDLL(None)):
+        try:
+            return ctypes.addressof(ctypes.c_char.in_dll(library, name))
+        except ValueError:
+            continue
+    raise UnknownObject(f"There is nothing called {name} in this process.")

@@ -26,7 +26,7 @@ def digest(kernel: Kernel, text: str) -> str:
     """
     from importlib.metadata import version
 
-    versions = (__version__, version("numba"), np.__version__, sys.version)
+    versions = (__version__, *map(version, ("numba", "llvmlite")), np.__version__, sys.version)
     found = hashlib.sha256()
     for part in (text, _sources(kernel), str(kernel.checks_indices), *versions, *_engine()):
         found.update(part.encode())

@@ -12,7 +12,6 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
-from unittest.mock import patch
 
 __all__ = ["lean_compiler"]
 
@@ -24,6 +23,8 @@ def lean_compiler(is_helper: Callable[[str], bool]) -> Iterator[None]:
     Args:
         is_helper: Tells by a function's name whether it is only called by others.
     """
+    from unittest.mock import patch
+
     from numba.core.codegen import CPUCodeLibrary
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.cpu import CPUContext

@@ -1,40 +1,34 @@
-"""Native code: compiled by numba once, kept on disk, loaded without numba ever after.
+"""Native code: compiled once, kept on disk, loaded without a compiler ever after.
 
-A file holds one function: a line of JSON (its symbol, the symbols it needs, a hash), then the
-object code. LLVM's linker loads it, in a tenth of the time that the compiler takes to start. The
-code belongs to a kind of processor, so the file's name tells which.
+The code belongs to a kind of processor, so a file's name tells which.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import json
-import os
-import tempfile
-from collections.abc import Callable
-from functools import cache
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ludus.kernel import llvm, loader
 from ludus.kernel.callable import shim_source
-from ludus.kernel.cpython import builtin_function
-from ludus.kernel.object_file import undefined_symbols
+from ludus.kernel.cpython import SHIM, builtin_function, symbol_address
+from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
+from ludus.kernel.object_file import DamagedObject, UnknownObject
+from ludus.kernel.processor import machine
 from ludus.kernel.shared_call import shared_source
-from ludus.kernel.step_call import step_source
+from ludus.kernel.step_call import step_source, step_symbols
 
-__all__ = [
-    "cache_folder",
-    "machine",
-    "native_address",
-    "native_function",
-    "shared_function",
-    "step_address",
-]
+__all__ = ["native_address", "native_function", "shared_function", "step_address"]
 
+# Numba's code names what would free an array without a reference. Arrays of kernels have owners
+# elsewhere, so it is never called, and need not be loaded.
 _FREE = "NRT_MemInfo_call_dtor"
-# What functions that have been handed out stand on.
-_kept: list[Any] = []
+# Texts that functions which have been handed out refer to.
+_texts: list[Any] = []
 
 
 def native_address(path: Path, build: Callable[[], Any]) -> int:
@@ -44,12 +38,15 @@ def native_address(path: Path, build: Callable[[], Any]) -> int:
         path: Where its object code is kept; what is missing or damaged is built.
         build: Compiles it; returns a numba function with one signature, that returns an int.
     """
-    address = _loaded(path)
-    if address is None:
-        symbol, code = _object_code(build())
-        _keep(path, symbol, code)
-        address = _linked(symbol, code, undefined_symbols(code))
-    return address
+    stand_ins = {_FREE: symbol_address("abort")}
+
+    def find(name: str) -> int:
+        return stand_ins[name] if name in stand_ins else symbol_address(name)
+
+    def link(function: KeptCode) -> int:
+        return llvm.link(*function, stand_ins)
+
+    return _address(path, lambda: _numba_code(build()), find, link)
 
 
 def native_function(
@@ -64,135 +61,97 @@ def native_function(
         gil: Whether calls keep Python's lock: other threads wait, but the call is quicker.
         problem: The text of the ``IndexError`` if an index is out of range.
     """
-    text = ctypes.create_string_buffer(problem.encode())
-    _kept.append(text)
-    return _callable(name, shim_source(kinds, address, gil=gil, problem=ctypes.addressof(text)))
+    places = {"ludus.native": address, "ludus.problem": _text_address(problem)}
+    return _callable(name, shim_source(kinds, gil=gil), places)
 
 
 def shared_function(name: str, addresses: tuple[int, int]) -> Callable[..., int]:
     """Return a function by which threads share a call: see :func:`shared_source`."""
-    return _callable(name, shared_source(addresses))
+    even, odd = addresses
+    return _callable(name, shared_source(), {"ludus.even": even, "ludus.odd": odd})
 
 
 def step_address(address: int, *, problem: str, **details: Any) -> int:
     """Return the address of a whole step: see :func:`step_source`."""
-    text = ctypes.create_string_buffer(problem.encode())
-    _kept.append(text)
-    return _made(step_source(address, ctypes.addressof(text), **details))
+    places = {"ludus.native": address, "ludus.problem": _text_address(problem), **step_symbols()}
+    return _shim_address(step_source(**details), places)
 
 
-def _callable(name: str, source: str) -> Callable[..., int]:
-    return builtin_function(name, _made(source))  # type: ignore[no-any-return]
+def _callable(name: str, source: str, places: Mapping[str, int]) -> Callable[..., int]:
+    return builtin_function(name, _shim_address(source, places))  # type: ignore[no-any-return]
 
 
-def _made(source: str) -> int:
-    """Return the address of the ``shim`` in a text of LLVM's language."""
-    engine = _llvm().create_mcjit_compiler(_llvm().parse_assembly(source), _target_machine())
-    engine.finalize_object()
-    _kept.append(engine)
-    return int(engine.get_function_address("shim"))
+def _text_address(text: str) -> int:
+    kept_text = ctypes.create_string_buffer(text.encode())
+    _texts.append(kept_text)
+    return ctypes.addressof(kept_text)
 
 
-def _object_code(function: Any) -> tuple[str, bytes]:
+def _shim_address(source: str, places: Mapping[str, int]) -> int:
+    """Return the address of the ``shim`` in a text of LLVM's language.
+
+    Args:
+        source: The text; it is the same in every process.
+        places: Addresses in this process, by the names that the text has for them.
+    """
+
+    def find(name: str) -> int:
+        return places[name] if name in places else symbol_address(name)
+
+    if not loader.is_possible():
+        return llvm.make(source, SHIM, find)
+    parts = (source, version("llvmlite"), sys.version)
+    tag = hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
+    return _address(
+        cache_folder() / f"shim_{tag}-{machine()}.o",
+        lambda: KeptCode(SHIM, llvm.object_code(source)),
+        find,
+        lambda _: llvm.make(source, SHIM, find),
+    )
+
+
+def _numba_code(function: Any) -> KeptCode:
     (compiled,) = function.overloads.values()
     _, _, (code, _) = compiled.library.serialize_using_object_code()
-    return compiled.fndesc.llvm_func_name, code
+    return KeptCode(compiled.fndesc.llvm_func_name, code)
 
 
-def _keep(path: Path, symbol: str, code: bytes) -> None:
-    header = {
-        "symbol": symbol,
-        "needs": undefined_symbols(code),
-        "sha256": hashlib.sha256(code).hexdigest(),
-    }
-    # Another process may be writing the same; whoever is last replaces a file by its equal.
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(json.dumps(header).encode() + b"\n" + code)
-        draft.replace(path)
-    except OSError:
-        # A full disk costs the next process a compile, and this one nothing.
-        draft.unlink(missing_ok=True)
+def _address(
+    path: Path,
+    build: Callable[[], KeptCode],
+    find: Callable[[str], int],
+    link: Callable[[KeptCode], int],
+) -> int:
+    """Return the address of a function in memory, from its file or built.
 
-
-def _loaded(path: Path) -> int | None:
-    try:
-        line, code = path.read_bytes().split(b"\n", 1)
-        header = json.loads(line)
-        if hashlib.sha256(code).hexdigest() != header["sha256"]:
-            return None
-        return _linked(header["symbol"], code, header["needs"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _linked(symbol: str, code: bytes, needs: list[str] | None) -> int:
-    """Load object code into this process; return the address of its function."""
-    llvm = _llvm()
-    if needs is None or not all(map(_is_here, needs)):
-        # Few kernels get here: those that allocate, or call what numba brings along.
-        from numba.core.registry import cpu_target
-
-        cpu_target.target_context.refresh()
-    # An engine each: functions of equal names in two objects stay apart.
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    _kept.append(engine)
-    return int(engine.get_function_address(symbol))
-
-
-def _is_here(symbol: str) -> bool:
-    known = _llvm().address_of_symbol(symbol) is not None
-    return known or hasattr(ctypes.CDLL(None), symbol)
-
-
-@cache
-def _llvm() -> Any:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    # Numba's code names what would free an array without a reference. Arrays of kernels have owners
-    # elsewhere, so it is never called, and need not be loaded.
-    if llvm.address_of_symbol(_FREE) is None:
-        llvm.add_symbol(_FREE, ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value)
-    return llvm
-
-
-def _target_machine() -> Any:
-    return _llvm().Target.from_default_triple().create_target_machine(jit=True)
-
-
-@cache
-def machine() -> str:
-    """Return a hash of the processor that code is compiled for."""
-    llvm = _llvm()
-    found = (llvm.get_process_triple(), llvm.get_host_cpu_name())
-    features = llvm.get_host_cpu_features().flatten()
-    return hashlib.sha256("|".join((*found, features)).encode()).hexdigest()[:8]
-
-
-@cache
-def cache_folder() -> Path:
-    """Return the folder for compiled kernels: ``LUDUS_CACHE``, or below the user's cache.
-
-    What lies there is run, so a folder that others may write to is not used.
+    Args:
+        path: The file.
+        build: Builds it.
+        find: Returns the address of a symbol.
+        link: Has LLVM load it, if the loader does not know how to.
     """
-    base = os.environ.get("LUDUS_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = Path(base).expanduser() / "ludus" / "kernels"
+    function = kept(path)
+    if function is not None:
+        try:
+            return _loaded(function, find) or link(function)
+        except DamagedObject:
+            pass
+    function = build()
+    keep(path, function)
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if _is_own(folder):
-            return folder
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="ludus-kernels-"))
+        return _loaded(function, find) or link(function)
+    except DamagedObject:
+        # A compiler knows better what it has just made.
+        return link(function)
 
 
-def _is_own(folder: Path) -> bool:
-    if not hasattr(os, "getuid"):
-        return os.access(folder, os.W_OK)
-    status = folder.stat()
-    private = status.st_uid == os.getuid() and not status.st_mode & 0o022
-    return private and os.access(folder, os.W_OK)
+def _loaded(function: KeptCode, find: Callable[[str], int]) -> int | None:
+    """Return a function's address after having loaded it, ``None`` if that is left to LLVM.
+
+    Raises:
+        DamagedObject: The object file contradicts itself.
+    """
+    try:
+        return loader.load(function.code, function.symbol, find)
+    except UnknownObject:
+        return None

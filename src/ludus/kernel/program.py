@@ -14,15 +14,10 @@ from ludus.kernel.cpython import builtin_function
 from ludus.kernel.diagnosis import explained
 from ludus.kernel.digest import digest
 from ludus.kernel.jit import check_plain, compiled, jit_enabled
+from ludus.kernel.kept_code import cache_folder
 from ludus.kernel.lean_compiler import lean_compiler
-from ludus.kernel.native import (
-    cache_folder,
-    machine,
-    native_address,
-    native_function,
-    shared_function,
-    step_address,
-)
+from ludus.kernel.native import native_address, native_function, shared_function, step_address
+from ludus.kernel.processor import machine
 from ludus.kernel.source import FUNCTIONS, driver_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import WordsRng

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from ludus.kernel.cpython import libc_function, pointer_to, python_function, read_arguments
+from ludus.kernel.cpython import read_arguments, with_declarations
 
 __all__ = ["FAILED", "shared_source"]
 
@@ -18,29 +18,27 @@ _PAUSE = {
 }
 
 
-def shared_source(natives: tuple[int, int]) -> str:
+def shared_source() -> str:
     """Return ``shim``, by which several threads share the work of a call, in LLVM's language.
 
-    There are two functions ``f(table, first, last)``, where ``first`` and ``last`` tell a piece of
-    ``n``: one for rounds with an even number, one for the odd. Python calls the shim with
-    ``(board, round, pieces, n, patience, table)``. ``board`` is the address of four 64-bit numbers:
-    a ticket (the round in its upper half, the next piece in the lower), pieces done, the sum of the
-    results and the lowest of them.
+    It expects two functions of the form that :func:`shim_source` does, with the arguments ``table,
+    first, last``, the last two of which tell a piece of ``n``: ``ludus.even`` for rounds with an
+    even number, ``ludus.odd`` for the odd. Python calls the shim with ``(board, round, pieces, n,
+    patience, table)``. ``board`` is the address of four 64-bit numbers: a ticket (the round in its
+    upper half, the next piece in the lower), pieces done, the sum of the results and the lowest of
+    them.
 
     With a ``patience`` of 0 it begins that round, takes pieces as long as there are any, waits
     until those of others are done, and returns the lowest result if that is negative, else the sum.
     Otherwise it only takes pieces, of whatever round there is, and returns 0 after having looked
     for one ``patience`` times in vain.
-
-    Args:
-        natives: Addresses of the functions, of the form that :func:`shim_source` takes.
     """
-    return "\n".join(
+    return with_declarations(
         [
             _PAUSE.get(platform.machine(), ("", ""))[0],
             *read_arguments("iiiiii"),
             *_begin(),
-            *_take_pieces(*natives),
+            *_take_pieces(),
             *_wait(),
             *_end(),
             "}",
@@ -56,7 +54,7 @@ def _begin() -> list[str]:
         "  %sum = getelementptr i64, ptr %ticket, i64 2",
         "  %lowest = getelementptr i64, ptr %ticket, i64 3",
         "  %leads = icmp eq i64 %value4, 0",
-        f"  %thread = call ptr {python_function('PyEval_SaveThread')}()",
+        "  %thread = call ptr @PyEval_SaveThread()",
         "  br i1 %leads, label %begin, label %look",
         "begin:",
         "  store i64 0, ptr %done",
@@ -68,10 +66,9 @@ def _begin() -> list[str]:
     ]
 
 
-def _take_pieces(even: int, odd: int) -> list[str]:
+def _take_pieces() -> list[str]:
     """Return the lines that take one piece after the other, as long as there are any."""
     passed = "ptr %result, ptr %error, i64 %value5, i64 %first, i64 %last"
-    functions = f"ptr {pointer_to(even)}, ptr {pointer_to(odd)}"
     return [
         "look:",
         "  %looks = phi i64 [0, %run], [0, %begin], [0, %take], [0, %took], [%more, %rest]",
@@ -91,7 +88,7 @@ def _take_pieces(even: int, odd: int) -> list[str]:
         "  %last = udiv i64 %ended, %value2",
         "  %kind = and i64 %seen, 4294967296",
         "  %even = icmp eq i64 %kind, 0",
-        f"  %function = select i1 %even, {functions}",
+        "  %function = select i1 %even, ptr @ludus.even, ptr @ludus.odd",
         f"  %status = call i32 %function({passed})",
         "  %good = icmp eq i32 %status, 0",
         "  %count = load i64, ptr %result",
@@ -124,7 +121,7 @@ def _wait() -> list[str]:
         "  %long = icmp eq i64 %low, 0",
         "  br i1 %long, label %yield, label %rest",
         "yield:",
-        f"  %y = call i32 {libc_function('sched_yield')}()",
+        "  %y = call i32 @sched_yield()",
         "  br label %rest",
         "rest:",
         "  br label %look",
@@ -135,15 +132,15 @@ def _end() -> list[str]:
     """Return the lines that give the result back to Python."""
     return [
         "answer:",
-        f"  call void {python_function('PyEval_RestoreThread')}(ptr %thread)",
+        "  call void @PyEval_RestoreThread(ptr %thread)",
         "  %total = load i64, ptr %sum",
         "  %worst = load i64, ptr %lowest",
         "  %bad = icmp slt i64 %worst, 0",
         "  %told = select i1 %bad, i64 %worst, i64 %total",
-        f"  %answered = call ptr {python_function('PyLong_FromLongLong')}(i64 %told)",
+        "  %answered = call ptr @PyLong_FromLongLong(i64 %told)",
         "  ret ptr %answered",
         "leave:",
-        f"  call void {python_function('PyEval_RestoreThread')}(ptr %thread)",
-        f"  %zero = call ptr {python_function('PyLong_FromLongLong')}(i64 0)",
+        "  call void @PyEval_RestoreThread(ptr %thread)",
+        "  %zero = call ptr @PyLong_FromLongLong(i64 0)",
         "  ret ptr %zero",
     ]

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ludus.kernel.cpython import pointer_to, python_data, python_function
+from ludus.kernel.cpython import with_declarations
 
-__all__ = ["is_possible", "step_source"]
+__all__ = ["is_possible", "step_source", "step_symbols"]
 
 # Where a tuple's items begin.
 _TUPLE = tuple.__basicsize__
@@ -36,17 +36,28 @@ def is_possible() -> bool:
     return not (sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"))
 
 
-def step_source(
-    native: int, problem: int, *, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int]
-) -> str:
+def step_symbols() -> dict[str, int]:
+    """Return where what the step knows of Python and NumPy is, by the names it has for them."""
+    known = {
+        "ludus.int": int,
+        "ludus.int64": np.int64,
+        "ludus.ndarray": np.ndarray,
+        **{f"ludus.{dtype}": dtype for dtype in _FLOATS},
+    }
+    symbols = {name: id(value) for name, value in known.items()}
+    return {**symbols, "ludus.new_array": _numpy(_NEW_FROM_DESCR)}
+
+
+def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int]) -> str:
     """Return ``shim(owner, action)``, the step, in LLVM's language.
+
+    It expects ``ludus.native``, which is ``step_one``, ``ludus.problem``, a text: what to raise
+    ``IndexError`` with, and those of :func:`step_symbols`.
 
     ``owner`` is a tuple: the table's address, that of the reward, what the observation is read
     from, a function that returns the infos or ``None`` if there are none, and the step in Python.
 
     Args:
-        native: Address of ``step_one``.
-        problem: Address of a text: what to raise ``IndexError`` with.
         bounds: Lowest action and the one after the highest, if an action is an int; otherwise it is
             an array of floats.
         size: How many numbers an action has.
@@ -59,9 +70,7 @@ def step_source(
     given = ", ".join(
         ["ptr %result", "ptr %error", "i64 %table", *(f"{kind} %number{k}" for k in range(size))]
     )
-    call_one = python_function("PyObject_CallOneArg")
-    complain = python_function("PyErr_SetString")
-    return "\n".join(
+    return with_declarations(
         [
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             "define ptr @shim(ptr %owner, ptr %action) {",
@@ -70,23 +79,23 @@ def step_source(
             *_load("type", "%action", 8),
             *read,
             "odd:",
-            f"  call void {python_function('PyErr_Clear')}()",
+            "  call void @PyErr_Clear()",
             *_item("fallback", 4),
-            f"  %other = call ptr {call_one}(ptr %fallback, ptr %action)",
+            "  %other = call ptr @PyObject_CallOneArg(ptr %fallback, ptr %action)",
             "  ret ptr %other",
             "run:",
             *_item("table_object", 0),
             *_item("reward_object", 1),
             *_item("source", 2),
             *_item("tell", 3),
-            f"  %table = call i64 {python_function('PyLong_AsLongLong')}(ptr %table_object)",
-            f"  %reward_at = call i64 {python_function('PyLong_AsLongLong')}(ptr %reward_object)",
-            f"  %status = call i32 {pointer_to(native)}({given})",
+            "  %table = call i64 @PyLong_AsLongLong(ptr %table_object)",
+            "  %reward_at = call i64 @PyLong_AsLongLong(ptr %reward_object)",
+            f"  %status = call i32 @ludus.native({given})",
             "  %good = icmp eq i32 %status, 0",
             "  br i1 %good, label %done, label %failed",
             "failed:",
-            f"  %kind = load ptr, ptr {python_data('PyExc_IndexError')}",
-            f"  call void {complain}(ptr %kind, ptr {pointer_to(problem)})",
+            "  %kind = load ptr, ptr @PyExc_IndexError",
+            "  call void @PyErr_SetString(ptr %kind, ptr @ludus.problem)",
             "  ret ptr null",
             "done:",
             *_READ_OBSERVATION[how](seen_size),
@@ -99,13 +108,13 @@ def step_source(
 def _read_int(start: int, stop: int) -> list[str]:
     """Return the lines that read an int or an int64, and go to ``run`` if it is in range."""
     return [
-        f"  %is_int = icmp eq ptr %type, {pointer_to(id(int))}",
+        "  %is_int = icmp eq ptr %type, @ludus.int",
         "  br i1 %is_int, label %int, label %no_int",
         "int:",
-        f"  %converted = call i64 {python_function('PyLong_AsLongLong')}(ptr %action)",
+        "  %converted = call i64 @PyLong_AsLongLong(ptr %action)",
         "  br label %check",
         "no_int:",
-        f"  %is_scalar = icmp eq ptr %type, {pointer_to(id(np.int64))}",
+        "  %is_scalar = icmp eq ptr %type, @ludus.int64",
         "  br i1 %is_scalar, label %scalar, label %odd",
         "scalar:",
         *_load("held", "%action", _SCALAR, "i64"),
@@ -116,7 +125,7 @@ def _read_int(start: int, stop: int) -> list[str]:
         f"  %low_enough = icmp slt i64 %number0, {stop}",
         "  %in_range = and i1 %high_enough, %low_enough",
         # An int too large for 64 bits reads as -1, with an error set.
-        f"  %unreadable = call ptr {python_function('PyErr_Occurred')}()",
+        "  %unreadable = call ptr @PyErr_Occurred()",
         "  %readable = icmp eq ptr %unreadable, null",
         "  %fine = and i1 %in_range, %readable",
         "  br i1 %fine, label %run, label %odd",
@@ -126,7 +135,7 @@ def _read_int(start: int, stop: int) -> list[str]:
 def _read_floats(size: int) -> list[str]:
     """Return the lines that read an array of floats, and go to ``run`` if it is an ordinary one."""
     lines = [
-        f"  %is_array = icmp eq ptr %type, {pointer_to(id(np.ndarray))}",
+        "  %is_array = icmp eq ptr %type, @ludus.ndarray",
         "  br i1 %is_array, label %array, label %odd",
         "array:",
         *_load("axes", "%action", _ARRAY["nd"], "i32"),
@@ -147,7 +156,7 @@ def _read_floats(size: int) -> list[str]:
     ]
     for name, (dtype, kind) in zip(("single", "double"), _FLOATS.items(), strict=True):
         lines += [
-            f"  %is_{name} = icmp eq ptr %descr, {pointer_to(id(dtype))}",
+            f"  %is_{name} = icmp eq ptr %descr, @ludus.{dtype}",
             f"  %{name}_close = icmp eq i64 %stride, {dtype.itemsize}",
             f"  %{name}_a = and i1 %is_{name}, %fits",
             f"  %{name}_b = and i1 %{name}_a, %{name}_close",
@@ -171,16 +180,15 @@ def _read_floats(size: int) -> list[str]:
 
 
 def _copy_array(size: int) -> list[str]:
-    make, kind = pointer_to(_numpy(_NEW_FROM_DESCR)), pointer_to(id(np.ndarray))
-    given = f"ptr {kind}, ptr %source_descr, i32 %source_axes, ptr %source_dims"
+    given = "ptr @ludus.ndarray, ptr %source_descr, i32 %source_axes, ptr %source_dims"
     return [
         *_load("from", "%source", _ARRAY["data"]),
         *_load("source_axes", "%source", _ARRAY["nd"], "i32"),
         *_load("source_dims", "%source", _ARRAY["dims"]),
         *_load("source_descr", "%source", _ARRAY["descr"]),
         # The new array takes over a reference.
-        f"  call void {python_function('Py_IncRef')}(ptr %source_descr)",
-        f"  %observation = call ptr {make}({given}, ptr null, ptr null, i32 0, ptr null)",
+        "  call void @Py_IncRef(ptr %source_descr)",
+        f"  %observation = call ptr @ludus.new_array({given}, ptr null, ptr null, i32 0, ptr null)",
         "  %made = icmp ne ptr %observation, null",
         "  br i1 %made, label %fill, label %filled",
         "fill:",
@@ -193,15 +201,15 @@ def _copy_array(size: int) -> list[str]:
 
 def _read_whole_number(_size: int) -> list[str]:
     return [
-        f"  %number_at = call i64 {python_function('PyLong_AsLongLong')}(ptr %source)",
+        "  %number_at = call i64 @PyLong_AsLongLong(ptr %source)",
         "  %number_place = inttoptr i64 %number_at to ptr",
         "  %number = load i64, ptr %number_place",
-        f"  %observation = call ptr {python_function('PyLong_FromLongLong')}(i64 %number)",
+        "  %observation = call ptr @PyLong_FromLongLong(i64 %number)",
     ]
 
 
 def _call_reader(_size: int) -> list[str]:
-    return [f"  %observation = call ptr {python_function('PyObject_CallNoArgs')}(ptr %source)"]
+    return ["  %observation = call ptr @PyObject_CallNoArgs(ptr %source)"]
 
 
 _READ_OBSERVATION = {"copy": _copy_array, "int": _read_whole_number, "call": _call_reader}
@@ -221,28 +229,26 @@ def _numpy(index: int) -> int:
 
 def _give_results() -> list[str]:
     """Return the lines that build ``(observation, reward, terminated, False, infos)``."""
-    true, false = python_data("_Py_TrueStruct"), python_data("_Py_FalseStruct")
-    call = python_function("PyObject_CallNoArgs")
     return [
         "  %reward_place = inttoptr i64 %reward_at to ptr",
         "  %paid = load double, ptr %reward_place",
-        f"  %reward = call ptr {python_function('PyFloat_FromDouble')}(double %paid)",
+        "  %reward = call ptr @PyFloat_FromDouble(double %paid)",
         "  %ended = load i64, ptr %result",
         "  %is_over = icmp eq i64 %ended, 1",
-        f"  %terminated = select i1 %is_over, ptr {true}, ptr {false}",
-        f"  call void {python_function('Py_IncRef')}(ptr %terminated)",
-        f"  call void {python_function('Py_IncRef')}(ptr {false})",
-        f"  %silent = icmp eq ptr %tell, {python_data('_Py_NoneStruct')}",
+        "  %terminated = select i1 %is_over, ptr @_Py_TrueStruct, ptr @_Py_FalseStruct",
+        "  call void @Py_IncRef(ptr %terminated)",
+        "  call void @Py_IncRef(ptr @_Py_FalseStruct)",
+        "  %silent = icmp eq ptr %tell, @_Py_NoneStruct",
         "  br i1 %silent, label %nothing, label %something",
         "nothing:",
-        f"  %empty = call ptr {python_function('PyDict_New')}()",
+        "  %empty = call ptr @PyDict_New()",
         "  br label %pack",
         "something:",
-        f"  %told = call ptr {call}(ptr %tell)",
+        "  %told = call ptr @PyObject_CallNoArgs(ptr %tell)",
         "  br label %pack",
         "pack:",
         "  %infos = phi ptr [ %empty, %nothing ], [ %told, %something ]",
-        f"  %tuple = call ptr {python_function('PyTuple_New')}(i64 5)",
+        "  %tuple = call ptr @PyTuple_New(i64 5)",
         "  %room = icmp ne ptr %tuple, null",
         "  br i1 %room, label %put, label %none",
         "none:",
@@ -252,7 +258,7 @@ def _give_results() -> list[str]:
         *_put(0, "%observation"),
         *_put(1, "%reward"),
         *_put(2, "%terminated"),
-        *_put(3, false),
+        *_put(3, "@_Py_FalseStruct"),
         *_put(4, "%infos"),
         "  %seen = icmp ne ptr %observation, null",
         "  %paid_out = icmp ne ptr %reward, null",
@@ -263,7 +269,7 @@ def _give_results() -> list[str]:
         "give:",
         "  ret ptr %tuple",
         "drop:",
-        f"  call void {python_function('Py_DecRef')}(ptr %tuple)",
+        "  call void @Py_DecRef(ptr %tuple)",
         "  ret ptr null",
     ]
 

@@ -22,7 +22,7 @@ def kernels_for_boxes() -> str:
     A box of root's runs as another user, to whom a private folder is closed. It gets one of links
     to the same files beside it.
     """
-    from ludus.kernel.native import cache_folder
+    from ludus.kernel.kept_code import cache_folder
 
     folder = cache_folder()
     if os.geteuid() != 0 or folder.stat().st_mode & _OTHERS == _OTHERS:
