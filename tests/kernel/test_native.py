@@ -14,16 +14,21 @@ import pytest
 import ludus
 from ludus.kernel import native, program
 from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
-from ludus.kernel.native import native_address, native_function
+from ludus.kernel.native import native_address, native_function, numba_code
 from ludus.kernel.object_file import DamagedObject, read_object
 
 RUN = """
-import sys
+import logging
 import ludus
+told = logging.Handler()
+told.emit = lambda record: compiled.append(record)
+compiled = []
+logging.getLogger("ludus.kernel").addHandler(told)
+logging.getLogger("ludus.kernel").setLevel(logging.INFO)
 env = ludus.make("NChain-v0").unwrapped
 env.reset(seed=3)
 total = sum(env.step(k % 2)[1] for k in range(50))
-print(total, "numba" in sys.modules)
+print(total, bool(compiled))
 """
 
 
@@ -127,7 +132,8 @@ def add(tmp_path_factory):
                 raise ValueError("negative")
             return a + int(b)
 
-        return njit(types.int64(types.int64, types.float64), error_model="numpy")(add)
+        options = {"error_model": "numpy"}
+        return numba_code(njit(types.int64(types.int64, types.float64), **options)(add))
 
     path = tmp_path_factory.mktemp("native") / "add.o"
     address = native_address(path, build)

@@ -12,7 +12,7 @@ from ludus.core.types import State as SavedState
 from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
 from ludus.kernel.one_env import action_reader, observation_reader, observation_source
-from ludus.kernel.program import Program, program_drawing_from, program_for
+from ludus.kernel.program import Program, StepShape, program_drawing_from, program_for
 from ludus.kernel.step_call import is_possible
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import generator_to_words, seed_to_words, words_to_generator
@@ -73,6 +73,9 @@ class KernelEnv(Env[Any, Any]):
         self._info_arrays = getattr(self, "info_arrays", None)
         self._columns = self._storage.columns()
         self._tells = bool(self._told) or self._info_arrays is not None
+        shape = self._step_shape()
+        if shape is not None:
+            self._program.expect_steps(shape)
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows are views of one another, and compiled functions belong to their process.
@@ -155,10 +158,8 @@ class KernelEnv(Env[Any, Any]):
 
     def _native_advance(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return the step in native code, which leaves odd actions to the one in Python."""
-        space, bounds = self.action_space, None
-        if isinstance(space, Discrete):
-            bounds = (int(space.start), int(space.start) + int(space.n))
-        elif self._storage.action_kinds[0] != "float":
+        shape = self._step_shape()
+        if shape is None:
             return step
         how, source = self._seen
         owner = (
@@ -168,8 +169,17 @@ class KernelEnv(Env[Any, Any]):
             self._infos if self._tells else None,
             step,
         )
-        seen = how, source.nbytes if how == "copy" else 0
-        return self._program.whole_step(bounds, seen, owner)  # type: ignore[no-any-return]
+        return self._program.whole_step(shape, owner)  # type: ignore[no-any-return]
+
+    def _step_shape(self) -> StepShape | None:
+        """Return what a step in native code must know, ``None`` if there can be none."""
+        space, bounds = self.action_space, None
+        if isinstance(space, Discrete):
+            bounds = (int(space.start), int(space.start) + int(space.n))
+        elif self._storage.action_kinds[0] != "float":
+            return None
+        how, source = self._seen
+        return bounds, (how, source.nbytes if how == "copy" else 0)
 
     def _any_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
         table, read, numbers = self._table, self._read, self._write

@@ -29,8 +29,8 @@ class KeptCode(NamedTuple):
         return hashlib.sha256(self.symbol.encode() + b"\0" + self.code).hexdigest()
 
 
-def keep(path: Path, function: KeptCode) -> None:
-    """Write a function to a file; where that is not possible, do nothing."""
+def keep(path: Path, function: KeptCode) -> KeptCode:
+    """Write a function to a file, if that is possible; return the function."""
     header = json.dumps({"symbol": function.symbol, "sha256": function.seal()})
     # Others may be writing the same; whoever is last replaces a file by its equal.
     draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
@@ -40,6 +40,7 @@ def keep(path: Path, function: KeptCode) -> None:
     except OSError:
         # A full disk costs the next process a compile, and this one nothing.
         draft.unlink(missing_ok=True)
+    return function
 
 
 def kept(path: Path) -> KeptCode | None:

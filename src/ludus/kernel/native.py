@@ -20,9 +20,17 @@ from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
 from ludus.kernel.object_file import DamagedObject, UnknownObject
 from ludus.kernel.processor import machine
 from ludus.kernel.shared_call import shared_source
-from ludus.kernel.step_call import step_source, step_symbols
+from ludus.kernel.step_call import step_symbols
 
-__all__ = ["native_address", "native_function", "shared_function", "step_address"]
+__all__ = [
+    "keep_shim",
+    "native_address",
+    "native_function",
+    "numba_code",
+    "shared_function",
+    "shim_path",
+    "step_address",
+]
 
 # Numba's code names what would free an array without a reference. Arrays of kernels have owners
 # elsewhere, so it is never called, and need not be loaded.
@@ -31,12 +39,12 @@ _FREE = "NRT_MemInfo_call_dtor"
 _texts: list[Any] = []
 
 
-def native_address(path: Path, build: Callable[[], Any]) -> int:
-    """Return the address of the function at ``path``, built and kept there if need be.
+def native_address(path: Path, build: Callable[[], KeptCode]) -> int:
+    """Return the address of the function at ``path``, built if need be.
 
     Args:
-        path: Where its object code is kept; what is missing or damaged is built.
-        build: Compiles it; returns a numba function with one signature, that returns an int.
+        path: Where its object code is kept.
+        build: Compiles it and keeps it there, if that is missing or damaged.
     """
     stand_ins = {_FREE: symbol_address("abort")}
 
@@ -46,7 +54,14 @@ def native_address(path: Path, build: Callable[[], Any]) -> int:
     def link(function: KeptCode) -> int:
         return llvm.link(*function, stand_ins)
 
-    return _address(path, lambda: _numba_code(build()), find, link)
+    return _address(path, build, find, link)
+
+
+def numba_code(function: Any) -> KeptCode:
+    """Return the code of a numba function with one signature."""
+    (compiled,) = function.overloads.values()
+    _, _, (code, _) = compiled.library.serialize_using_object_code()
+    return KeptCode(compiled.fndesc.llvm_func_name, code)
 
 
 def native_function(
@@ -71,10 +86,10 @@ def shared_function(name: str, addresses: tuple[int, int]) -> Callable[..., int]
     return _callable(name, shared_source(), {"ludus.even": even, "ludus.odd": odd})
 
 
-def step_address(address: int, *, problem: str, **details: Any) -> int:
-    """Return the address of a whole step: see :func:`step_source`."""
+def step_address(address: int, source: str, *, problem: str) -> int:
+    """Return the address of a whole step, of which there is a text: see :func:`step_source`."""
     places = {"ludus.native": address, "ludus.problem": _text_address(problem), **step_symbols()}
-    return _shim_address(step_source(**details), places)
+    return _shim_address(source, places)
 
 
 def _callable(name: str, source: str, places: Mapping[str, int]) -> Callable[..., int]:
@@ -100,20 +115,22 @@ def _shim_address(source: str, places: Mapping[str, int]) -> int:
 
     if not loader.is_possible():
         return llvm.make(source, SHIM, find)
-    parts = (source, version("llvmlite"), sys.version)
-    tag = hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
+    path = shim_path(source)
     return _address(
-        cache_folder() / f"shim_{tag}-{machine()}.o",
-        lambda: KeptCode(SHIM, llvm.object_code(source)),
-        find,
-        lambda _: llvm.make(source, SHIM, find),
+        path, lambda: keep_shim(source, path), find, lambda _: llvm.make(source, SHIM, find)
     )
 
 
-def _numba_code(function: Any) -> KeptCode:
-    (compiled,) = function.overloads.values()
-    _, _, (code, _) = compiled.library.serialize_using_object_code()
-    return KeptCode(compiled.fndesc.llvm_func_name, code)
+def shim_path(source: str) -> Path:
+    """Return where the code of a text of LLVM's language is kept."""
+    parts = (source, version("llvmlite"), sys.version)
+    tag = hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
+    return cache_folder() / f"shim_{tag}-{machine()}.o"
+
+
+def keep_shim(source: str, path: Path) -> KeptCode:
+    """Compile a text of LLVM's language, keep the code and return it."""
+    return keep(path, KeptCode(SHIM, llvm.object_code(source)))
 
 
 def _address(
@@ -126,7 +143,7 @@ def _address(
 
     Args:
         path: The file.
-        build: Builds it.
+        build: Builds it, and writes the file.
         find: Returns the address of a symbol.
         link: Has LLVM load it, if the loader does not know how to.
     """
@@ -137,7 +154,6 @@ def _address(
         except DamagedObject:
             pass
     function = build()
-    keep(path, function)
     try:
         return _loaded(function, find) or link(function)
     except DamagedObject:

@@ -4,28 +4,72 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from ludus.kernel.callable import shim_source
 from ludus.kernel.compile_notice import compile_notice
+from ludus.kernel.compiling import Order, compile_apart, known_name
+from ludus.kernel.contract import Kernel
 from ludus.kernel.cpython import builtin_function
 from ludus.kernel.diagnosis import explained
 from ludus.kernel.digest import digest
 from ludus.kernel.jit import check_plain, compiled, jit_enabled
-from ludus.kernel.kept_code import cache_folder
+from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
+from ludus.kernel.layout import Layout
 from ludus.kernel.lean_compiler import lean_compiler
-from ludus.kernel.native import native_address, native_function, shared_function, step_address
+from ludus.kernel.native import (
+    native_address,
+    native_function,
+    numba_code,
+    shared_function,
+    shim_path,
+    step_address,
+)
 from ludus.kernel.processor import machine
+from ludus.kernel.shared_call import shared_source
 from ludus.kernel.source import FUNCTIONS, driver_source
+from ludus.kernel.step_call import step_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import WordsRng
 
-__all__ = ["Program", "program_drawing_from", "program_for"]
+__all__ = ["Parts", "Program", "StepShape", "program_drawing_from", "program_for"]
 
 _programs: dict[tuple[Any, ...], Program] = {}
+StepShape = tuple[tuple[int, int] | None, tuple[str, int]]
+"""What is read of an action, and how an observation is: see :func:`step_source`."""
+
+# Who asks for the one will ask for the other, and much of the work is the same.
+_TOGETHER = {"reset": ("reset", "step_one"), "step_one": ("reset", "step_one")}
+_WITH_LOCK = ("reset", "step_one")
 _CODES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+
+
+class Parts(Protocol):
+    """What a program is made from; a storage has it all."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        ...
+
+    @property
+    def action_kinds(self) -> list[str]:
+        """``"int"`` or ``"float"`` for each number of an action."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """How many numbers an observation has; 0 if it is an array."""
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """Where the arrays are."""
+        ...
 
 
 class Program:
@@ -35,16 +79,17 @@ class Program:
     """
 
     def __init__(
-        self, storage: Storage, *, jit: bool, generator: np.random.Generator | None = None
+        self, parts: Parts, *, jit: bool, generator: np.random.Generator | None = None
     ) -> None:
         """Make the driver; plain Python may draw from a generator that is not a PCG64."""
-        kernel = self.kernel = storage.kernel
+        kernel = self.kernel = parts.kernel
         self.jit = jit
         self._generator = generator
-        self._actions = "".join(kind[0] for kind in storage.action_kinds)
-        text = driver_source(kernel, storage.action_kinds, storage.rows, storage.layout)
-        self._tag = f"_{digest(kernel, text)}"
-        self.text = text.replace("__TAG__", self._tag)
+        self._made_from = parts.action_kinds, parts.rows, parts.layout
+        self._actions = "".join(kind[0] for kind in parts.action_kinds)
+        text = driver_source(kernel, *self._made_from)
+        self.tag = f"_{digest(kernel, text)}"
+        self.text = text.replace("__TAG__", self.tag)
         if jit:
             for part in self._parts().values():
                 check_plain(part)
@@ -52,7 +97,8 @@ class Program:
         self._functions: dict[tuple[str, bool], Callable[..., int]] = {}
         self._shared: Callable[..., int] | None = None
         self._addresses: dict[str, int] = {}
-        self._steps: dict[tuple[Any, ...], int] = {}
+        self._steps: dict[StepShape, int] = {}
+        self._step_shapes: set[StepShape] = set()
         self._namespace: dict[str, Any] = {}
 
     def table(self, storage: Storage) -> Any:
@@ -87,30 +133,32 @@ class Program:
             self._shared = shared_function("shared", addresses)
         return self._shared
 
-    def whole_step(
-        self, bounds: tuple[int, int] | None, seen: tuple[str, int], owner: tuple[Any, ...]
-    ) -> Any:
+    def expect_steps(self, shape: StepShape) -> None:
+        """Say that :meth:`whole_step` will be asked for, so that it is compiled with the rest."""
+        self._step_shapes.add(shape)
+
+    def whole_step(self, shape: StepShape, owner: tuple[Any, ...]) -> Any:
         """Return the step of one environment as a builtin function of the action.
 
         Only for compiled programs. :func:`~ludus.kernel.step_call.step_source` tells what the
         arguments mean.
         """
-        key = bounds, seen
-        if key not in self._steps:
-            self._steps[key] = step_address(
-                self._address_of("step_one"),
-                bounds=bounds,
-                size=len(self._actions),
-                seen=seen,
-                problem=self.index_problem,
+        if shape not in self._steps:
+            self._steps[shape] = step_address(
+                self._address_of("step_one"), self._step_source(*shape), problem=self.index_problem
             )
-        return builtin_function("step", self._steps[key], owner=owner, one=True)
+        return builtin_function("step", self._steps[shape], owner=owner, one=True)
+
+    def _step_source(self, bounds: tuple[int, int] | None, seen: tuple[str, int]) -> str:
+        return step_source(bounds=bounds, size=len(self._actions), seen=seen)
 
     def _native(self, name: str, *, gil: bool) -> Callable[..., int]:
-        kinds = FUNCTIONS[name].replace("*", self._actions)
         return native_function(
-            name, self._address_of(name), kinds, gil=gil, problem=self.index_problem
+            name, self._address_of(name), self._kinds(name), gil=gil, problem=self.index_problem
         )
+
+    def _kinds(self, name: str) -> str:
+        return FUNCTIONS[name].replace("*", self._actions)
 
     @property
     def index_problem(self) -> str:
@@ -127,23 +175,59 @@ class Program:
         return self._addresses[name]
 
     def _found(self, name: str) -> int:
+        def build() -> KeptCode:
+            with compile_notice(self.kernel.name, name):
+                return self._built_apart(name) or self.build(name, self._path(name))
+
+        return native_address(self._path(name), build)
+
+    def _path(self, name: str) -> Path:
         title = "".join(c if c.isalnum() else "_" for c in self.kernel.name.lower())
-        path = cache_folder() / f"{title}{self._tag}-{name}-{machine()}.o"
-        kinds = FUNCTIONS[name].replace("*", self._actions)
+        return cache_folder() / f"{title}{self.tag}-{name}-{machine()}.o"
 
-        def build() -> Any:
-            from numba import njit, types
+    def _built_apart(self, name: str) -> KeptCode | None:
+        """Return a function's code after another process has compiled it, ``None`` if none did."""
+        known = known_name(self.kernel)
+        if known is None:
+            return None
+        together = _TOGETHER.get(name, (name,))
+        functions = {other: str(self._path(other)) for other in together}
+        sources = [shim_source(self._kinds(other), gil=other in _WITH_LOCK) for other in together]
+        if "step_one" in together:
+            sources += [self._step_source(*shape) for shape in self._step_shapes]
+        if "take" in together:
+            sources.append(shared_source())
+        shims = {source: str(shim_path(source)) for source in sources}
+        kinds, rows, layout = self._made_from
+        if not compile_apart(Order(*known, self.tag, kinds, rows, layout, functions, shims)):
+            return None
+        return kept(self._path(name))
 
-            signature = types.int64(*({"i": types.int64, "f": types.float64}[k] for k in kinds))
-            function = self._defined(name)
-            with (
-                compile_notice(self.kernel.name, name),
-                explained(self.kernel),
-                lean_compiler(lambda other: self._tag in other and other != function.__name__),
-            ):
-                return njit(signature, **_OPTIONS)(function)
+    def build(self, name: str, path: Path, *, alone: bool = False) -> KeptCode:
+        """Compile a function in this process, keep its code and return it.
 
-        return native_address(path, build)
+        Args:
+            name: One of ``FUNCTIONS``.
+            path: Where to keep it.
+            alone: Whether this process uses numba for nothing else, and runs none of its code.
+
+        Raises:
+            KernelError: It cannot be compiled.
+        """
+        from numba import njit, types
+
+        signature = types.int64(
+            *({"i": types.int64, "f": types.float64}[kind] for kind in self._kinds(name))
+        )
+        function = self._defined(name)
+
+        def is_helper(other: str) -> bool:
+            # Numba's own runtime is no helper; the rest of it others may want to call.
+            own = other != "nrt" if alone else self.tag in other
+            return own and other != function.__name__
+
+        with explained(self.kernel), lean_compiler(is_helper):
+            return keep(path, numba_code(njit(signature, **_OPTIONS)(function)))
 
     def rollout_policy(self, policy: Any) -> Any:
         """Return the rollout loop with a policy built in."""
@@ -151,7 +235,7 @@ class Program:
             make = self._defined("rollout_policy", tagged=False)
             inner = policy
             if self.jit and isinstance(policy, FunctionType):
-                inner = compiled(policy, self._memo, self._tag)
+                inner = compiled(policy, self._memo, self.tag)
             self._policies[policy] = make(inner)
         return self._policies[policy]
 
@@ -162,7 +246,7 @@ class Program:
             place = f"<driver of {self.kernel.name}>"
             linecache.cache[place] = (len(self.text), None, self.text.splitlines(True), place)
             exec(compile(self.text, place, "exec"), self._namespace)  # noqa: S102 - made above
-        return self._namespace[f"{name}{self._tag}" if tagged else name]
+        return self._namespace[f"{name}{self.tag}" if tagged else name]
 
     def _parts(self) -> dict[str, Any]:
         kernel = self.kernel
@@ -216,7 +300,7 @@ class Program:
             "inline": not self.kernel.array_fields,
         }
         parts = {
-            name: compiled(part, self._memo, self._tag, **options)
+            name: compiled(part, self._memo, self.tag, **options)
             for name, part in self._parts().items()
         }
 
