@@ -64,8 +64,8 @@ def load_own(ns: str | None = None, *, everything: bool = False) -> None:
 def load_plugins(ns: str | None = None, *, everything: bool = False) -> None:
     """Register the environments of the plugins that own a namespace, or of all plugins.
 
-    Each plugin is loaded once, after what Ludus itself has there. One that fails is reported by a warning that names it, and does
-    not keep the others from loading.
+    Each plugin is loaded once, after what Ludus itself has there. One that fails is reported by a
+    warning that names it, and does not keep the others from loading.
     """
     load_own(ns, everything=everything)
     wanted = ns or ROOT
