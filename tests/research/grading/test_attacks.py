@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ludus.errors import SandboxClosed, SubmissionRejected, TaskError
-from ludus.research.grading import AgentFault, Scored, collect
+from ludus.research.grading import AgentFault, Scored, collect, submission
 from ludus.research.grading.formats import read_csv, read_npz
 from ludus.sandbox import Policy, open_sandbox
 from tests.research.grading.support import QUICK, File, MadeTask, boxed
@@ -618,6 +618,18 @@ def test_small_archive_of_much_is_refused():
     assert len(data) < 1 << 20
     with pytest.raises(SubmissionRejected, match="unpacks to"):
         read_npz("weights.npz", data, max_bytes=1 << 20)
+
+
+def test_archives_together_unpack_to_a_limit(tmp_path, monkeypatch):
+    """Else several that are small would fill the grading box's memory, which is nobody's fault."""
+    monkeypatch.setattr(submission, "_UNPACKED", 1000)
+    for name in ("a.npz", "b.npz"):
+        np.savez(tmp_path / name, weights=np.zeros(60))
+    given = submission.Submission(tmp_path, dict.fromkeys(("a.npz", "b.npz"), "npz"), None)
+    for _ in range(3):
+        assert given.arrays("a.npz")["weights"].size == 60
+    with pytest.raises(SubmissionRejected, match="unpacks to"):
+        given.arrays("b.npz")
 
 
 # --- out of the agent's box -------------------------------------------------------------------
