@@ -7,12 +7,12 @@ BENCH := $(VENV_BENCH)/bin
 QUIETLY := --disable-pip-version-check --quiet
 PIP := $(BIN)/pip $(QUIETLY)
 
-.PHONY: help demo test system install install-dev lint types layers unit bench audit build clean
+.PHONY: help demo test system box install install-dev lint types layers unit bench audit build clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: install ## Install, then show what Ludus does (writes to ./demo)
+demo: box install ## Install, then show what Ludus does (writes to ./demo)
 	$(BIN)/ludus demo --out demo
 
 test: system install-dev lint types layers audit unit ## Install, then run every check
@@ -25,6 +25,10 @@ SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io chromium:ch
 	pg_lsclusters:postgresql /usr/share/datasets/fashion-mnist:dataset-fashion-mnist
 
 system: ## Install what the tests need beside Python, if root may do so with apt-get
+box: ## Install what the demonstration needs beside Python
+box: SYSTEM := bwrap:bubblewrap
+
+system box:
 	@missing() { for row in $(SYSTEM); do what="$${row%%:*}"; \
 		[ -e "$$what" ] || PATH="$$PATH:/usr/sbin" command -v "$$what" >/dev/null || \
 		echo "$${row##*:}"; done; }; \
@@ -36,7 +40,7 @@ system: ## Install what the tests need beside Python, if root may do so with apt
 		add 2>/dev/null || { get update && add; }; \
 	fi; \
 	if [ -n "$$(missing)" ]; then \
-		echo "Missing:" $$(missing)"; tests that need it are skipped." >&2; \
+		echo "Missing:" $$(missing)"; what needs it is skipped." >&2; \
 	fi
 
 $(BIN)/python:
