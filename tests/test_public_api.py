@@ -13,8 +13,8 @@ PINNED = {
         ActionWrapper Env EnvSpec ObservationWrapper RewardWrapper SecuritySpec Space VectorizeMode
         Wrapper WrapperSpec __version__ bench checking classic codec core envs error errors
         experimental interop load_state logger make make_vec pprint_registry record register
-        register_envs registry research sandbox save_state search seeding spaces spec testing utils vector
-        wrappers
+        register_envs registry research sandbox save_state search seeding spaces spec testing utils
+        vector wrappers
     """,
     "ludus.bench": """
         Agent AgentSpec BatchAgent BenchFolder BenchRun Budget Comparison Engine Limits Plan Result
