@@ -281,10 +281,12 @@ def test_the_seed_reaches_data_and_graders_and_data_is_made_once(task, start, tm
 
 def test_an_episode_leaves_nothing_to_the_next(task, start):
     env = start(task)
+    fresh = env.step("ls -A . /tmp")[0]["output"]  # below /tmp there may be the Python of the tests
+    assert fresh.startswith(".:\nanswer.json\ntrain.csv\n\n/tmp:\n")
     env.step("echo x > left; echo y > /tmp/left; memory_write hello; open answer.json")
     observation, _ = env.reset()
     assert observation["open_file"] == ""
-    assert env.step("ls -A . /tmp")[0]["output"] == ".:\nanswer.json\ntrain.csv\n\n/tmp:\n"
+    assert env.step("ls -A . /tmp")[0]["output"] == fresh
     assert "no notes" in env.step("memory_read")[0]["output"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import struct
 import tempfile
+from pathlib import PurePosixPath
 from typing import Any
 
 from ludus.core.state import copy_plain
@@ -13,6 +14,7 @@ from ludus.research.assessment import Assessment
 from ludus.research.episode import Episode
 from ludus.research.task import BaseTask, Result
 from ludus.sandbox import Sandbox, Snapshot
+from ludus.sandbox.image import python_paths
 
 __all__ = ["load", "save"]
 
@@ -76,7 +78,17 @@ def _contents(box: Sandbox, place: str) -> bytes:
 
 def _restore(box: Sandbox, place: str, snapshot: Snapshot) -> None:
     with box._in_use():
-        snapshot.restore(box._root(place), owner=box._owner())
+        snapshot.restore(box._root(place), owner=box._owner(), keep=_mounted(box, place))
+
+
+def _mounted(box: Sandbox, place: str) -> set[str]:
+    """Return the names in a folder of a box below which something is mounted.
+
+    Who removes them removes what is mounted, such as a Python that lies below ``/tmp``.
+    """
+    paths = (PurePosixPath(mount.target) for mount in (*python_paths(), *box.policy.mounts))
+    inside = (path.relative_to(place).parts for path in paths if path.is_relative_to(place))
+    return {parts[0] for parts in inside if parts}
 
 
 def _snapshot(data: bytes) -> Snapshot:

@@ -8,7 +8,9 @@ import os
 import secrets
 import stat
 import time
+from collections.abc import Collection
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from ludus.errors import SandboxError
@@ -20,7 +22,7 @@ _PATIENCE = 4.0
 _AGAIN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 
-def clear(root: int, patience: float = _PATIENCE) -> None:
+def clear(root: int, patience: float = _PATIENCE, *, keep: Collection[str] = ()) -> None:
     """Remove everything in a folder, however deep it is.
 
     Folders in folders are first moved to the top, so that depth costs nothing.
@@ -28,6 +30,7 @@ def clear(root: int, patience: float = _PATIENCE) -> None:
     Args:
         root: the folder.
         patience: seconds after which to give up, since somebody may be filling it again.
+        keep: names in it that stay.
 
     Raises:
         SandboxError: it fills up again faster than it is emptied, or something cannot be removed.
@@ -35,7 +38,8 @@ def clear(root: int, patience: float = _PATIENCE) -> None:
     deadline = time.monotonic() + patience
     while True:
         with os.scandir(root) as listing:
-            names = [item.name for _, item in zip(range(1000), listing, strict=False)]
+            others = (item.name for item in listing if item.name not in keep)
+            names = list(islice(others, 1000))
         if not names:
             return
         for name in names:

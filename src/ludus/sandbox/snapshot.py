@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO, Self
 
 from ludus.errors import SandboxError
@@ -49,18 +49,26 @@ class Snapshot:
             raise
         return cls(file, entries, size)
 
-    def restore(self, root: int, *, owner: int | None) -> None:
+    def restore(self, root: int, *, owner: int | None, keep: Collection[str] = ()) -> None:
         """Empty the folder ``root`` and write everything back.
+
+        Args:
+            root: the folder.
+            owner: of what is written.
+            keep: names in the folder that are left as they are, such as where something is mounted.
 
         Raises:
             SandboxError: the snapshot is closed, or writing failed.
         """
         if self._file.closed:
             raise SandboxError("This snapshot was closed.")
-        clear(root)
+        clear(root, keep=keep)
         self._file.seek(0)
         for path, mode, link, chunks in self._records():
-            if link is not None:
+            if path[0] in keep:
+                for _ in chunks or ():
+                    continue
+            elif link is not None:
                 entry = transfer.Entry(path, mode, link=link)
                 transfer.write_entry(root, path, entry, owner=owner)
             elif chunks is not None:
