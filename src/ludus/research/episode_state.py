@@ -69,7 +69,8 @@ def _plain(result: Result) -> dict[str, Any]:
 
 
 def _contents(box: Sandbox, place: str) -> bytes:
-    with box._in_use(), Snapshot.take(box._root(place), limit=box._size_limit()) as snapshot:
+    options: dict[str, Any] = {"limit": box._size_limit(), "skip": _mounted(box, place)}
+    with box._in_use(), Snapshot.take(box._root(place), **options) as snapshot:
         if snapshot.size > _LARGEST:
             raise StateError(f"{place} holds {snapshot.size:,} bytes, too many for a state.")
         snapshot._file.seek(0)

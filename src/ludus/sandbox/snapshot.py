@@ -30,8 +30,8 @@ class Snapshot:
         self._file, self.entries, self.size = file, entries, size
 
     @classmethod
-    def take(cls, root: int, *, limit: int) -> Snapshot:
-        """Copy all below the folder ``root``.
+    def take(cls, root: int, *, limit: int, skip: Collection[str] = ()) -> Snapshot:
+        """Copy all below the folder ``root``, but for some names in it.
 
         Raises:
             SandboxViolation: it holds more than ``limit`` bytes, or devices, fifos, sockets.
@@ -40,7 +40,7 @@ class Snapshot:
         file = tempfile.TemporaryFile()  # noqa: SIM115
         entries = size = 0
         try:
-            for entry in transfer.walk(root, (), limit=limit):
+            for entry in transfer.walk(root, (), limit=limit, skip=skip):
                 if entry.path:
                     entries += 1
                     size += _store(file, entry)

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -141,8 +141,12 @@ def get(root: int, parts: tuple[str, ...], target: Path, *, limit: int) -> None:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def walk(root: int, parts: Sequence[str], *, limit: int) -> Iterator[Entry]:
+def walk(
+    root: int, parts: Sequence[str], *, limit: int, skip: Collection[str] = ()
+) -> Iterator[Entry]:
     """Yield what ``parts`` names and all below it, folders first, paths relative to it.
+
+    Names to ``skip`` are those directly in ``root``, where that is walked as a whole.
 
     Raises:
         SandboxViolation: more bytes than ``limit``, too many entries or levels, or something
@@ -151,7 +155,7 @@ def walk(root: int, parts: Sequence[str], *, limit: int) -> Iterator[Entry]:
     """
     if not parts:
         yield Entry((), 0o755)
-        yield from _Walk(limit).folder(os.open(".", _FOLDER, dir_fd=root), (), parts)
+        yield from _Walk(limit, skip).folder(os.open(".", _FOLDER, dir_fd=root), (), parts)
         return
     with _parent(root, parts) as (folder, name):
         yield from _Walk(limit).one(folder, name, (), parts)
@@ -160,14 +164,16 @@ def walk(root: int, parts: Sequence[str], *, limit: int) -> Iterator[Entry]:
 class _Walk:
     """One walk and what it has met so far."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit, self.bytes, self.entries = limit, 0, 0
+    def __init__(self, limit: int, skip: Collection[str] = ()) -> None:
+        self.limit, self.bytes, self.entries, self._skip = limit, 0, 0, skip
 
     def folder(self, folder: int, path: tuple[str, ...], top: Sequence[str]) -> Iterator[Entry]:
         try:
             if len(path) >= _LEVELS:
                 raise SandboxViolation(f"{_show(top)} has more than {_LEVELS} levels of folders.")
             for name in self._names(folder, top):
+                if not path and name in self._skip:
+                    continue
                 yield from self.one(folder, name, (*path, name), top)
         finally:
             os.close(folder)
