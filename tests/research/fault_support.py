@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ludus.errors import SandboxError
@@ -53,9 +53,11 @@ def supervisors(box):
 
 
 def kill(pids):
+    """Kill processes; one that ends with another that was killed before it is fine."""
     assert pids
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager
@@ -75,7 +77,8 @@ def meanwhile(action):
         yield
     finally:
         thread.join()
-    assert problems == []
+    for problem in problems:
+        raise problem
 
 
 class Killer:

@@ -209,6 +209,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         if "Content-Length" not in extra:
             self.send_header("Content-Length", str(len(raw)))
+        if self.close_connection:  # said, or a client might send its next request into it
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(raw)
 
