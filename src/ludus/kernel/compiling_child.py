@@ -38,6 +38,8 @@ def main() -> NoReturn:
     """Read an :class:`~ludus.kernel.compiling.Order`, see to it, and end the process."""
     # There is nothing to clean up that the end of the process would not.
     gc.disable()
+    # Numba would import it for linear algebra, which no kernel of Ludus does.
+    sys.modules["scipy"] = None  # type: ignore[assignment]
     order = json.load(sys.stdin)
     _end_with(order["parent"])
     try:
