@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from ludus import logger
-from ludus.errors import DependencyNotInstalled
+from ludus.errors import DependencyNotInstalled, Error
 
 __all__ = ["Screen", "import_pygame", "show_text", "warn_no_render_mode"]
+
+_DRIVER = "SDL_VIDEODRIVER"
+_HEADLESS = (
+    "Use render_mode='rgb_array' for pictures as arrays, set DISPLAY to a running X server, or "
+    f"{_DRIVER}=dummy to draw for nobody."
+)
 
 
 def import_pygame() -> Any:
@@ -69,14 +75,30 @@ class Screen:
             pixels = self._pygame.surfarray.pixels3d(canvas)
             return np.ascontiguousarray(np.transpose(pixels, (1, 0, 2)))
         if self._window is None:
-            self._pygame.display.init()
-            self._window = self._pygame.display.set_mode(self._size)
+            self._window = self._opened()
             self._clock = self._pygame.time.Clock()
         self._window.blit(canvas, (0, 0))
         self._pygame.event.pump()
         self._clock.tick(self._fps)
         self._pygame.display.flip()
         return None
+
+    def _opened(self) -> Any:
+        """Return a new window.
+
+        Raises:
+            Error: There is no display to open it on.
+        """
+        try:
+            self._pygame.display.init()
+            window = self._pygame.display.set_mode(self._size)
+        except self._pygame.error as problem:
+            text = f"Found no display for render_mode='human' ({problem}). {_HEADLESS}"
+            raise Error(text) from problem
+        # Without a display, and nothing said, SDL draws where nobody sees it.
+        if self._pygame.display.get_driver() == "offscreen" and not os.environ.get(_DRIVER):
+            logger.warn(f"Found no display, so render_mode='human' shows nothing. {_HEADLESS}")
+        return window
 
     def close(self) -> None:
         """Close the window, if one is open."""
