@@ -18,11 +18,13 @@ demo: box install ## Install, then show what Ludus does (writes to ./demo)
 test: system install-dev lint types layers audit unit ## Install, then run every check
 
 # Boxes need bubblewrap, podman with runc, or Docker; reports are looked at with Chromium, the store
-# is tested on PostgreSQL, a research task on Fashion-MNIST. What is missing and may not be installed
-# is said, and its tests are skipped. Nothing is started: the tests run a Docker daemon and a database
-# server of their own.
+# is tested on PostgreSQL, a research task on Fashion-MNIST, board games with their engines, robots are
+# drawn by Mesa. What is missing and may not be installed is said, and its tests are skipped. Nothing
+# is started: the tests run a Docker daemon and a database server of their own.
 SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io chromium:chromium \
-	pg_lsclusters:postgresql /usr/share/datasets/fashion-mnist:dataset-fashion-mnist
+	pg_lsclusters:postgresql /usr/share/datasets/fashion-mnist:dataset-fashion-mnist \
+	/usr/games/gnugo:gnugo /usr/games/stockfish:stockfish \
+	/usr/lib/*/libEGL.so.1:libegl1 /usr/lib/*/libOSMesa.so.8:libosmesa6
 
 system: ## Install what the tests need beside Python, if root may do so with apt-get
 box: ## Install what the demonstration needs beside Python
@@ -30,7 +32,7 @@ box: SYSTEM := bwrap:bubblewrap
 
 system box:
 	@missing() { for row in $(SYSTEM); do what="$${row%%:*}"; \
-		[ -e "$$what" ] || PATH="$$PATH:/usr/sbin" command -v "$$what" >/dev/null || \
+		ls $$what >/dev/null 2>&1 || PATH="$$PATH:/usr/sbin" command -v "$$what" >/dev/null || \
 		echo "$${row##*:}"; done; }; \
 	get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$$@" >/dev/null; }; \
 	add() { get install -y --no-install-recommends $$(missing); }; \

@@ -23,6 +23,7 @@ from typing import Any
 from measure import Bar, Report, console, progress, table
 
 import ludus
+from ludus.envs.builtin import KERNELS
 
 COLD, WARM, MEMORY = 5.0, 0.5, 64.0
 CALLS = {"make": "ludus.make({id!r})", "make_vec": "ludus.make_vec({id!r}, 64)"}
@@ -65,7 +66,7 @@ def fresh(code: str, cache: str) -> Any:
 
 def kernel_ids() -> list[str]:
     """Return the ids with a vector form of their own: those that run a kernel."""
-    return [spec.id for spec in ludus.registry.values() if spec.vector_entry_point is not None]
+    return [spec.id for spec in KERNELS if spec.vector_entry_point is not None]
 
 
 def one_per_kernel(ids: list[str]) -> list[str]:

@@ -23,6 +23,7 @@ import pytest
 
 import ludus
 from ludus.core import AutoresetMode
+from ludus.envs.builtin import KERNELS
 from ludus.kernel import KernelVectorEnv
 from tests.envs.foreign import foreign_specs, give_stream
 from tests.envs.states import put
@@ -36,10 +37,9 @@ REWARD_TOLERANCE = {"Pendulum-v1": 1e-6, "MountainCarContinuous-v0": 1e-6}
 # Their seeds are JAX's, and cannot be reproduced: see test_functional_ids.py.
 FUNCTIONAL = ("phys2d", "tabular")
 SPECS = foreign_specs()
+IDS = {spec.id for spec in KERNELS}
 SHARED = sorted(
-    env_id
-    for env_id, spec in SPECS.items()
-    if env_id in ludus.registry and spec.namespace not in FUNCTIONAL
+    env_id for env_id, spec in SPECS.items() if env_id in IDS and spec.namespace not in FUNCTIONAL
 )
 ABOUT_ENDS = {"final_obs", "_final_obs", "final_info", "_final_info"}
 

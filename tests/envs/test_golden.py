@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.envs.builtin import BUILTIN
+from ludus.envs.builtin import KERNELS
 
 PATH = Path(__file__).with_name("golden.json")
-IDS = [spec.id for spec in BUILTIN]
+IDS = [spec.id for spec in KERNELS]
 STEPS = 120
 
 

@@ -1,4 +1,4 @@
-"""A saved state replays: every built-in environment, single and in batches.
+"""A saved state replays: every kernel, single and in batches.
 
 A run is recorded from states saved on the way: in an episode, at its end, and right after a reset.
 Set on the environment itself, and on one that was never reset, each state gives the rest again.
@@ -13,10 +13,10 @@ import pytest
 
 import ludus
 from ludus.core import AutoresetMode
-from ludus.envs.builtin import BUILTIN
+from ludus.envs.builtin import KERNELS
 from tests.reference.twins import assert_same
 
-IDS = [spec.id for spec in BUILTIN]
+IDS = [spec.id for spec in KERNELS]
 STEPS = 120
 PLAIN = (bool, int, float, str, bytes, type(None), np.generic)
 
@@ -86,7 +86,7 @@ def test_single_environments(env_id):
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("env_id", [spec.id for spec in BUILTIN if spec.vector_entry_point])
+@pytest.mark.parametrize("env_id", [spec.id for spec in KERNELS if spec.vector_entry_point])
 def test_batches(env_id, mode):
     def batch():
         return quietly(ludus.make_vec, env_id, 5, autoreset_mode=mode)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 
 import ludus
+from ludus.envs.builtin import KERNELS
 from ludus.kernel import KernelEnv
 from ludus.registration import load_env_creator
 
 
 def kernel_ids():
     ids = []
-    for spec in ludus.registry.values():
-        if isinstance(spec.entry_point, str) and spec.entry_point.startswith("ludus.envs."):
-            creator = load_env_creator(spec.entry_point)
-            if isinstance(creator, type) and issubclass(creator, KernelEnv):
-                ids.append(spec.id)
+    for spec in KERNELS:
+        creator = load_env_creator(spec.entry_point)
+        if isinstance(creator, type) and issubclass(creator, KernelEnv):
+            ids.append(spec.id)
     return ids
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from ludus.envs.algorithmic.registration import SPECS as ALGORITHMIC
+from ludus.envs.board.registration import SPECS as BOARD
 from ludus.envs.classic_control.registration import SPECS as CLASSIC_CONTROL
 from ludus.envs.grid.registration import SPECS as GRID
 from ludus.envs.toy_text.registration import SPECS as TOY_TEXT
 from ludus.registration import registry
 
-__all__ = ["BUILTIN", "register_builtin"]
+__all__ = ["BUILTIN", "ENGINES", "KERNELS", "register_builtin"]
 
-BUILTIN = (*CLASSIC_CONTROL, *TOY_TEXT, *ALGORITHMIC, *GRID)
+KERNELS = (*CLASSIC_CONTROL, *TOY_TEXT, *ALGORITHMIC, *GRID)
+"""The specs of the families that are written in Python and compiled."""
+
+ENGINES = (*BOARD,)
+"""The specs of the families that run on somebody else's engine, each an extra."""
+
+BUILTIN = (*KERNELS, *ENGINES)
 """The specs of every family, in the order in which they are listed."""
 
 
