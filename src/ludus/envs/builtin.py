@@ -6,6 +6,7 @@ from ludus.envs.algorithmic.registration import SPECS as ALGORITHMIC
 from ludus.envs.board.registration import SPECS as BOARD
 from ludus.envs.classic_control.registration import SPECS as CLASSIC_CONTROL
 from ludus.envs.grid.registration import SPECS as GRID
+from ludus.envs.mujoco.registration import SPECS as MUJOCO
 from ludus.envs.toy_text.registration import SPECS as TOY_TEXT
 from ludus.registration import registry
 
@@ -14,7 +15,7 @@ __all__ = ["BUILTIN", "ENGINES", "KERNELS", "register_builtin"]
 KERNELS = (*CLASSIC_CONTROL, *TOY_TEXT, *ALGORITHMIC, *GRID)
 """The specs of the families that are written in Python and compiled."""
 
-ENGINES = (*BOARD,)
+ENGINES = (*MUJOCO, *BOARD)
 """The specs of the families that run on somebody else's engine, each an extra."""
 
 BUILTIN = (*KERNELS, *ENGINES)

@@ -1,0 +1,1 @@
+"""Robots simulated by MuJoCo."""

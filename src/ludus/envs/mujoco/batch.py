@@ -1,0 +1,183 @@
+"""Many simulations of one model, stepped by the engine's own threads.
+
+The engine's batch (``mjb_*``, new in version 4) steps N simulations in one call, in C threads,
+outside the interpreter's lock. It keeps the solver's warm start with each simulation, which
+``mujoco.rollout`` does not return, so its numbers equal those of single simulations bit for bit.
+Its Python class lacks one call that contact forces need, ``mjb_apply``; hence ctypes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import weakref
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ludus.envs.mujoco.engine import import_mujoco
+from ludus.errors import DependencyNotInstalled, Error
+
+__all__ = ["Batch", "Ids"]
+
+Ids = np.ndarray[Any, np.dtype[np.int32]]
+
+_WHERE, _COUNT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+# Function: what it returns, what it takes.
+_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "mjb_makeBatch": (_WHERE, (_WHERE, _COUNT, _WHERE, _TEXT, _COUNT)),
+    "mjb_deleteBatch": (None, (_WHERE,)),
+    "mjb_nstate": (_COUNT, (_WHERE,)),
+    "mjb_state": (_WHERE, (_WHERE,)),
+    "mjb_stateComponent": (_WHERE, (_WHERE, _COUNT, _WHERE)),
+    "mjb_output": (_WHERE, (_WHERE, _TEXT, _WHERE, _WHERE)),
+    "mjb_step": (_COUNT, (_WHERE, _WHERE, _COUNT, _COUNT, _COUNT)),
+    "mjb_reset": (_COUNT, (_WHERE, _WHERE, _COUNT, _WHERE, _COUNT)),
+    "mjb_forward": (_COUNT, (_WHERE, _WHERE, _COUNT, _COUNT)),
+    "mjb_apply": (_COUNT, (_WHERE, _WHERE, _COUNT, _WHERE, _WHERE, _COUNT)),
+    "mjb_status": (ctypes.POINTER(ctypes.c_int), (_WHERE,)),
+    "mjb_error": (_TEXT, (_WHERE, _COUNT)),
+    "mj_rnePostConstraint": (None, (_WHERE, _WHERE)),
+}
+_STATE = {"qpos": "mjSTATE_QPOS", "qvel": "mjSTATE_QVEL", "ctrl": "mjSTATE_CTRL"}
+_NOTHING, _EVERYTHING = 0, 3  # mjSTAGE_NONE and mjSTAGE_ACC
+
+
+class _Config(ctypes.Structure):
+    _fields_ = (("nthread", ctypes.c_int), ("persistent", ctypes.c_bool))
+
+
+@functools.cache
+def _library() -> SimpleNamespace:
+    """Return the engine's functions.
+
+    Raises:
+        DependencyNotInstalled: The engine is older than version 4.
+    """
+    mujoco = import_mujoco()
+    folder = Path(mujoco.__file__).parent
+    (path, *_) = [*folder.glob("libmujoco.*"), *folder.glob("mujoco.dll")]
+    library, found = ctypes.CDLL(str(path)), {}
+    for name, (result, arguments) in _SIGNATURES.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError as problem:
+            raise DependencyNotInstalled(
+                f"Batches need mujoco 4, and this is {mujoco.__version__}; run "
+                "`pip install 'ludus[mujoco]'`, or use vectorization_mode='sync'."
+            ) from problem
+        function.restype, function.argtypes = result, arguments
+        found[name.removeprefix("mjb_")] = function
+    return SimpleNamespace(**found)
+
+
+class Batch:
+    """``count`` simulations of a copy of ``model``.
+
+    Args:
+        model: The compiled model.
+        count: How many simulations.
+        threads: How many threads work in a call, the caller's included.
+        forces: Compute contact forces after each step, as single robots do.
+
+    Raises:
+        DependencyNotInstalled: The engine is older than version 4.
+        Error: The engine cannot make such a batch, or is set to call back into Python.
+    """
+
+    def __init__(self, model: Any, count: int, threads: int, *, forces: bool = False) -> None:
+        self._library = library = _library()
+        self._mujoco = import_mujoco()
+        self._refuse_callbacks()
+        self._count = count
+        self._sample = self._mujoco.MjData(model)
+        # Contacts, from which forces are computed, outlive a call only where each simulation has
+        # its own memory; shared memory is a little faster.
+        config = _Config(threads, forces)
+        problem = ctypes.create_string_buffer(500)
+        address = ctypes.byref(config)
+        self._batch = library.makeBatch(model._address, count, address, problem, len(problem))
+        if not self._batch:
+            raise Error(f"MuJoCo cannot simulate {count} models: {problem.value.decode()}")
+        self._free = weakref.finalize(self, library.deleteBatch, self._batch)
+        # A function of two arguments is called with four here: it does not see the others.
+        function = ctypes.cast(library.mj_rnePostConstraint, _WHERE).value
+        self._forces = function if forces else None
+        size = (count, library.nstate(self._batch))
+        self.state = _array(library.state(self._batch), size)
+
+    def _refuse_callbacks(self) -> None:
+        # The engine's threads would call Python without holding its lock.
+        for name in dir(self._mujoco):
+            if name.startswith("get_mjcb_") and getattr(self._mujoco, name)() is not None:
+                raise Error(
+                    f"A batch cannot call back into Python, but {name.removeprefix('get_')} is "
+                    "set. Unset it, or use vectorization_mode='sync'."
+                )
+
+    def field(self, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return a live array of a field of the engine's data, simulations first.
+
+        Of the state, it can be written; anything else is what the last call computed.
+        """
+        shape = getattr(self._sample, name).shape
+        if name not in _STATE:
+            found = self._library.output(self._batch, name.encode(), None, None)
+            return _array(found, (self._count, *shape))
+        part = getattr(self._mujoco.mjtState, _STATE[name]).value
+        found = self._library.stateComponent(self._batch, part, None)
+        start = (found - self.state.ctypes.data) // self.state.itemsize
+        return self.state[:, start : start + shape[0]]
+
+    def step(self, ids: Ids | None, times: int) -> None:
+        """Advance simulations; ``None`` means all.
+
+        Raises:
+            Error: The engine failed in some; the others have been stepped.
+        """
+        library, batch, some = self._library, self._batch, self._some(ids)
+        self._check(library.step(batch, *some, times, _NOTHING))
+        if self._forces is not None:
+            self._check(library.apply(batch, *some, self._forces, None, 0))
+            # Only this kind of call copies fields out; it computes nothing.
+            self._check(library.forward(batch, *some, _NOTHING))
+
+    def reset(self, ids: Ids) -> None:
+        """Give simulations the model's first state, and compute nothing yet.
+
+        Raises:
+            Error: The engine failed in some.
+        """
+        self._check(self._library.reset(self._batch, *self._some(ids), None, _NOTHING))
+
+    def forward(self, ids: Ids) -> None:
+        """Compute everything that follows from the states.
+
+        Raises:
+            Error: The engine failed in some.
+        """
+        self._check(self._library.forward(self._batch, *self._some(ids), _EVERYTHING))
+
+    def close(self) -> None:
+        """End the threads and free the memory; arrays of fields must not be used any more."""
+        self.state = np.empty((0, 0))
+        self._free()
+
+    def _some(self, ids: Ids | None) -> tuple[int | None, int]:
+        return (None, 0) if ids is None else (ids.ctypes.data, len(ids))
+
+    def _check(self, failed: int) -> None:
+        if failed:
+            status = self._library.status(self._batch)
+            number = next((i for i in range(self._count) if status[i]), 0)
+            text = self._library.error(self._batch, number).decode()
+            raise Error(f"MuJoCo failed in environment {number}: {text}")
+
+
+def _array(address: int, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    if 0 in shape:
+        return np.zeros(shape)
+    numbers = ctypes.cast(address, ctypes.POINTER(ctypes.c_double))
+    return np.ctypeslib.as_array(numbers, shape)
