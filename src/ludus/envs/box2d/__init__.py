@@ -1,0 +1,42 @@
+"""Landers, walkers and cars on the physics engine Box2D."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ludus.envs.box2d.bipedal_walker import BipedalWalker, BipedalWalkerHardcore
+    from ludus.envs.box2d.car_racing import CarRacing, CarRacingV2
+    from ludus.envs.box2d.lunar_lander import (
+        LunarLander,
+        LunarLanderContinuous,
+        LunarLanderV2,
+    )
+
+__all__ = [
+    "BipedalWalker",
+    "BipedalWalkerHardcore",
+    "CarRacing",
+    "CarRacingV2",
+    "LunarLander",
+    "LunarLanderContinuous",
+    "LunarLanderV2",
+]
+
+_MODULES = {
+    "BipedalWalker": "bipedal_walker",
+    "BipedalWalkerHardcore": "bipedal_walker",
+    "CarRacing": "car_racing",
+    "CarRacingV2": "car_racing",
+    "LunarLander": "lunar_lander",
+    "LunarLanderContinuous": "lunar_lander",
+    "LunarLanderV2": "lunar_lander",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # The table of specs lies in this package; reading it must not load the environments.
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

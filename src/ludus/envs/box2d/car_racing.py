@@ -1,0 +1,290 @@
+"""CarRacing: drive round a track, seeing only pixels (Klimov, 2016)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ludus.envs.box2d.car import Car
+from ludus.envs.box2d.car_racing_drawing import FIELD, HEIGHT, WIDTH, RacePicture
+from ludus.envs.box2d.car_track import Track, make_track
+from ludus.envs.box2d.engine import import_box2d, listen
+from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
+from ludus.envs.screen import Screen, import_pygame, warn_no_render_mode
+from ludus.errors import InvalidAction
+from ludus.spaces import Box, Discrete
+
+__all__ = ["CarRacing", "CarRacingV2"]
+
+FPS = 50
+SEEN, SHOWN = (96, 96), (600, 400)
+STEP_COST, WHOLE_TRACK = 0.1, 1000.0
+SKIDS = 400
+# Steering, gas and brake of each discrete action.
+PEDALS = ((0.0, 0.0, 0.0), (-0.6, 0.0, 0.0), (0.6, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.8))
+
+
+class CarRacing(ReplayedEnv):
+    """Visit every tile of a random track, as fast as you can.
+
+    **Observations** are pictures of 96 by 96 pixels from above the car, with gauges below: speed,
+    the four wheels, steering, and how the car turns. **Actions** are steering from -1 (left) to 1
+    (right), gas and brake from 0 to 1; without ``continuous`` 0 (nothing), 1 (right), 2 (left),
+    3 (gas) and 4 (brake).
+
+    **Rewards** are 1000 divided by the number of tiles for each new tile, less 0.1 each step. The
+    episode **ends** when every tile was visited, or the first one again after more than the share
+    ``lap_complete_percent``, and with -100 far off the track; ``info["lap_finished"]`` tells which.
+
+    With ``domain_randomize`` each episode has its own colours, unless it is reset with the option
+    ``randomize=False``. With ``verbose`` the making of tracks is reported on standard output.
+
+    Raises:
+        DependencyNotInstalled: Box2D or pygame is missing.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["human", "rgb_array", "state_pixels"],
+        "render_fps": FPS,
+    }
+    state_fields = ("road_color", "bg_color", "grass_color")
+    engine_fields = ("world", "car", "road", "_listener", "_race", "_picture")
+
+    _screen: Screen | None = None
+
+    def __init__(
+        self,
+        render_mode: str | None = None,
+        verbose: bool = False,
+        lap_complete_percent: float = 0.95,
+        domain_randomize: bool = False,
+        continuous: bool = True,
+    ) -> None:
+        import_box2d()
+        import_pygame()
+        self.render_mode = render_mode
+        self.verbose = verbose
+        self.lap_complete_percent = lap_complete_percent
+        self.domain_randomize = domain_randomize
+        self.continuous = continuous
+        if domain_randomize:
+            self._draw_colors()
+        else:
+            self.road_color = np.array([102, 102, 102])
+            self.bg_color = np.array([102, 204, 102])
+            self.grass_color = np.array([102, 230, 102])
+        low = np.array([-1, 0, 0], np.float32)
+        self.action_space = Box(low, np.ones(3, np.float32)) if continuous else Discrete(5)
+        self.observation_space = Box(0, 255, (*SEEN, 3), np.uint8)
+
+    def _draw_colors(self) -> None:
+        rng = self.np_random
+        self.road_color = rng.uniform(0, 210, size=3)
+        self.bg_color = rng.uniform(0, 210, size=3)
+        self.grass_color = self.bg_color.copy()
+        self.grass_color[rng.integers(3)] += 20
+
+    def _begin(self, reseeded: bool, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+        if self.domain_randomize and (options or {}).get("randomize", True):
+            self._draw_colors()
+        course = self._make_track()
+        self.track = course.nodes
+        self.world = import_box2d().b2World((0, 0))
+        self.prev_reward = 0.0
+        self.t = 0.0
+        self._build_road(course)
+        self.car = Car(self.world, *self.track[0][1:])
+        self._race.join(self.car)
+        self._move()
+        return self._look(SEEN, skids=False), {}
+
+    def _make_track(self) -> Track:
+        while True:
+            track = make_track(self.np_random)
+            if self.verbose:
+                result = "does not close" if track is None else f"has {len(track.nodes)} tiles"
+                sys.stdout.write(f"Track generation: the road {result}\n")
+            if track is not None:
+                return track
+
+    def _build_road(self, track: Track) -> None:
+        box2d = import_box2d()
+        quads: list[Any] = []
+        colors: list[Any] = []
+        tiles: dict[Any, tuple[int, int]] = {}
+        fixture = box2d.b2FixtureDef(shape=box2d.b2PolygonShape(), isSensor=True)
+        for i, curbed in enumerate(track.curbs):
+            fixture.shape.vertices = corners = track.tile(i)
+            tiles[self.world.CreateStaticBody(fixtures=fixture)] = (i, len(quads))
+            quads.append(corners)
+            colors.append(self.road_color + 0.01 * (i % 3) * 255)
+            if curbed:
+                corners, color = track.curb(i)
+                quads.append(corners)
+                colors.append(color)
+        self.road = list(tiles)
+        self._picture = RacePicture(np.array(quads), np.array(colors))
+        self._race = Race(tiles, self._picture.colors, self.road_color, self.lap_complete_percent)
+        self._listener = listen(self.world, self._race)
+
+    @property
+    def reward(self) -> float:
+        """What the episode has earned so far."""
+        return self._race.reward
+
+    @property
+    def tile_visited_count(self) -> int:
+        """How many tiles were visited."""
+        return len(self._race.visited)
+
+    def _plain_action(self, action: Any) -> Any:
+        if not self.continuous:
+            if not self.action_space.contains(action):
+                raise InvalidAction(
+                    f"you passed the invalid action `{action}`; expected an integer from 0 to 4."
+                )
+            return int(action)
+        try:
+            return float(action[0]), float(action[1]), float(action[2])
+        except (TypeError, ValueError, IndexError) as problem:
+            raise InvalidAction(
+                f"you passed the invalid action `{action}`; expected steering, gas and brake."
+            ) from problem
+
+    def _advance(self, action: Any) -> StepResult:
+        self._drive(action)
+        # The picture shows what was earned before this step is paid for.
+        seen = self._look(SEEN, skids=False)
+        reward = self._pay()
+        x, y = self.car.hull.position
+        if abs(x) > FIELD or abs(y) > FIELD:
+            return (seen, -100.0, *self._ending(False))
+        if self._race.finished:
+            return (seen, reward, *self._ending(True))
+        return seen, reward, False, False, {}
+
+    def _repeat(self, action: Any) -> None:
+        self._drive(action)
+        self._pay()
+
+    def _drive(self, action: Any) -> None:
+        if self.continuous:
+            steer, gas, brake = action
+            self.car.control(-steer, gas, brake)
+        else:
+            self.car.control(*PEDALS[action])
+        self._move()
+
+    def _pay(self) -> float:
+        """Charge the step; return what it gave."""
+        race = self._race
+        race.reward -= STEP_COST
+        gain, self.prev_reward = race.reward - self.prev_reward, race.reward
+        return gain
+
+    def _ending(self, lap_finished: bool) -> tuple[bool, bool, dict[str, Any]]:
+        """Return terminated, truncated and info of an episode's last step."""
+        return True, False, {"lap_finished": lap_finished}
+
+    def _move(self) -> None:
+        self.car.step(1.0 / FPS)
+        self.world.Step(1.0 / FPS, 180, 60)
+        self.t += 1.0 / FPS
+        if self.render_mode is not None:
+            slipping = [tuple(w.body.position) for w in self.car.wheels if w.slipping]
+            self._picture.skids = [*self._picture.skids, *slipping][-SKIDS:]
+
+    def _paint(self, *, skids: bool) -> Any:
+        grounds = (self.bg_color, self.grass_color)
+        return self._picture.draw(self.car, self.t, self._race.reward, grounds, skids=skids)
+
+    def _look(self, size: tuple[int, int], *, skids: bool) -> np.ndarray[Any, Any]:
+        pygame = import_pygame()
+        small = pygame.transform.smoothscale(self._paint(skids=skids), size)
+        pixels: np.ndarray[Any, Any] = pygame.surfarray.pixels3d(small)
+        return np.ascontiguousarray(pixels.transpose(1, 0, 2))
+
+    def render(self) -> np.ndarray[Any, Any] | None:
+        """Return a picture of shape (400, 600, 3) or (96, 96, 3), or show it in a window."""
+        if self.render_mode is None:
+            warn_no_render_mode(self)
+            return None
+        if self._start is None:
+            return None
+        if self.render_mode != "human":
+            pixels = self.render_mode == "state_pixels"
+            return self._look(SEEN if pixels else SHOWN, skids=not pixels)
+        if self._screen is None:
+            self._screen = Screen(WIDTH, HEIGHT, self.render_mode, FPS)
+        return self._screen.show_upright(self._paint(skids=True))
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._screen is not None:
+            self._screen.close()
+            self._screen = None
+        super().close()
+
+
+class CarRacingV2(CarRacing):
+    """The race of the second version, where a finished lap counts as cut off, and info is empty."""
+
+    def _ending(self, lap_finished: bool) -> tuple[bool, bool, dict[str, Any]]:
+        return not lap_finished, lap_finished, {}
+
+
+class Race:
+    """Keeps which wheel is on which tile, which tiles were visited, and what that earned.
+
+    Args:
+        tiles: Number and row of colour of each tile, by its body.
+        colors: The colours of the road; what is touched takes the plain one.
+        plain: That colour.
+        enough: The share of tiles after which the first one ends the lap.
+    """
+
+    def __init__(self, tiles: dict[Any, tuple[int, int]], colors: Any, plain: Any, enough: float):
+        self.reward = 0.0
+        self.finished = False
+        self._tiles = tiles
+        self._wheels: dict[Any, Any] = {}
+        self._colors = colors
+        self._plain = plain
+        self._enough = enough
+        self.visited: set[int] = set()
+
+    def join(self, car: Car) -> None:
+        """Watch the wheels of a car."""
+        self._wheels = {wheel.body: wheel for wheel in car.wheels}
+
+    def begin(self, contact: Any) -> None:
+        """Note that something came onto a tile."""
+        number, wheel = self._meeting(contact)
+        if wheel is None:
+            return
+        wheel.tiles.add(number)
+        visited, count = self.visited, len(self._tiles)
+        if number not in visited:
+            visited.add(number)
+            self.reward += WHOLE_TRACK / count
+            lap = number == 0 and len(visited) / count > self._enough
+            self.finished = self.finished or lap or len(visited) == count
+
+    def end(self, contact: Any) -> None:
+        """Note that something left a tile."""
+        number, wheel = self._meeting(contact)
+        if wheel is not None:
+            wheel.tiles.remove(number)
+
+    def _meeting(self, contact: Any) -> tuple[int, Any]:
+        """Return the tile that is touched and the wheel that touches it, if it is one."""
+        one, other = contact.fixtureA.body, contact.fixtureB.body
+        if other in self._tiles:
+            one, other = other, one
+        elif one not in self._tiles:
+            return -1, None
+        number, row = self._tiles[one]
+        self._colors[row] = self._plain
+        return number, self._wheels.get(other)

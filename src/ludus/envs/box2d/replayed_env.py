@@ -1,0 +1,144 @@
+"""Environments whose state is the way that led to it.
+
+Box2D does not let anyone set what its solver carries from step to step: the impulses in the
+joints, how long a body has rested, the boxes of the broad phase. A world built from positions and
+speeds would soon go another way. So a state holds where the random stream stood at the reset and
+every action since; to set it is to run the episode again, which gives every bit as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ludus.core.env import Env
+from ludus.core.state import (
+    copy_plain,
+    read_fields,
+    rng_from_plain,
+    rng_to_plain,
+    write_fields,
+)
+from ludus.core.types import State
+from ludus.errors import ResetNeeded, StateError
+from ludus.seeding import generator_state
+
+__all__ = ["ReplayedEnv", "StepResult"]
+
+StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
+
+
+class ReplayedEnv(Env[Any, Any]):
+    """An environment saved as its reset and the actions since.
+
+    Subclasses implement :meth:`_begin` and :meth:`_advance`, which draw from ``np_random`` only,
+    and :meth:`_plain_action`. In :attr:`state_fields` they name what one episode leaves to the
+    next, in :attr:`engine_fields` what belongs to the engine and cannot be copied.
+    """
+
+    state_fields: ClassVar[tuple[str, ...]] = ()
+    engine_fields: ClassVar[tuple[str, ...]] = ()
+
+    _start: State | None = None
+    _replayed: State | None = None
+    _actions: list[Any]
+
+    def _begin(self, reseeded: bool, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+        """Build the world of a new episode; return the first observation and its info.
+
+        ``reseeded`` tells whether the random stream was restarted for it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not implement _begin()")
+
+    def _advance(self, action: Any) -> StepResult:
+        """Advance the world by what :meth:`_plain_action` returned."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _advance()")
+
+    def _repeat(self, action: Any) -> None:
+        """Advance the world as before, when nobody looks; override to leave out what costs."""
+        self._advance(action)
+
+    def _plain_action(self, action: Any) -> Any:
+        """Return the action as a number or a tuple of numbers; raise InvalidAction."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _plain_action()")
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Build a new world."""
+        super().reset(seed=seed)
+        self._start = {
+            "rng": rng_to_plain(self.np_random, self._np_random_seed),
+            "reseeded": seed is not None,
+            "options": None if options is None else dict(options),
+            "carried": read_fields(self, self.state_fields),
+        }
+        self._actions = []
+        result = self._begin(seed is not None, options)
+        if self.render_mode == "human":
+            self.render()
+        return result
+
+    def step(self, action: Any) -> StepResult:
+        """Advance by one action.
+
+        Raises:
+            InvalidAction: It is not in the action space.
+            ResetNeeded: There was no reset yet.
+        """
+        if self._start is None:
+            raise ResetNeeded("You forgot to call reset(): there is no world to act in yet.")
+        plain = self._plain_action(action)
+        self._actions.append(plain)
+        result = self._advance(plain)
+        if self.render_mode == "human":
+            self.render()
+        return result
+
+    def set_state(self, state: State) -> None:
+        """Run the saved episode again, up to where it was saved.
+
+        Raises:
+            StateError: The state belongs to another class or is damaged, or something else drew
+                from the generator between the steps, so that they cannot be repeated.
+        """
+        super().set_state(state)
+        replayed, self._replayed = self._replayed, None
+        if replayed is not None and replayed != state["rng"]["generator"]:
+            raise StateError(
+                "The episode cannot be run again: np_random was drawn from or replaced between "
+                "the steps. Give what draws in between a generator of its own."
+            )
+
+    def _save_state(self) -> State:
+        if self._start is None:
+            return {"carried": read_fields(self, self.state_fields)}
+        # A copy, because options may hold anything.
+        return {"start": copy_plain(self._start), "actions": np.array(self._actions)}
+
+    def _load_state(self, fields: State) -> None:
+        start = fields.get("start")
+        if start is None:
+            self._start = None
+            write_fields(self, self.state_fields, fields["carried"])
+            return
+        start = copy_plain(start)
+        self._start = start
+        self._actions = fields["actions"].tolist()
+        write_fields(self, self.state_fields, start["carried"])
+        self._np_random, self._np_random_seed = rng_from_plain(start["rng"])
+        self._begin(start["reseeded"], start["options"])
+        for action in self._actions:
+            self._repeat(action)
+        self._replayed = generator_state(self.np_random)
+
+    def __getstate__(self) -> dict[str, Any]:
+        gone = {*self.engine_fields, "_np_random", "_np_random_seed", "_start", "_actions"}
+        kept = {name: value for name, value in self.__dict__.items() if name not in gone}
+        return {**kept, "_saved": self.get_state()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        saved = kept.pop("_saved")
+        self.__dict__.update(kept)
+        self.set_state(saved)

@@ -1,0 +1,83 @@
+"""Every id keeps the contract of an environment, and does what it always did.
+
+``python -m tests.envs.box2d.test_conformance`` adds the hashes of new ids to ``golden.json``; it
+does not change those that are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+import ludus
+from ludus.testing import EnvConformance
+from tests.envs.box2d.support import BY_ID
+from tests.envs.test_golden import feed
+
+PATH = Path(__file__).with_name("golden.json")
+TOO_NARROW = ("LunarLander-v2", "LunarLanderContinuous-v2")
+
+
+@pytest.fixture(autouse=True)
+def _draw_for_nobody(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+
+
+def suite(env_id):
+    pixels = env_id.startswith("CarRacing")
+
+    class Suite(EnvConformance):
+        seeds = (1,) if pixels else (1, 2)
+        steps = 6 if pixels else 40
+        render_modes = ("rgb_array",)
+
+        def make(self, **kwargs):
+            return ludus.make(env_id, disable_env_checker=True, **kwargs)
+
+        def test_no_rule_is_broken(self):
+            if env_id == "CarRacing-v2":
+                pytest.skip("takes long, and only its endings differ from the third version")
+            super().test_no_rule_is_broken()
+
+        def test_observations_lie_in_their_space(self):
+            if env_id in TOO_NARROW:
+                pytest.skip("the bounds of the second version are narrower than its world")
+            super().test_observations_lie_in_their_space()
+
+    return Suite
+
+
+for _env_id in BY_ID:
+    _name = "Test" + _env_id.replace("-", "")
+    globals()[_name] = type(_name, (suite(_env_id),), {})
+
+
+def trajectory_hash(env_id):
+    digest = hashlib.sha256()
+    env = ludus.make(env_id, disable_env_checker=True)
+    seeds, steps = (1, 15) if env_id.startswith("CarRacing") else (3, 120)
+    for seed in range(seeds):
+        feed(digest, env.reset(seed=seed))
+        env.action_space.seed(seed)
+        for _ in range(steps):
+            result = env.step(env.action_space.sample())
+            feed(digest, result)
+            if result[2] or result[3]:
+                feed(digest, env.reset())
+    env.close()
+    return digest.hexdigest()[:32]
+
+
+@pytest.mark.parametrize("env_id", BY_ID)
+def test_trajectory_is_the_committed_one(env_id):
+    assert trajectory_hash(env_id) == json.loads(PATH.read_text())[env_id]
+
+
+if __name__ == "__main__":
+    known = json.loads(PATH.read_text()) if PATH.exists() else {}
+    for env_id in BY_ID:
+        known.setdefault(env_id, trajectory_hash(env_id))
+    PATH.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
