@@ -23,6 +23,16 @@ def test_envs_lists_and_searches():
     assert (result.exit_code, result.output) == (0, "Pendulum-v1\n")
 
 
+def test_envs_folds_a_family_of_hundreds():
+    everything = run(app, ["envs"]).output
+    assert "ALE/Pong-v5" not in everything
+    assert (
+        f"{len(run(app, ['envs', '--family', 'atari', '--ids']).output.split())} ids" in everything
+    )
+    assert "ALE/Pong-v5" in run(app, ["envs", "--family", "atari"]).output
+    assert "ALE/Pong-v5" in run(app, ["envs", "--ids"]).output.split()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -203,7 +203,7 @@ import gymnasium
 
 def modules(package):
     for found in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        if found.name.endswith((".box2d", ".mujoco", ".phys2d", ".tabular")):
+        if found.name.endswith((".mujoco", ".phys2d", ".tabular")):
             continue
         yield found.name
         if found.ispkg:

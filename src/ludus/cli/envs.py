@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -11,6 +12,8 @@ from ludus.cli.console import FAILED, fail, out
 from ludus.registration import family_of, search
 
 __all__ = ["run"]
+
+_MANY = 200
 
 
 def run(
@@ -22,6 +25,8 @@ def run(
     ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one per line.")] = False,
 ) -> None:
     """List or search the registered environments, plugins included.
+
+    Without a search, a family of hundreds is one line, and --family lists it.
 
     Exit code 1 if nothing matches, 2 for an unknown tag or family.
     """
@@ -38,6 +43,11 @@ def run(
     table = Table(title=f"{len(found)} environments", title_justify="left")
     for column in ("id", "family", "steps", "description", "tags"):
         table.add_column(column)
+    everything = not (text or tag or family)
+    for name, count in Counter(map(family_of, found)).items() if everything else ():
+        if count > _MANY:
+            found = [spec for spec in found if family_of(spec) != name]
+            table.add_row(f"{count} ids", name, "", f"ludus envs --family {name}", "")
     for spec in found:
         steps = "" if spec.max_episode_steps is None else str(spec.max_episode_steps)
         table.add_row(spec.id, family_of(spec), steps, spec.description or "", " ".join(spec.tags))

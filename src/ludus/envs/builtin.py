@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ludus.envs.algorithmic.registration import SPECS as ALGORITHMIC
+from ludus.envs.atari.registration import SPECS as ATARI
 from ludus.envs.board.registration import SPECS as BOARD
 from ludus.envs.box2d.registration import SPECS as BOX2D
 from ludus.envs.classic_control.registration import SPECS as CLASSIC_CONTROL
@@ -16,7 +17,7 @@ __all__ = ["BUILTIN", "ENGINES", "KERNELS", "register_builtin"]
 KERNELS = (*CLASSIC_CONTROL, *TOY_TEXT, *ALGORITHMIC, *GRID)
 """The specs of the families that are written in Python and compiled."""
 
-ENGINES = (*BOX2D, *MUJOCO, *BOARD)
+ENGINES = (*BOX2D, *MUJOCO, *BOARD, *ATARI)
 """The specs of the families that run on somebody else's engine, each an extra."""
 
 BUILTIN = (*KERNELS, *ENGINES)

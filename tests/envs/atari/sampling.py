@@ -1,0 +1,26 @@
+"""Which games a quick run looks at: loading a cartridge takes a good part of a second."""
+
+from __future__ import annotations
+
+import os
+
+from ludus.envs.atari.games import GAMES
+
+FULL = os.environ.get("LUDUS_FULL_PARITY") == "1"
+QUICK = ("breakout", "kaboom", "montezuma_revenge", "pitfall2", "pong")
+GAMES_TRIED = tuple(game for game, _, _ in GAMES) if FULL else QUICK
+"""All games with ``LUDUS_FULL_PARITY=1``."""
+IDS_TRIED = (
+    "ALE/Pong-v5",
+    "ALE/MontezumaRevenge-v5",
+    "ALE/Tetris-v5",
+    "Breakout-v0",
+    "Breakout-v4",
+    "BreakoutDeterministic-v4",
+    "BreakoutNoFrameskip-v0",
+    "BreakoutNoFrameskip-v4",
+    "Breakout-ram-v4",
+    "Breakout-ramNoFrameskip-v4",
+    "SpaceInvadersDeterministic-v4",
+)
+"""One id of each kind, some of games with oddities."""
