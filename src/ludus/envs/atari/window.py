@@ -18,8 +18,8 @@ _ZOOM = 3
 
 def warn_without_display() -> None:
     """Tell the user when the emulator's window would open where nobody sees it."""
-    look = os.environ.get
-    shown = look("DISPLAY") or look("WAYLAND_DISPLAY") or look("SDL_VIDEODRIVER")
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    shown = shown or os.environ.get("SDL_VIDEODRIVER")
     if sys.platform.startswith("linux") and not shown:
         logger.warn(
             "Found no display, so render_mode='human' shows nothing. Set DISPLAY, or use "
