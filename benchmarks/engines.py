@@ -4,7 +4,8 @@ All sides of a race get the same random actions, drawn beforehand, and take turn
 
   ludus      make_vec(..., num_threads=2)
   envpool    make_gymnasium(..., num_threads=2), all environments in every step
-  bare step  nothing but mj_step on as many robots, by two threads
+  bare step  nothing but mj_step on as many robots, by as many threads; two of them also wait for
+             Python's lock, so one on each side is raced, too
   make       one environment with its default wrappers, of Ludus and of Gymnasium
 
 A cell shows steps per second in the fastest round, in brackets in the median round.
@@ -27,7 +28,7 @@ from single_env import side as one_env
 
 import ludus
 
-NUM_ENVS, THREADS, BATCHES = 64, 2, 256
+NUM_ENVS, BATCHES = 64, 256
 # The id elsewhere, what makes the games the same, and the bars.
 MANY: dict[str, dict[str, Any]] = {
     "LunarLander-v3": {"bars": {"envpool": 1.0}},
@@ -54,10 +55,10 @@ ONE = {
 }
 
 
-def many_sides(env_id: str) -> Iterator[tuple[str, Side]]:
+def many_sides(env_id: str, threads: int) -> Iterator[tuple[str, Side]]:
     """Yield what is there of the sides of a race, each with its name."""
     about = MANY[env_id]
-    envs = ludus.make_vec(env_id, NUM_ENVS, num_threads=THREADS, **about.get("options", {}))
+    envs = ludus.make_vec(env_id, NUM_ENVS, num_threads=threads, **about.get("options", {}))
     envs.reset(seed=0)
     envs.action_space.seed(0)
     actions = [envs.action_space.sample() for _ in range(BATCHES)]
@@ -66,15 +67,15 @@ def many_sides(env_id: str) -> Iterator[tuple[str, Side]]:
         import envpool
 
         name = about.get("envpool", env_id)
-        pool = envpool.make_gymnasium(name, num_envs=NUM_ENVS, num_threads=THREADS, seed=0)
+        pool = envpool.make_gymnasium(name, num_envs=NUM_ENVS, num_threads=threads, seed=0)
         pool.reset()
         kind = pool.action_space.dtype
         yield "envpool", stepping(pool.step, [one.astype(kind) for one in actions], NUM_ENVS)
     if "bare step" in about["bars"]:
-        yield "bare step", bare_steps(env_id, actions)
+        yield "bare step", bare_steps(env_id, actions, threads)
 
 
-def bare_steps(env_id: str, actions: list[Any]) -> Side:
+def bare_steps(env_id: str, actions: list[Any], threads: int) -> Side:
     """Return the side that does nothing but simulate: no observations, rewards or batches."""
     import mujoco
 
@@ -82,8 +83,8 @@ def bare_steps(env_id: str, actions: list[Any]) -> Side:
     model, skip = robot.model, robot.frame_skip
     low, high = HEALTHY.get(env_id, (-np.inf, np.inf))
     robots = [mujoco.MjData(model) for _ in range(NUM_ENVS)]
-    shares = np.array_split(np.arange(NUM_ENVS), THREADS)
-    pool = ThreadPoolExecutor(THREADS)
+    shares = np.array_split(np.arange(NUM_ENVS), threads)
+    pool = ThreadPoolExecutor(threads)
 
     def walk(batch: Any, share: Any) -> None:
         for index in share:
@@ -94,7 +95,10 @@ def bare_steps(env_id: str, actions: list[Any]) -> Side:
                 mujoco.mj_resetData(model, data)
 
     def step(batch: Any) -> None:
-        list(pool.map(partial(walk, batch), shares))
+        if threads == 1:
+            walk(batch, shares[0])
+        else:
+            list(pool.map(partial(walk, batch), shares))
 
     return stepping(step, actions, NUM_ENVS)
 
@@ -109,17 +113,17 @@ def one_sides(env_id: str) -> dict[str, Side]:
     return {library.__name__: one_env(library, env_id, actions) for library in (ludus, gymnasium)}
 
 
-def compare(shown: Any, report: Report, env_id: str, rates: dict[str, Rate], bars: Any) -> None:
+def compare(shown: Any, report: Report, name: str, rates: dict[str, Rate], bars: Any) -> None:
     """Add the figures of a race to a table and a report."""
     cells = [f"{short(r.fastest)} ({short(r.median)})" for r in rates.values()]
     ratios = []
-    for name, bar in bars.items():
-        if name in rates:
-            times = rates["ludus"].fastest / rates[name].fastest
-            ratios.append(f"{times:.2f}× {name}")
-            report.bars.append(Bar(f"{env_id}: ludus / {name}", times, at_least=bar))
-    shown.add_row(env_id, ", ".join(ratios), *cells)
-    report.add_rates({"id": env_id}, rates)
+    for peer, bar in bars.items():
+        if peer in rates:
+            times = rates["ludus"].fastest / rates[peer].fastest
+            ratios.append(f"{times:.2f}× {peer}")
+            report.bars.append(Bar(f"{name}: ludus / {peer}", times, at_least=bar))
+    shown.add_row(name, ", ".join(ratios), *cells)
+    report.add_rates({"id": name}, rates)
 
 
 def main() -> None:
@@ -132,7 +136,12 @@ def main() -> None:
     options, report = parser.parse_args(), Report()
     rounds, seconds = (10, 0.1) if options.quick else (40, 0.25)
     warnings.simplefilter("ignore")
-    many = [env_id for env_id in MANY if not options.ids or env_id in options.ids]
+    many = [
+        (env_id, threads)
+        for env_id, about in MANY.items()
+        for threads in ((2, 1) if "bare step" in about["bars"] else (2,))
+        if not options.ids or env_id in options.ids
+    ]
     one = {
         env_id: bar
         for bar, ids in ONE.items()
@@ -140,16 +149,17 @@ def main() -> None:
         if not options.ids or env_id in options.ids
     }
     batch = table(
-        f"{NUM_ENVS} environments, {THREADS} threads: steps per second",
-        ["id", "times as fast", "ludus", "envpool", "bare step"],
+        f"{NUM_ENVS} environments: steps per second",
+        ["id, threads", "times as fast", "ludus", "envpool", "bare step"],
     )
     single = table(
         "One environment: steps per second", ["id", "times as fast", "ludus", "gymnasium"]
     )
     with progress("engines", (len(many) + len(one)) * rounds) as advance:
-        for env_id in many:
-            rates = race(dict(many_sides(env_id)), rounds=rounds, seconds=seconds, advance=advance)
-            compare(batch, report, env_id, rates, MANY[env_id]["bars"])
+        for env_id, threads in many:
+            sides = dict(many_sides(env_id, threads))
+            rates = race(sides, rounds=rounds, seconds=seconds, advance=advance)
+            compare(batch, report, f"{env_id}, {threads}", rates, MANY[env_id]["bars"])
         for env_id, bar in one.items():
             rates = race(one_sides(env_id), rounds=rounds, seconds=seconds / 5, advance=advance)
             compare(single, report, env_id, rates, {"gymnasium": bar})
