@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import dataclasses
+from importlib.metadata import PackageNotFoundError
+
 import pytest
 
+from ludus.bench import plan
 from ludus.bench.agents.spec import AgentSpec
 from ludus.bench.plan import make_plan, missing_environments
 from ludus.bench.suite import load_suite
 from ludus.bench.suite_file import parse_suite
+from ludus.core.spec import SecuritySpec
 from ludus.errors import BenchError
+from ludus.registration import registry
 
 TEXT = """\
 name: mine
@@ -40,8 +46,33 @@ def test_missing_environments_are_named_with_what_to_install(suite):
     with pytest.raises(BenchError, match=r"(?s)1 of 3 .*LunarLander-v99.*pip install moon.*--skip"):
         make_plan(suite)
     assert make_plan(suite, skip_missing=True).missing[0].install == "pip install moon"
-    with pytest.raises(BenchError, match="None of the environments of board"):
-        make_plan(load_suite("board"), skip_missing=True)
+
+
+@pytest.mark.parametrize("suite", ["atari5", "board", "box2d", "mujoco"])
+def test_environments_whose_engine_is_not_installed_are_missing(suite, monkeypatch):
+    def nothing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(plan, "version", nothing)
+    suite = load_suite(suite)
+    assert len(missing_environments(suite)) == len(suite.environments)
+    with pytest.raises(BenchError, match=r"(?s)which is not installed; pip install .*ludus\["):
+        make_plan(suite)
+    with pytest.raises(BenchError, match="None of the environments of"):
+        make_plan(suite, skip_missing=True)
+
+
+def test_an_engine_of_another_version_will_not_do(monkeypatch):
+    monkeypatch.setattr(plan, "version", lambda name: "0.1")
+    (first, *_) = missing_environments(load_suite("mujoco"))
+    assert first.reason == "needs mujoco>=4,<5, and 0.1 is installed"
+
+
+@pytest.mark.parametrize(("needs", "lacks"), [("not a requirement at all", 0), ("no-such-one", 1)])
+def test_what_a_plugin_says_that_it_needs(needs, lacks, suite, monkeypatch):
+    spec = dataclasses.replace(registry["CartPole-v1"], security=SecuritySpec((needs,)))
+    monkeypatch.setitem(registry, "CartPole-v1", spec)
+    assert len(missing_environments(suite)) == 1 + lacks
 
 
 def test_the_same_work_has_the_same_id(suite):

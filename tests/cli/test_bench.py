@@ -38,7 +38,7 @@ def test_suites_are_listed_and_shown(here):
     listed = run(app, ["bench", "list"])
     assert listed.exit_code == 0
     assert "classic" in listed.output
-    assert "0 of 5" in listed.output
+    assert "5 of 5" in listed.output
     shown = run(app, ["bench", "show", "classic"])
     assert (shown.exit_code, "Acrobot-v1" in shown.output) == (0, True)
     missing = run(app, ["bench", "show", "small.yaml"])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
 
 from ludus.bench.agents.reference import has_reference
 from ludus.bench.agents.spec import AgentSpec, parse_agent
@@ -44,17 +47,38 @@ class Plan:
 
 
 def missing_environments(suite: Suite) -> list[Missing]:
-    """Return the environments that are not registered here, with how to get them."""
+    """Return the environments that cannot be made here, with how to get them.
+
+    They are not registered, or something that they say they need is not installed.
+    """
     found = []
     for row in suite.environments:
         try:
             # A module in front has to be imported; otherwise an older version needs no warning.
-            find_spec(row.id) if ":" in row.id else spec_of(row.id)
+            spec = find_spec(row.id) if ":" in row.id else spec_of(row.id)
+            reason = _lacking(spec.security.dependencies)
         except Error:
-            found.append(Missing(row.id, "not registered here", row.install or _HINT))
+            reason = "not registered here"
         except ImportError as problem:
-            found.append(Missing(row.id, one_line(problem), row.install or _HINT))
+            reason = one_line(problem)
+        if reason:
+            found.append(Missing(row.id, reason, row.install or _HINT))
     return found
+
+
+def _lacking(dependencies: Iterable[str]) -> str | None:
+    """Return what is wrong with the first requirement that is not met here."""
+    for text in dependencies:
+        try:
+            requirement = Requirement(text)
+            found = version(requirement.name)
+        except InvalidRequirement:
+            continue  # its author's own words; whether it works will be seen
+        except PackageNotFoundError:
+            return f"needs {text}, which is not installed"
+        if not requirement.specifier.contains(found, prereleases=True):
+            return f"needs {text}, and {found} is installed"
+    return None
 
 
 def make_plan(

@@ -12,7 +12,7 @@ _COMMON: dict[str, Any] = {
     "family": "box2d",
     "author": "Ludus",
     "licence": "MIT",
-    "security": SecuritySpec(trust="builtin"),
+    "security": SecuritySpec(dependencies=("Box2D==2.3.10",), trust="builtin"),
 }
 
 

@@ -12,7 +12,7 @@ _COMMON: dict[str, Any] = {
     "family": "mujoco",
     "author": "Ludus",
     "licence": "MIT",
-    "security": SecuritySpec(trust="builtin"),
+    "security": SecuritySpec(dependencies=("mujoco>=4,<5",), trust="builtin"),
 }
 _TAGS = ("mujoco", "continuous-action", "dense-reward")
 
