@@ -16,8 +16,13 @@ pytest.register_assert_rewrite(*(f"tests.{path.name}" for path in HERE.iterdir()
 
 # These start, kill and wait for real processes, and a busy machine can spoil the timing of one. It
 # is tried once more, which the summary reports. Attacks are not: one that works once is a hole.
-WITH_PROCESSES = {"bench", "cli", "play", "record", "research", "sandbox", "vector"}
-ATTACKS = {"attacks", "exploits", "test_attacks.py", "test_tamper.py"}
+WITH_PROCESSES = {
+    *("bench", "board", "cli", "play", "record", "research", "sandbox", "untrusted", "vector")
+}
+ATTACKS = {
+    *("attacks", "exploits", "test_attacks.py", "test_hostile.py"),
+    *("test_hostile_run_folder.py", "test_tamper.py"),
+}
 
 
 def pytest_configure() -> None:
