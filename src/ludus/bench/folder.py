@@ -142,7 +142,8 @@ class BenchFolder:
             data = _Plan.model_validate_json(source.read_bytes())
         except FileNotFoundError as problem:
             raise BenchError(
-                f"There is no run in {path}: {source} is missing. Start one with ludus bench run."
+                f"There is no run in {path}: {source} is missing. Start one with ludus bench run "
+                "or ludus research run."
             ) from problem
         except (OSError, ValueError) as problem:
             raise BenchError(f"{source} does not describe a bench run: {problem}") from problem
