@@ -102,6 +102,19 @@ def test_a_game_that_was_never_reset_can_be_saved():
         assert_same(other.step(action), env.step(action))
 
 
+@pytest.mark.parametrize("stickiness", [0.0, 0.25])
+def test_a_new_game_whose_first_frame_depends_on_more_than_is_saved(stickiness):
+    env, other = (AtariEnv("tetris", repeat_action_probability=stickiness) for _ in range(2))
+    env.reset(seed=1)
+    state = env.get_state()
+    future = [env.step(action) for action in (3, 0, 2, 4) * 5]
+    other.reset(seed=2)
+    other.step(1)
+    for again in (env, other):
+        again.set_state(state)
+        assert_same([again.step(action) for action in (3, 0, 2, 4) * 5], future)
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -72,15 +72,22 @@ class StickyActions:
         """Bring the emulator to ``state``, holding an action."""
         self._begin(state.serialize(), (action, strength))
         self._ale.restoreState(state)
-        if not 0 < self._probability < 1:
+        if not self._ale.getEpisodeFrameNumber():
+            # A new game holds no action; the first frame of some depends on more than is saved.
+            self._ale.reset_game()
+        elif 0 < self._probability < 1:
+            self._hold(action, strength)
+        else:
             return
+        self._ale.restoreState(state)
+
+    def _hold(self, action: int, strength: float) -> None:
+        """Play until the emulator takes the action."""
         block = 64
         while not (taken := self._decisions(self._generator, block)).any():
             block *= 2
-        # The frames played until the emulator takes the action are undone at once.
         for _ in range(int(taken.argmax()) + 1):
             self._ale.act(action, strength)
-        self._ale.restoreState(state)
 
     def _begin(self, serialised: bytes, known: tuple[int, float]) -> None:
         self._generator = _WORDS.findall(serialised)[-1]
