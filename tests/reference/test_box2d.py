@@ -29,7 +29,7 @@ CASES = [
 NAMES = [f"{env_id}-{'-'.join(kwargs)}" for env_id, kwargs in CASES]
 FULL = os.environ.get("LUDUS_FULL_PARITY") == "1"
 SEEDS, STEPS = (20, 500) if FULL else (3, 200)
-PIXEL_SEEDS, PIXEL_STEPS = (3, 100) if FULL else (1, 20)
+PIXEL_SEEDS, PIXEL_STEPS = (SEEDS, STEPS) if FULL else (1, 20)
 
 
 def assert_steps_equal(ours, theirs):
