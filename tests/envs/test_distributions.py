@@ -144,8 +144,8 @@ def test_dealt_cards(env_id):
 
 def test_a_drawn_card():
     envs = batch("Blackjack-v1")
-    hand, total, ace = hand_of([5, 5])
-    put(envs, player=hand, player_total=total, player_ace=int(ace))
+    hand, count, soft = hand_of([5, 5])
+    put(envs, player=hand, player_count=count, player_soft=int(soft))
     totals = envs.step(np.ones(COUNT, int))[0][0]
     check_counts(totals, {10 + (11 if card == 1 else card): p for card, p in CARDS.items()})
 
@@ -165,8 +165,8 @@ def dealer_ends(total, ace):
 @pytest.mark.parametrize("dealer", [[10, 6], [1, 2], [2, 3]])
 def test_the_dealers_cards(dealer):
     envs = batch("Blackjack-v1")
-    put(envs, **dict(zip(("player", "player_total", "player_ace"), hand_of([10, 9]), strict=True)))
-    put(envs, **dict(zip(("dealer", "dealer_total", "dealer_ace"), hand_of(dealer), strict=True)))
+    for who, hand in (("player", hand_of([10, 9])), ("dealer", hand_of(dealer))):
+        put(envs, **dict(zip((who, f"{who}_count", f"{who}_soft"), hand, strict=True)))
     rewards = envs.step(np.zeros(COUNT, int))[1]
     pays = Counter()
     for end, p in dealer_ends(sum(dealer), 1 in dealer).items():

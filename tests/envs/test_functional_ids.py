@@ -188,7 +188,7 @@ def test_blackjack_with_their_cards():
             seen, reward, over, _, _ = theirs.step(action)
             _, after = cards_as_ours(theirs.state)
             which = 0 if action == 1 else 1
-            drawn = Script(*(card - 1 for card in after[which][len(hands[which]) :]))
+            drawn = Script(*after[which][len(hands[which]) :])
             following = ours.transition(state, action, drawn)
             assert drawn.draws == []
             np.testing.assert_array_equal(ours.observation(following), seen)

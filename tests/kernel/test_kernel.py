@@ -15,7 +15,7 @@ from ludus.core import AutoresetMode
 from ludus.errors import EpisodeOver, InvalidAction, KernelError, ResetNeeded, StateError
 from ludus.kernel import Kernel, KernelEnv, KernelVectorEnv
 from ludus.kernel.policies import greedy_mlp, mlp_weights, random_action
-from ludus.kernel.random import integers, random, two_integers
+from ludus.kernel.random import integers, integers_below, integers_if, random
 from ludus.kernel.words_rng import WordsRng, generator_to_words, words_to_generator
 from tests.kernel.families import bare
 from tests.reference.twins import assert_same
@@ -278,26 +278,33 @@ def test_words_follow_numpys_generator():
 
 
 @pytest.mark.parametrize("high", [1, 2, 13, 3 * 2**30, 2**32 - 1, 2**32, 2**33, 2**62])
-def test_two_integers_are_those_of_two_calls(high):
+def test_compiled_draws_are_those_of_numpy(high):
     from numba import njit
 
     from ludus.kernel.compiled_random import REPLACEMENTS
 
     # Those themselves can be called from compiled code only.
-    compiled_one, compiled_two = REPLACEMENTS[integers], REPLACEMENTS[two_integers]
+    compiled_one, compiled_if = REPLACEMENTS[integers], REPLACEMENTS[integers_if]
+    compiled_two = REPLACEMENTS[integers_below]
     draw_one = njit(lambda words, low, high: compiled_one(words, low, high))
-    draw_two = njit(lambda words, low, high: compiled_two(words, low, high))
+    draw_if = njit(lambda words, wanted, low, high: compiled_if(words, wanted, low, high))
+    draw_two = njit(lambda words, one, two, both: compiled_two(words, one, two, both))
     for seed in range(5):
         generator = np.random.Generator(np.random.PCG64(seed))
-        words = np.zeros(5, np.uint64)
+        coin = np.random.default_rng(seed)
+        words, after = np.zeros((2, 5), np.uint64)
         generator_to_words(generator, words)
-        for turn in range(200):
-            assert draw_two(words, -3, high - 3) == two_integers(generator, -3, high - 3)
+        for turn in range(300):
+            flips = coin.random(2) < 0.5
+            wanted, both = bool(flips[0]), bool(flips[1])
+            given = (wanted, -3, high - 3)
+            assert draw_if(words, *given) == integers_if(generator, *given)
+            pair = (high, 13, both) if turn % 2 else (13, high, both)
+            assert draw_two(words, *pair) == integers_below(generator, *pair)
             if turn % 3 == 0:  # a spare half left over, or no more
                 assert draw_one(words, 0, 7) == integers(generator, 0, 7)
-        after = np.zeros(5, np.uint64)
-        generator_to_words(generator, after)
-        np.testing.assert_array_equal(words, after)
+            generator_to_words(generator, after)
+            np.testing.assert_array_equal(words, after)
 
 
 def test_make_vec_takes_the_compiled_backend_unless_asked_for_more():

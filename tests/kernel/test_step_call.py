@@ -14,7 +14,7 @@ import pytest
 
 import ludus
 from ludus.errors import InvalidAction
-from ludus.kernel import step_call
+from ludus.kernel import object_fields
 from tests.reference.twins import assert_same
 
 IDS = [
@@ -155,7 +155,7 @@ def test_infos_that_fail_fail_the_step():
 
 def test_a_python_of_another_make_steps_in_python(monkeypatch):
     monkeypatch.setattr(sys, "getobjects", None, raising=False)
-    assert not step_call.is_possible()
+    assert not object_fields.is_known()
     env = ludus.make("CartPole-v1").unwrapped
     env.reset(seed=0)
     env.step(0)

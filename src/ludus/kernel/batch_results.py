@@ -57,7 +57,7 @@ class BatchResults:
         if self.view is None:
             return self.observations(self._storage.O)
         if self._has_equal_parts:
-            return tuple(self._storage.O.copy())
+            return tuple([part.copy() for part in self.view])
         # Keeps the order in memory, one row per number: copying it otherwise would take longer
         # than computing it.
         return self.view.copy(order="K")

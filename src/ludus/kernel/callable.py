@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ludus.kernel.cpython import READERS, read_arguments, with_declarations
 
-__all__ = ["shim_source"]
+__all__ = ["shim_source", "without_lock"]
 
 
 def shim_source(kinds: str, *, gil: bool) -> str:
@@ -26,7 +26,7 @@ def shim_source(kinds: str, *, gil: bool) -> str:
     call = f"  %status = call i32 @ludus.native(ptr %result, ptr %error{values})"
     lines = [
         *read_arguments(kinds),
-        *([call] if gil else _without_lock(call)),
+        *([call] if gil else without_lock(call)),
         "  %good = icmp eq i32 %status, 0",
         "  br i1 %good, label %done, label %failed",
         "done:",
@@ -42,7 +42,8 @@ def shim_source(kinds: str, *, gil: bool) -> str:
     return with_declarations(lines)
 
 
-def _without_lock(call: str) -> list[str]:
+def without_lock(call: str) -> list[str]:
+    """Return the lines of a call during which other threads of Python run."""
     return [
         "  %thread = call ptr @PyEval_SaveThread()",
         call,

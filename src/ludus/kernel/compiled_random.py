@@ -99,33 +99,64 @@ def _integers(rng: Any, low: Any, high: Any) -> Any:
 
 
 @_inlined
-def _two_integers(rng: Any, low: Any, high: Any) -> Any:
-    """Take both from one draw, the spare half first."""
+def _integers_if(rng: Any, wanted: Any, low: Any, high: Any) -> Any:
+    """Draw in any case, and undo it by arithmetic if that was not wanted."""
     span = _U(high - 1 - low)
     if high - low <= 1 or span >= _MASK32:
-        first = _integers(rng, low, high)
-        return first, _integers(rng, low, high)
+        return _integers(rng, low, high) if wanted else np.int64(0)
     count = span + _1
+    want = _0 - _U(wanted)
+    spare = rng[4]
+    keep = _0 - ((spare >> _32) & _1)
+    hi, lo = rng[0], rng[1]
+    drawn = _next64(rng)
+    product = ((drawn ^ ((drawn ^ spare) & keep)) & _MASK32) * count
+    stay = keep | ~want
+    rng[0] ^= (rng[0] ^ hi) & stay
+    rng[1] ^= (rng[1] ^ lo) & stay
+    if ((product & _MASK32) | ~want) < count:
+        # It may have to be drawn again.
+        rng[0], rng[1] = hi, lo
+        return _integers(rng, low, high)
+    rest = (drawn >> _32) | _SPARE
+    rest ^= (rest ^ (spare & _MASK32)) & keep
+    rng[4] = spare ^ ((spare ^ rest) & want)
+    return (np.int64(low) + np.int64(product >> _32)) & np.int64(want)
+
+
+@_inlined
+def _integers_below(rng: Any, first: Any, second: Any, both: Any) -> Any:
+    """Take both from one draw, the spare half first."""
+    if first <= 1 or second <= 1 or first > _MASK32 or second > _MASK32:
+        alone = _integers(rng, 0, first)
+        return alone, _integers_if(rng, both, 0, second)
+    want = _0 - _U(both)
     spare = rng[4]
     keep = _0 - ((spare >> _32) & _1)
     hi, lo = rng[0], rng[1]
     drawn = _next64(rng)
     rest = drawn >> _32
-    first_product = ((drawn ^ ((drawn ^ spare) & keep)) & _MASK32) * count
-    second_product = ((rest ^ ((rest ^ drawn) & keep)) & _MASK32) * count
-    if (first_product & _MASK32) < count or (second_product & _MASK32) < count:
+    first_product = ((drawn ^ ((drawn ^ spare) & keep)) & _MASK32) * _U(first)
+    second_product = ((rest ^ ((rest ^ drawn) & keep)) & _MASK32) * _U(second)
+    again = (first_product & _MASK32) < _U(first)
+    if again or ((second_product & _MASK32) | ~want) < _U(second):
         # One of them may have to be drawn again, which shifts all that follow.
         rng[0], rng[1] = hi, lo
-        first = _integers(rng, low, high)
-        return first, _integers(rng, low, high)
-    rng[4] = rest | (_SPARE & keep)
-    first = np.int64(low) + np.int64(first_product >> _32)
-    return first, np.int64(low) + np.int64(second_product >> _32)
+        alone = _integers(rng, 0, first)
+        return alone, _integers_if(rng, both, 0, second)
+    stay = keep & ~want
+    rng[0] ^= (rng[0] ^ hi) & stay
+    rng[1] ^= (rng[1] ^ lo) & stay
+    # The upper half is left over, unless both were taken from the draw or the draw was not needed.
+    left = rest ^ ((rest ^ (spare & _MASK32)) & stay)
+    rng[4] = left | (_SPARE & ~(keep ^ want))
+    return np.int64(first_product >> _32), np.int64(second_product >> _32) & np.int64(want)
 
 
 REPLACEMENTS: dict[Any, Any] = {
     plain.integers: _integers,
+    plain.integers_if: _integers_if,
+    plain.integers_below: _integers_below,
     plain.random: _random,
-    plain.two_integers: _two_integers,
     plain.uniform: _uniform,
 }

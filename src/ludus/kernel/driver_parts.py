@@ -23,6 +23,12 @@ class DriverParts:
         self.info = kernel.info_fields
         self.scalars = sum(field.kind != "array" for field in kernel.param_fields)
         self.rules_at = self.scalars + 2 * len(actions)
+        kept = {
+            "F": [*(f"f_{name}" for name in self.floats), "total", "last_total"],
+            "I": [*(f"i_{name}" for name in self.ints), "elapsed", "last_elapsed"],
+        }
+        self.widths = {array: len(names) for array, names in kept.items()}
+        self.cells = {name: (array, k) for array in kept for k, name in enumerate(kept[array])}
         self.numbers: dict[str, int] = {}
         self.lines: list[str] = []
 
@@ -54,7 +60,7 @@ class DriverParts:
         indent += 1
         # How many environments there are, and how far apart their rows begin.
         self.add(indent, f"n = _word(Z, {self.layout['U'].at + 1})")
-        self.add(indent, f"m = _word(Z, {self.layout['F'].at + 2})", self.row("rule", "P", "0"))
+        self.add(indent, f"m = _word(Z, {self.layout['B'].at + 2})", self.row("rule", "P", "0"))
         for place in self.layout.values():
             if place.name.startswith(("S_", "p_")) or (place.name == "both" and not self.rows):
                 self.add(indent, f"{place.name} = {place.expression}")
@@ -72,22 +78,41 @@ class DriverParts:
 
     def name_state(self, first: str) -> list[str]:
         """Return the lines that name the rows of states and sums, from an environment on."""
-        floats = [*(f"f_{name}" for name in self.floats), "total", "last_total"]
-        ints = [*(f"i_{name}" for name in self.ints), "elapsed", "last_elapsed", "listed"]
-        lines = [self.row(name, "F", f"{k} * m + {first}") for k, name in enumerate(floats)]
-        lines += [self.row(name, "I", f"{k} * m + {first}") for k, name in enumerate(ints)]
-        # The row of rewards lies between; a rollout has one per step instead.
-        at = len(floats) + 1
+        if self.kernel.vectorises:
+            lines = [
+                self.row(name, array, f"{k} * m + {first}")
+                for name, (array, k) in self.cells.items()
+            ]
+        else:
+            lines = [
+                self.row(f"all_{array}", array, f"{width} * ({first})")
+                for array, width in self.widths.items()
+            ]
+        lines.append(self.row("listed", "L", first))
         count = max(len(self.info), 1)
         for k in range(len(self.info)):
-            lines.append(self.row(f"x{k}", "F", f"{at + k} * m + {first}"))
-            lines.append(self.row(f"xf{k}", "F", f"{at + count + k} * m + {first}"))
+            lines.append(self.row(f"x{k}", "R", f"{1 + k} * m + {first}"))
+            lines.append(self.row(f"xf{k}", "R", f"{1 + count + k} * m + {first}"))
         lines.append(self.row("waiting", "B", f"2 * m + {first}"))
         return lines + [f"s_{name} = S_{name}[{first}:]" for name in self.kernel.array_fields]
 
+    def cell(self, name: str, column: str) -> str:
+        """Return the expression of one environment's number of a state or a sum."""
+        if self.kernel.vectorises:
+            return f"{name}[{column}]"
+        array, k = self.cells[name]
+        return f"all_{array}[{column} * {self.widths[array]} + {k}]"
+
+    def keep_sums(self, column: str) -> list[str]:
+        """Return the lines that keep the sums of an episode which is over."""
+        return [
+            f"{self.cell(f'last_{name}', column)} = {self.cell(name, column)}"
+            for name in ("total", "elapsed")
+        ]
+
     def name_results(self, first: str) -> list[str]:
         """Return the lines that name the rows of results of a single step."""
-        lines = [self.row("rewards", "F", f"{len(self.floats) + 2} * m + {first}")]
+        lines = [self.row("rewards", "R", first)]
         lines += [self.row("ended", "B", first), self.row("cut", "B", f"m + {first}")]
         if not self.rows:
             return [*lines, f"seen_all = both[0][{first}:]"]
@@ -95,7 +120,7 @@ class DriverParts:
 
     def name_results_of_time(self, first: str) -> list[str]:
         """Return the lines that name the rows of results of a rollout's step ``t``."""
-        lines = [self.row("rewards", "rewarded", f"t * n + {first}", "F")]
+        lines = [self.row("rewards", "rewarded", f"t * n + {first}", "R")]
         lines.append(self.row("ended", "flags", f"t * n + {first}", "B"))
         lines.append(self.row("cut", "flags", f"(steps + t) * n + {first}", "B"))
         if not self.rows:
@@ -128,20 +153,20 @@ class DriverParts:
             if field.kind == "array":
                 return f"s_{field.name}[{column}]"
             if field.kind == "float":
-                return f"f_{field.name}[{column}]"
-            word = f"i_{field.name}[{column}]"
+                return self.cell(f"f_{field.name}", column)
+            word = self.cell(f"i_{field.name}", column)
             return word if field.kind == "int" else f"{word} != 0"
 
         return f"_State({', '.join(map(part, self.state))})"
 
     def store(self, column: str, name: str) -> list[str]:
         """Return the lines that put a state's scalars into their rows."""
-        lines = [f"f_{field}[{column}] = {name}.{field}" for field in self.floats]
+        lines = [f"{self.cell(f'f_{field}', column)} = {name}.{field}" for field in self.floats]
         kinds = {field.name: field.kind for field in self.state}
         for field in self.ints:
             value = f"{name}.{field}"
             value = value if kinds[field] == "int" else f"1 if {value} else 0"
-            lines.append(f"i_{field}[{column}] = {value}")
+            lines.append(f"{self.cell(f'i_{field}', column)} = {value}")
         return lines
 
     def show(self, column: str, name: str, function: str = "_observation") -> list[str]:
@@ -177,8 +202,8 @@ class DriverParts:
         return [
             f"s = _initial(p, {kept}{self.rng('U', index)})",
             *self.store(column, "s"),
-            f"total[{column}] = 0.0",
-            f"elapsed[{column}] = 0",
+            f"{self.cell('total', column)} = 0.0",
+            f"{self.cell('elapsed', column)} = 0",
             *self.show(column, "s", "_first_observation"),
         ]
 

@@ -11,9 +11,9 @@ from ludus.core.env import Env
 from ludus.core.types import State as SavedState
 from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
+from ludus.kernel.object_fields import is_known
 from ludus.kernel.one_env import action_reader, observation_reader, observation_source
 from ludus.kernel.program import Program, StepShape, program_drawing_from, program_for
-from ludus.kernel.step_call import is_possible
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import generator_to_words, seed_to_words, words_to_generator
 from ludus.spaces import Discrete
@@ -150,7 +150,7 @@ class KernelEnv(Env[Any, Any]):
         step = self._any_advance(run)
         if self._generator is not None and self._draws:
             self._advance = self._shared_advance(step)
-        elif self._program.jit and is_possible():
+        elif self._program.jit and is_known():
             self._advance = self._native_advance(step)
         else:
             self._advance = step

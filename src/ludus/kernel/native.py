@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ludus.kernel import llvm, loader
+from ludus.kernel.batch_call import batch_source, batch_symbols
 from ludus.kernel.callable import shim_source
 from ludus.kernel.cpython import SHIM, builtin_function, symbol_address
 from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
@@ -23,6 +24,7 @@ from ludus.kernel.shared_call import shared_source
 from ludus.kernel.step_call import step_symbols
 
 __all__ = [
+    "batch_address",
     "keep_shim",
     "native_address",
     "native_function",
@@ -90,6 +92,12 @@ def step_address(address: int, source: str, *, problem: str) -> int:
     """Return the address of a whole step, of which there is a text: see :func:`step_source`."""
     places = {"ludus.native": address, "ludus.problem": _text_address(problem), **step_symbols()}
     return _shim_address(source, places)
+
+
+def batch_address(address: int, *, problem: str) -> int:
+    """Return the address of a whole step of a batch: see :func:`batch_source`."""
+    places = {"ludus.native": address, "ludus.problem": _text_address(problem), **batch_symbols()}
+    return _shim_address(batch_source(), places)
 
 
 def _callable(name: str, source: str, places: Mapping[str, int]) -> Callable[..., int]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ludus.kernel.batch_call import batch_source
 from ludus.kernel.callable import shim_source
 from ludus.kernel.compile_notice import compile_notice
 from ludus.kernel.compiling import Order, compile_apart, known_name
@@ -22,6 +23,7 @@ from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
 from ludus.kernel.layout import Layout
 from ludus.kernel.lean_compiler import lean_compiler
 from ludus.kernel.native import (
+    batch_address,
     native_address,
     native_function,
     numba_code,
@@ -98,6 +100,7 @@ class Program:
         self._shared: Callable[..., int] | None = None
         self._addresses: dict[str, int] = {}
         self._steps: dict[StepShape, int] = {}
+        self._batch_step: int | None = None
         self._step_shapes: set[StepShape] = set()
         self._namespace: dict[str, Any] = {}
 
@@ -149,6 +152,16 @@ class Program:
             )
         return builtin_function("step", self._steps[shape], owner=owner, one=True)
 
+    def batch_step(self, owner: tuple[int, int, int]) -> Any:
+        """Return the step of a batch as a builtin function of the array of actions.
+
+        Only for compiled programs. :func:`~ludus.kernel.batch_call.batch_source` tells what the
+        owner is.
+        """
+        if self._batch_step is None:
+            self._batch_step = batch_address(self._address_of("step"), problem=self.index_problem)
+        return builtin_function("step", self._batch_step, owner=owner, one=True)
+
     def _step_source(self, bounds: tuple[int, int] | None, seen: tuple[str, int]) -> str:
         return step_source(bounds=bounds, size=len(self._actions), seen=seen)
 
@@ -195,6 +208,8 @@ class Program:
         sources = [shim_source(self._kinds(other), gil=other in _WITH_LOCK) for other in together]
         if "step_one" in together:
             sources += [self._step_source(*shape) for shape in self._step_shapes]
+        if "step" in together:
+            sources.append(batch_source())
         if "take" in together:
             sources.append(shared_source())
         shims = {source: str(shim_path(source)) for source in sources}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["integers", "random", "two_integers", "uniform"]
+__all__ = ["integers", "integers_below", "integers_if", "random", "uniform"]
 
 
 def random(rng: Any) -> float:
@@ -27,6 +27,18 @@ def integers(rng: Any, low: int, high: int) -> int:
     return int(rng.integers(low, high))
 
 
-def two_integers(rng: Any, low: int, high: int) -> tuple[int, int]:
-    """Return what two calls of :func:`integers` return, compiled for the price of one."""
-    return integers(rng, low, high), integers(rng, low, high)
+def integers_if(rng: Any, wanted: bool, low: int, high: int) -> int:
+    """Return what :func:`integers` returns; if it is not wanted 0, and nothing is drawn.
+
+    Compiled, it takes the same time either way: a processor that cannot foresee whether it is
+    wanted loses more time over a guess than over the draw.
+    """
+    return integers(rng, low, high) if wanted else 0
+
+
+def integers_below(rng: Any, first: int, second: int, both: bool) -> tuple[int, int]:
+    """Return an integer below ``first``, and one below ``second`` or 0 if not both are wanted.
+
+    They are what :func:`integers` returns, compiled for the price of one.
+    """
+    return integers(rng, 0, first), integers_if(rng, both, 0, second)

@@ -38,8 +38,6 @@ FUNCTIONS = {
 }
 """The functions and their arguments: ``i`` a 64-bit int, ``f`` a double, ``*`` an action."""
 
-_KEEP_SUMS = ("last_total[i] = total[i]", "last_elapsed[i] = elapsed[i]")
-
 
 def driver_source(kernel: Kernel, actions: list[str], rows: int, layout: Layout) -> str:
     """Return the text of the driver.
@@ -72,7 +70,7 @@ class _Driver(DriverParts):
         self.add(1, self.row("chosen", "mask", "0", "B"))
         self.add(1, *self.name_state("0"), *self.name_results("0"), "for i in range(n):")
         self.add(2, "if chosen[i]:")
-        self.add(3, *_KEEP_SUMS, *self.begin("i", "i"))
+        self.add(3, *self.keep_sums("i"), *self.begin("i", "i"))
         self.add(3, "ended[i] = False", "cut[i] = False", "waiting[i] = False")
         self.add(1, "return 0", "")
 
@@ -139,8 +137,9 @@ class _Driver(DriverParts):
         add(1, f"s = {self.load('i')}", f"a = {self.action('i')}")
         add(1, f"m = _transition(p, s, a, {rng})", "r = _reward(p, s, a, m)")
         add(1, *self.store("i", "m"), *self.show("i", "m"))
-        add(1, "rewards[i] = r", "total[i] = total[i] + r")
-        add(1, "e = elapsed[i] + 1", "elapsed[i] = e")
+        total, elapsed = self.cell("total", "i"), self.cell("elapsed", "i")
+        add(1, "rewards[i] = r", f"{total} = {total} + r")
+        add(1, f"e = {elapsed} + 1", f"{elapsed} = e")
         add(1, "ended[i] = _terminal(p, m)", "cut[i] = e >= limit")
         add(0, f"if mode == {MODES['same_step']}:", "    for i in range(number):")
         add(2, "due += ended[i] | cut[i]")
@@ -170,7 +169,7 @@ class _Driver(DriverParts):
         self.add(indent + 2, "listed[due] = i", f"due += {condition}")
         # Before the next loop steps them once more, for nothing.
         self.add(indent + 1, "for k in range(due):")
-        self.add(indent + 2, "i = listed[k]", *_KEEP_SUMS)
+        self.add(indent + 2, "i = listed[k]", *self.keep_sums("i"))
 
     def _part_due(self, indent: int) -> None:
         """List those to step first and those to reset after them, without a branch for each."""
@@ -180,7 +179,7 @@ class _Driver(DriverParts):
         add(indent + 2, "listed[start] = i", "listed[back] = i", "w = int(waiting[i])")
         add(indent + 2, "start += 1 - w", "back -= w")
         add(indent + 1, "for k in range(start, number):")
-        add(indent + 2, "i = listed[k]", *_KEEP_SUMS)
+        add(indent + 2, "i = listed[k]", *self.keep_sums("i"))
         add(indent, "else:", "    start = number", "    for i in range(number):")
         add(indent + 2, "listed[i] = i")
 
@@ -211,8 +210,9 @@ class _Driver(DriverParts):
         draws = self.rng("U", "0") if self.kernel.transition_draws else "0"
         self.add(1, f"a = {action}", f"m = _transition(p, s, a, {draws})")
         self.add(1, "r = _reward(p, s, a, m)", *self.store("0", "m"), *self.show("0", "m"))
-        self.add(1, "rewards[0] = r", "total[0] = total[0] + r")
-        self.add(1, "elapsed[0] = elapsed[0] + 1", "return 1 if _terminal(p, m) else 0", "")
+        total, elapsed = self.cell("total", "0"), self.cell("elapsed", "0")
+        self.add(1, "rewards[0] = r", f"{total} = {total} + r")
+        self.add(1, f"{elapsed} = {elapsed} + 1", "return 1 if _terminal(p, m) else 0", "")
 
     def _rollout(self) -> None:
         self.define("@_main", "rollout", "Z, actions, seen, rewarded, flags, steps, first, last")

@@ -7,33 +7,21 @@ is out of the ordinary (actions of other types, out of range) is left to the ste
 from __future__ import annotations
 
 import ctypes
-import sys
-import sysconfig
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from ludus.kernel.cpython import with_declarations
+from ludus.kernel.object_fields import ALIGNED, ARRAY, SCALAR, TUPLE, load, load_item
 
-__all__ = ["is_possible", "step_source", "step_symbols"]
+__all__ = ["step_source", "step_symbols"]
 
-# Where a tuple's items begin.
-_TUPLE = tuple.__basicsize__
-# Where numbers are in a NumPy scalar, and fields in an array; part of NumPy's binary interface.
-_SCALAR = 16
-_ARRAY = {"data": 16, "nd": 24, "dims": 32, "strides": 40, "descr": 56, "flags": 64}
-_ALIGNED = 0x100
 _NEW_FROM_DESCR = 94  # PyArray_NewFromDescr in the table of NumPy's functions
 _FLOATS: dict[np.dtype[Any], str] = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
 }
-
-
-def is_possible() -> bool:
-    """Tell whether objects of this Python begin as the function expects: count, then type."""
-    return not (sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "getobjects"))
 
 
 def step_symbols() -> dict[str, int]:
@@ -76,18 +64,18 @@ def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, i
             "define ptr @shim(ptr %owner, ptr %action) {",
             "  %result = alloca i64",
             "  %error = alloca ptr",
-            *_load("type", "%action", 8),
+            *load("type", "%action", 8),
             *read,
             "odd:",
             "  call void @PyErr_Clear()",
-            *_item("fallback", 4),
+            *load_item("fallback", 4),
             "  %other = call ptr @PyObject_CallOneArg(ptr %fallback, ptr %action)",
             "  ret ptr %other",
             "run:",
-            *_item("table_object", 0),
-            *_item("reward_object", 1),
-            *_item("source", 2),
-            *_item("tell", 3),
+            *load_item("table_object", 0),
+            *load_item("reward_object", 1),
+            *load_item("source", 2),
+            *load_item("tell", 3),
             "  %table = call i64 @PyLong_AsLongLong(ptr %table_object)",
             "  %reward_at = call i64 @PyLong_AsLongLong(ptr %reward_object)",
             f"  %status = call i32 @ludus.native({given})",
@@ -117,7 +105,7 @@ def _read_int(start: int, stop: int) -> list[str]:
         "  %is_scalar = icmp eq ptr %type, @ludus.int64",
         "  br i1 %is_scalar, label %scalar, label %odd",
         "scalar:",
-        *_load("held", "%action", _SCALAR, "i64"),
+        *load("held", "%action", SCALAR, "i64"),
         "  br label %check",
         "check:",
         "  %number0 = phi i64 [ %converted, %int ], [ %held, %scalar ]",
@@ -138,18 +126,18 @@ def _read_floats(size: int) -> list[str]:
         "  %is_array = icmp eq ptr %type, @ludus.ndarray",
         "  br i1 %is_array, label %array, label %odd",
         "array:",
-        *_load("axes", "%action", _ARRAY["nd"], "i32"),
-        *_load("flags", "%action", _ARRAY["flags"], "i32"),
-        *_load("descr", "%action", _ARRAY["descr"]),
-        *_load("data", "%action", _ARRAY["data"]),
+        *load("axes", "%action", ARRAY["nd"], "i32"),
+        *load("flags", "%action", ARRAY["flags"], "i32"),
+        *load("descr", "%action", ARRAY["descr"]),
+        *load("data", "%action", ARRAY["data"]),
         "  %one_axis = icmp eq i32 %axes, 1",
-        f"  %alignment = and i32 %flags, {_ALIGNED}",
+        f"  %alignment = and i32 %flags, {ALIGNED}",
         "  %aligned = icmp ne i32 %alignment, 0",
         "  %simple = and i1 %one_axis, %aligned",
         "  br i1 %simple, label %measure, label %odd",
         "measure:",
-        *_load("dims", "%action", _ARRAY["dims"]),
-        *_load("strides", "%action", _ARRAY["strides"]),
+        *load("dims", "%action", ARRAY["dims"]),
+        *load("strides", "%action", ARRAY["strides"]),
         "  %length = load i64, ptr %dims",
         "  %stride = load i64, ptr %strides",
         f"  %fits = icmp eq i64 %length, {size}",
@@ -182,17 +170,17 @@ def _read_floats(size: int) -> list[str]:
 def _copy_array(size: int) -> list[str]:
     given = "ptr @ludus.ndarray, ptr %source_descr, i32 %source_axes, ptr %source_dims"
     return [
-        *_load("from", "%source", _ARRAY["data"]),
-        *_load("source_axes", "%source", _ARRAY["nd"], "i32"),
-        *_load("source_dims", "%source", _ARRAY["dims"]),
-        *_load("source_descr", "%source", _ARRAY["descr"]),
+        *load("from", "%source", ARRAY["data"]),
+        *load("source_axes", "%source", ARRAY["nd"], "i32"),
+        *load("source_dims", "%source", ARRAY["dims"]),
+        *load("source_descr", "%source", ARRAY["descr"]),
         # The new array takes over a reference.
         "  call void @Py_IncRef(ptr %source_descr)",
         f"  %observation = call ptr @ludus.new_array({given}, ptr null, ptr null, i32 0, ptr null)",
         "  %made = icmp ne ptr %observation, null",
         "  br i1 %made, label %fill, label %filled",
         "fill:",
-        *_load("to", "%observation", _ARRAY["data"]),
+        *load("to", "%observation", ARRAY["data"]),
         f"  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 {size}, i1 false)",
         "  br label %filled",
         "filled:",
@@ -274,20 +262,8 @@ def _give_results() -> list[str]:
     ]
 
 
-def _load(name: str, base: str, offset: int, kind: str = "ptr") -> list[str]:
-    """Return the lines that read a field of an object."""
-    return [
-        f"  %{name}.at = getelementptr i8, ptr {base}, i64 {offset}",
-        f"  %{name} = load {kind}, ptr %{name}.at",
-    ]
-
-
 def _put(index: int, value: str) -> list[str]:
     return [
-        f"  %item{index} = getelementptr i8, ptr %tuple, i64 {_TUPLE + 8 * index}",
+        f"  %item{index} = getelementptr i8, ptr %tuple, i64 {TUPLE + 8 * index}",
         f"  store ptr {value}, ptr %item{index}",
     ]
-
-
-def _item(name: str, index: int) -> list[str]:
-    return _load(name, "%owner", _TUPLE + 8 * index)

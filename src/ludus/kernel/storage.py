@@ -47,12 +47,15 @@ class _Columns(dict[str, Any]):
 class Storage:
     """State, random words and results of ``n`` environments.
 
-    ``F`` has a row per float: the state's, then the return, the last episode's return, the reward,
-    the infos and those of the last state before a reset. ``I`` has one per int: the state's ints
-    and bools, the steps taken, those of the last episode, and room for a list of indices. ``B``
-    holds the flags, ``both`` the observations and those before a reset, ``U`` the random words,
-    ``P`` the params, then lowest and highest value of each int of an action, autoreset mode and
-    time limit, ``A`` the actions.
+    ``F`` has a row per float: the state's, then the return and the last episode's return. ``I`` has
+    one per int: the state's ints and bools, the steps taken and those of the last episode. ``R``
+    holds the rewards, the infos and those of the last state before a reset, ``B`` the flags,
+    ``both`` the observations and those before a reset, ``U`` the random words, ``P`` the params,
+    then lowest and highest value of each int of an action, autoreset mode and time limit, ``A`` the
+    actions, ``L`` a list of indices.
+
+    A loop over environments vectorises if the numbers of a row lie side by side. The rows of ``F``
+    and ``I`` do so where there is a chance of that; otherwise an environment's numbers do.
     """
 
     def __init__(
@@ -107,14 +110,23 @@ class Storage:
         self._describe()
 
     def _make_rows(self, infos: int) -> None:
-        floats = len(self._floats)
-        self.F = self._rows_of("F", (floats + 3 + 2 * infos,), np.float64)
-        self.I = self._rows_of("I", (len(self._ints) + 3,), np.int64)
-        self._kept_ints = self.I[:-1]
-        self.returns, self.last_returns, self.R = self.F[floats : floats + 3]
-        self.lengths, self.last_lengths = self._kept_ints[-2:]
-        self.X = self.F[floats + 3 : floats + 3 + infos]
-        self.XF = self.F[floats + 3 + infos :]
+        self.F = self._state_rows("F", len(self._floats) + 2, np.float64)
+        self.I = self._state_rows("I", len(self._ints) + 2, np.int64)
+        self.returns, self.last_returns = self.F[-2:]
+        self.lengths, self.last_lengths = self.I[-2:]
+        self._results = self._rows_of("R", (1 + 2 * infos,), np.float64)
+        self.R, self.X, self.XF = (
+            self._results[0],
+            self._results[1 : 1 + infos],
+            self._results[1 + infos :],
+        )
+        self.L = self._rows_of("L", (), np.int64)
+
+    def _state_rows(self, name: str, count: int, dtype: Any) -> Any:
+        if self.kernel.vectorises:
+            return self._rows_of(name, (count,), dtype)
+        self._padded[name] = aligned_zeros((self.n, count), dtype)
+        return self._padded[name].T
 
     def _rows_of(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return rows of ``n`` numbers, with unused room behind each.
@@ -128,7 +140,7 @@ class Storage:
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays that a driver works on, by the names it has for them."""
-        names = ("F", "I", "U", "P", "A", "both", "B")
+        names = ("F", "I", "R", "L", "U", "P", "A", "both", "B")
         own = {name: self._padded.get(name, getattr(self, name)) for name in names}
         state = {f"S_{name}": array for name, array in self._arrays.items()}
         return own | state | {f"p_{name}": array for name, array in self._param_arrays.items()}
@@ -293,7 +305,8 @@ class Storage:
             array[...] = saved["arrays"][name]
 
     def _saved_rows(self) -> dict[str, Any]:
-        return {"F": self.F, "I": self._kept_ints, "U": self.U, "O": self.both, "B": self.B}
+        rows = {"F": self.F, "I": self.I, "R": self._results}
+        return rows | {"U": self.U, "O": self.both, "B": self.B}
 
 
 def _action_bounds(space: Space[Any], count: int) -> Any:

@@ -14,6 +14,7 @@ from ludus.errors import ClosedEnvironmentError, EpisodeOver, ResetNeeded, State
 from ludus.kernel.batch_actions import BatchActions
 from ludus.kernel.batch_results import BatchResults
 from ludus.kernel.env import KernelEnv
+from ludus.kernel.object_fields import is_known
 from ludus.kernel.program import program_for
 from ludus.kernel.rollout import Buffers, Trajectory
 from ludus.kernel.seed_words import seeds_to_words
@@ -187,11 +188,10 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         if not self._running:
             self._check_running()
         storage = self._storage
-        if self._alone:
+        count = self._step_at_once(actions) if self._alone else self._step_in_pieces(actions)
+        if count is None:
             self._actions.take(actions)
             count = self._step(self._table, 0, self.num_envs)
-        else:
-            count = self._step_in_pieces(actions)
         if count < 0:
             raise self._refusal(count, storage.A)
         infos = self._read.infos(storage.X) if self._tells else {}
@@ -238,9 +238,18 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         if not self._started.all():
             raise ResetNeeded("Call reset() before the first step().")
         self._step = self._function("step")
+        self._step_at_once = self._whole_step()
         if self._team.size > 1 and self._program.jit:
             self._board = Board(self._team, self._program.shared(), self._table)
         self._running = True
+
+    def _whole_step(self) -> Callable[[Any], int | None]:
+        """Return a function that makes the step if the actions are as a step reads them."""
+        row = self._storage.A
+        if not (self._program.jit and is_known()) or len(row) > 1 or row.dtype != np.int64:
+            return lambda _actions: None
+        owner = (self._table, self.num_envs, row.ctypes.data)
+        return self._program.batch_step(owner)  # type: ignore[no-any-return]
 
     def _check_open(self) -> None:
         if self.closed:

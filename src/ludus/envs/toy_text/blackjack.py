@@ -10,7 +10,7 @@ import numpy as np
 from ludus.envs.toy_text.blackjack_drawing import SIZE, draw
 from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
-from ludus.kernel.random import integers, two_integers
+from ludus.kernel.random import integers_below, integers_if
 from ludus.spaces import Discrete, Space, Tuple
 
 __all__ = ["BlackjackEnv", "BlackjackV0Env", "Params", "State"]
@@ -33,14 +33,17 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Both hands with their totals (aces as 1), the dealer's open card, and the outcome so far."""
+    """Both hands, what they count, the dealer's open card, and the outcome so far.
+
+    A hand is soft if an ace in it counts 11.
+    """
 
     player: int
-    player_total: int
-    player_ace: bool
+    player_count: int
+    player_soft: bool
     dealer: int
-    dealer_total: int
-    dealer_ace: bool
+    dealer_count: int
+    dealer_soft: bool
     dealer_card: int
     suit: int
     face: int
@@ -48,32 +51,37 @@ class State(NamedTuple):
     over: bool
 
 
-def draw_card(rng: Any) -> int:
-    """Return a card from an endless deck: ten, jack, queen and king count 10, aces 1."""
-    card = integers(rng, 0, 13) + 1
-    return card if card < 10 else 10
+def value(rank: int) -> int:
+    """Return what a card counts at least, by its rank from 1 (ace) to 13 (king)."""
+    return rank if rank < 10 else 10
+
+
+def draw_card(rng: Any, wanted: bool) -> int:
+    """Return a card from an endless deck, or 0 if none is wanted."""
+    return value(integers_if(rng, wanted, 1, 14))
 
 
 def draw_two(rng: Any) -> tuple[int, int]:
     """Return two cards."""
-    first, second = two_integers(rng, 1, 14)
-    return first if first < 10 else 10, second if second < 10 else 10
+    first, second = integers_below(rng, 13, 13, True)
+    return value(first + 1), value(second + 1)
 
 
 def with_card(hand: int, card: int) -> int:
-    """Return the hand with one more card."""
-    return hand * BASE + card if hand < FULL else hand
+    """Return the hand with one more card; 0 is none."""
+    return hand * BASE + card if (card > 0) & (hand < FULL) else hand
 
 
-def best(total: int, ace: bool) -> int:
-    """Return the total with one ace counted as 11 where that does not bust."""
-    return total + 10 if ace and total + 10 <= 21 else total
+def count_with(count: int, soft: bool, card: int) -> tuple[int, bool]:
+    """Return what a hand counts with one more card, and whether it is soft then."""
+    least = count - 10 * soft + card
+    soft = (soft | (card == 1)) & (least <= 11)
+    return least + 10 * soft, soft
 
 
-def score(total: int, ace: bool) -> int:
+def score(count: int) -> int:
     """Return what a hand is worth in the end, 0 if it is bust."""
-    value = best(total, ace)
-    return 0 if value > 21 else value
+    return count if count <= 21 else 0
 
 
 def is_natural(hand: int) -> bool:
@@ -88,16 +96,16 @@ def initial(params: Params, rng: Any) -> State:
     suit = 3
     face = 0
     if params.deals_faces:
-        suit = integers(rng, 0, 4)
-        if first == 10:
-            face = integers(rng, 0, 3)
+        suit, face = integers_below(rng, 4, 3, first == 10)
+    player_soft = (third == 1) | (fourth == 1)
+    dealer_soft = (first == 1) | (second == 1)
     return State(
         third * BASE + fourth,
-        third + fourth,
-        third == 1 or fourth == 1,
+        third + fourth + 10 * player_soft,
+        player_soft,
         first * BASE + second,
-        first + second,
-        first == 1 or second == 1,
+        first + second + 10 * dealer_soft,
+        dealer_soft,
         first,
         suit,
         face,
@@ -108,51 +116,48 @@ def initial(params: Params, rng: Any) -> State:
 
 def transition(params: Params, state: State, action: int, rng: Any) -> State:
     """Take a card (1), or let the dealer draw to 17 and compare (0)."""
-    player, player_total, player_ace = state.player, state.player_total, state.player_ace
-    dealer, dealer_total, dealer_ace = state.dealer, state.dealer_total, state.dealer_ace
-    pay = 0.0
-    over = True
-    if action == 1:
-        card = draw_card(rng)
-        player = with_card(player, card)
-        player_total += card
-        player_ace = player_ace or card == 1
-        over = best(player_total, player_ace) > 21
-        pay = -1.0 if over else 0.0
-    else:
-        while best(dealer_total, dealer_ace) < 17:
-            card = draw_card(rng)
-            dealer = with_card(dealer, card)
-            dealer_total += card
-            dealer_ace = dealer_ace or card == 1
-        mine = score(player_total, player_ace)
-        theirs = score(dealer_total, dealer_ace)
-        if mine != theirs:
-            pay = 1.0 if mine > theirs else -1.0
-        if is_natural(player):
-            if params.sab and not is_natural(dealer):
-                pay = 1.0
-            elif params.natural and not params.sab and pay == 1.0:
-                pay = 1.5
+    # Nobody can foresee who draws. So there is one draw for both, and arithmetic where a processor
+    # would have to guess.
+    sticks = 1 - action
+    enough = 17 * sticks
+    card = draw_card(rng, state.dealer_count * sticks < 17)
+    mine = card * action
+    player = with_card(state.player, mine)
+    player_count, player_soft = count_with(state.player_count, state.player_soft, mine)
+    card -= mine
+    dealer = with_card(state.dealer, card)
+    dealer_count, dealer_soft = count_with(state.dealer_count, state.dealer_soft, card)
+    while dealer_count < enough:
+        card = draw_card(rng, True)
+        dealer = with_card(dealer, card)
+        dealer_count, dealer_soft = count_with(dealer_count, dealer_soft, card)
+    ours, theirs = score(player_count), score(dealer_count)
+    bust = 1 if ours == 0 else 0
+    won = (1 if ours > theirs else 0) - (1 if ours < theirs else 0)
+    pay = float(won * sticks - bust * action)
+    if is_natural(player) and action == 0:
+        if params.sab and not is_natural(dealer):
+            pay = 1.0
+        elif params.natural and not params.sab and pay == 1.0:
+            pay = 1.5
     return State(
         player,
-        player_total,
-        player_ace,
+        player_count,
+        player_soft,
         dealer,
-        dealer_total,
-        dealer_ace,
+        dealer_count,
+        dealer_soft,
         state.dealer_card,
         state.suit,
         state.face,
         pay,
-        over,
+        bust + sticks > 0,
     )
 
 
 def observation(params: Params, state: State) -> tuple[int, int, int]:
     """Return the player's total, the dealer's open card, and whether an ace counts as 11."""
-    total = best(state.player_total, state.player_ace)
-    return total, state.dealer_card, 1 if total != state.player_total else 0
+    return state.player_count, state.dealer_card, int(state.player_soft)
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
@@ -167,7 +172,7 @@ def terminal(params: Params, state: State) -> bool:
 
 def valid(params: Params, state: State) -> bool:
     """Tell whether the dealer, who draws up to 17, will be done soon."""
-    return state.dealer_total >= 0
+    return state.dealer_count >= 0
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
@@ -199,19 +204,20 @@ def cards_of(hand: int) -> list[int]:
 
 
 def hand_of(cards: Iterable[int]) -> tuple[int, int, bool]:
-    """Return hand, total and whether there is an ace.
+    """Return a hand, what it counts and whether it is soft.
 
     Raises:
         ValueError: There is no card, or something that is none.
     """
-    hand, total, ace = 0, 0, False
+    hand, count, soft = 0, 0, False
     for card in cards:
         if not 1 <= card <= 10:
             raise ValueError(f"Cards count from 1 (ace) to 10, got {card!r}.")
-        hand, total, ace = with_card(hand, int(card)), total + int(card), ace or card == 1
+        hand = with_card(hand, int(card))
+        count, soft = count_with(count, soft, int(card))
     if not hand:
         raise ValueError("A hand holds at least one card, got none.")
-    return hand, total, ace
+    return hand, count, soft
 
 
 class BlackjackEnv(KernelEnv):
@@ -265,8 +271,8 @@ class BlackjackEnv(KernelEnv):
 
     @player.setter
     def player(self, cards: Iterable[int]) -> None:
-        hand, total, ace = hand_of(cards)
-        self.state = self.state._replace(player=hand, player_total=total, player_ace=ace)
+        hand, count, soft = hand_of(cards)
+        self.state = self.state._replace(player=hand, player_count=count, player_soft=soft)
 
     @property
     def dealer(self) -> list[int]:
@@ -276,9 +282,9 @@ class BlackjackEnv(KernelEnv):
     @dealer.setter
     def dealer(self, cards: Iterable[int]) -> None:
         cards = list(cards)
-        hand, total, ace = hand_of(cards)
+        hand, count, soft = hand_of(cards)
         self.state = self.state._replace(
-            dealer=hand, dealer_total=total, dealer_ace=ace, dealer_card=cards[0]
+            dealer=hand, dealer_count=count, dealer_soft=soft, dealer_card=cards[0]
         )
 
     @property
