@@ -30,6 +30,7 @@ __all__ = [
     "native_function",
     "numba_code",
     "shared_function",
+    "shim_address",
     "shim_path",
     "step_address",
 ]
@@ -91,17 +92,17 @@ def shared_function(name: str, addresses: tuple[int, int]) -> Callable[..., int]
 def step_address(address: int, source: str, *, problem: str) -> int:
     """Return the address of a whole step, of which there is a text: see :func:`step_source`."""
     places = {"ludus.native": address, "ludus.problem": _text_address(problem), **step_symbols()}
-    return _shim_address(source, places)
+    return shim_address(source, places)
 
 
 def batch_address(address: int, *, problem: str) -> int:
     """Return the address of a whole step of a batch: see :func:`batch_source`."""
     places = {"ludus.native": address, "ludus.problem": _text_address(problem), **batch_symbols()}
-    return _shim_address(batch_source(), places)
+    return shim_address(batch_source(), places)
 
 
 def _callable(name: str, source: str, places: Mapping[str, int]) -> Callable[..., int]:
-    return builtin_function(name, _shim_address(source, places))  # type: ignore[no-any-return]
+    return builtin_function(name, shim_address(source, places))  # type: ignore[no-any-return]
 
 
 def _text_address(text: str) -> int:
@@ -110,7 +111,7 @@ def _text_address(text: str) -> int:
     return ctypes.addressof(kept_text)
 
 
-def _shim_address(source: str, places: Mapping[str, int]) -> int:
+def shim_address(source: str, places: Mapping[str, int]) -> int:
     """Return the address of the ``shim`` in a text of LLVM's language.
 
     Args:

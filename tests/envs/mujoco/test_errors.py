@@ -52,6 +52,27 @@ def test_batches_do_not_call_back_into_python() -> None:
         mujoco.set_mjcb_control(None)
 
 
+# Two heaps of boxes, and so little memory that only the first, which lies apart, can be simulated.
+CRAMPED = """
+<mujoco><size memory="20K"/><worldbody><geom type="plane" size="9 9 1"/>{}</worldbody></mujoco>
+""".format('<body pos="0 0 9"><freejoint/><geom type="box" size=".1 .1 .1"/></body>' * 16)
+
+
+@pytest.mark.parametrize("forces", [False, True])
+def test_an_engine_that_fails_says_where_and_steps_the_others(forces: bool) -> None:
+    model = mujoco.MjModel.from_xml_string(CRAMPED)
+    both = batch.Batch(model, 2, 2, forces=forces)
+    places, forces_felt = both.field("qpos"), both.field("cfrc_ext")
+    both.reset(np.arange(2, dtype=np.int32))
+    places[0, 0::7] = 10.0 * np.arange(16)
+    for _ in range(3):
+        with pytest.raises(Error, match=r"(?s)failed in environment 1: .*out of memory"):
+            both.step(None, 2)
+    both.step(np.zeros(1, np.int32), 1)
+    assert both.state[:, 0] == pytest.approx([7 * model.opt.timestep, 0.0])
+    assert np.isfinite(forces_felt).all()
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "words"),
     [

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ludus.envs.mujoco.engine import import_mujoco
+from ludus.envs.mujoco.native_step import Order, step_address
 from ludus.errors import DependencyNotInstalled, Error
 
 __all__ = ["Batch", "Ids"]
@@ -39,10 +40,12 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "mjb_apply": (_COUNT, (_WHERE, _WHERE, _COUNT, _WHERE, _WHERE, _COUNT)),
     "mjb_status": (ctypes.POINTER(ctypes.c_int), (_WHERE,)),
     "mjb_error": (_TEXT, (_WHERE, _COUNT)),
+    "mj_step": (None, (_WHERE, _WHERE)),
     "mj_rnePostConstraint": (None, (_WHERE, _WHERE)),
 }
 _STATE = {"qpos": "mjSTATE_QPOS", "qvel": "mjSTATE_QVEL", "ctrl": "mjSTATE_CTRL"}
 _NOTHING, _EVERYTHING = 0, 3  # mjSTAGE_NONE and mjSTAGE_ACC
+_SAVE = 1
 
 
 class _Config(ctypes.Structure):
@@ -93,20 +96,23 @@ class Batch:
         self._refuse_callbacks()
         self._count = count
         self._sample = self._mujoco.MjData(model)
-        # Contacts, from which forces are computed, outlive a call only where each simulation has
-        # its own memory; shared memory is a little faster.
-        config = _Config(threads, forces)
+        config = _Config(threads, False)
         problem = ctypes.create_string_buffer(500)
         address = ctypes.byref(config)
         self._batch = library.makeBatch(model._address, count, address, problem, len(problem))
         if not self._batch:
             raise Error(f"MuJoCo cannot simulate {count} models: {problem.value.decode()}")
         self._free = weakref.finalize(self, library.deleteBatch, self._batch)
-        # A function of two arguments is called with four here: it does not see the others.
-        function = ctypes.cast(library.mj_rnePostConstraint, _WHERE).value
-        self._forces = function if forces else None
         size = (count, library.nstate(self._batch))
         self.state = _array(library.state(self._batch), size)
+        self._fields: dict[str, np.ndarray[Any, np.dtype[np.float64]]] = {}
+        self._order: Order | None = None
+        self._with_forces = 0
+        if forces:
+            functions = (library.mj_step, library.mj_rnePostConstraint)
+            self._with_forces = step_address(
+                *(ctypes.cast(f, _WHERE).value or 0 for f in functions)
+            )
 
     def _refuse_callbacks(self) -> None:
         # The engine's threads would call Python without holding its lock.
@@ -125,7 +131,9 @@ class Batch:
         shape = getattr(self._sample, name).shape
         if name not in _STATE:
             found = self._library.output(self._batch, name.encode(), None, None)
-            return _array(found, (self._count, *shape))
+            self._fields[name] = _array(found, (self._count, *shape))
+            self._order = None
+            return self._fields[name]
         part = getattr(self._mujoco.mjtState, _STATE[name]).value
         found = self._library.stateComponent(self._batch, part, None)
         start = (found - self.state.ctypes.data) // self.state.itemsize
@@ -138,11 +146,13 @@ class Batch:
             Error: The engine failed in some; the others have been stepped.
         """
         library, batch, some = self._library, self._batch, self._some(ids)
-        self._check(library.step(batch, *some, times, _NOTHING))
-        if self._forces is not None:
-            self._check(library.apply(batch, *some, self._forces, None, 0))
-            # Only this kind of call copies fields out; it computes nothing.
-            self._check(library.forward(batch, *some, _NOTHING))
+        if not self._with_forces:
+            self._check(library.step(batch, *some, times, _NOTHING))
+            return
+        if self._order is None:
+            self._order = Order(self._sample, self._fields)
+        self._order.set_times(times)
+        self._check(library.apply(batch, *some, self._with_forces, self._order.address, _SAVE))
 
     def reset(self, ids: Ids) -> None:
         """Give simulations the model's first state, and compute nothing yet.
@@ -159,6 +169,9 @@ class Batch:
             Error: The engine failed in some.
         """
         self._check(self._library.forward(self._batch, *self._some(ids), _EVERYTHING))
+        if self._with_forces:
+            # There are none before a step; what was copied here is another simulation's.
+            self._fields["cfrc_ext"][ids] = 0.0
 
     def close(self) -> None:
         """End the threads and free the memory; arrays of fields must not be used any more."""
