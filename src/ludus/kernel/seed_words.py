@@ -7,14 +7,16 @@ all of them.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ludus.kernel.words_rng import seed_to_words
+from ludus.kernel.words_rng import WORDS, seed_to_words
+from ludus.seeding import check_seed
 
-__all__ = ["seeds_to_words"]
+__all__ = ["seed_rows", "seeds_to_words"]
 
 _POOL = 4
 _LARGEST = 1 << 32 * _POOL
@@ -28,6 +30,33 @@ _MULTIPLIER = (np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645))
 
 Pair = tuple[Any, Any]
 """High and low half of 128-bit numbers, an array of each."""
+
+
+def seed_rows(words: Any, seeds: Sequence[int | None], chosen: Any, started: Any) -> dict[int, int]:
+    """Seed those of the chosen rows that are given a seed, or were never seeded.
+
+    Args:
+        words: A row for each environment.
+        seeds: A seed for each; ``None`` leaves the row alone.
+        chosen: Of each row whether it may be seeded.
+        started: Of each row whether it was seeded before; without a seed it then goes on.
+
+    Returns:
+        The seeds used, by row.
+
+    Raises:
+        Error: A seed is not a Python int, or negative; nothing has changed then.
+    """
+    rows = np.flatnonzero(chosen).tolist()
+    due = [row for row in rows if seeds[row] is not None or not started[row]]
+    wanted = [seeds[row] for row in due]
+    # As many bits as NumPy takes from the system for a generator without a seed.
+    used = [secrets.randbits(128) if seed is None else check_seed(seed) for seed in wanted]
+    if due:
+        drawn = np.empty((len(due), WORDS), np.uint64)
+        seeds_to_words(used, drawn)
+        words[due] = drawn
+    return dict(zip(due, used, strict=True))
 
 
 def seeds_to_words(seeds: Sequence[int], words: Any) -> None:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
-from ludus.errors import ClosedEnvironmentError, EpisodeOver, ResetNeeded, StateError
+from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.batch_actions import BatchActions
 from ludus.kernel.batch_results import BatchResults
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.object_fields import is_known
 from ludus.kernel.program import program_for
 from ludus.kernel.rollout import Buffers, Trajectory
-from ludus.kernel.seed_words import seeds_to_words
+from ludus.kernel.seed_words import seed_rows, seeds_to_words
 from ludus.kernel.shared_call import FAILED
 from ludus.kernel.source import MODES, OVER
 from ludus.kernel.storage import NO_LIMIT, Storage
 from ludus.kernel.team import Board, Team
 from ludus.kernel.words_rng import WORDS
-from ludus.seeding import check_seed
 from ludus.spaces import batch_space
 
 __all__ = ["VECTOR_ARGUMENTS", "KernelVectorEnv"]
@@ -124,7 +123,9 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
         if not (chosen | self._started).all():
             raise ResetNeeded("The first reset() must be a whole one, without a reset_mask.")
-        self._seed_words(seed, chosen)
+        seeds = seeds_per_env(seed, self.num_envs)
+        for index, used in seed_rows(self._storage.U, seeds, chosen, self._started).items():
+            self._seeds[index] = used
         params = self.env.reset_params(rest or None)
         storage = self._storage
         if params is not self.env.params:
@@ -146,33 +147,6 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         finally:
             storage.mode = mode
             storage.D[...] = waiting & ~mask
-
-    def _seed_words(self, seed: Any, chosen: Any) -> None:
-        if seed is None:
-            seeds: Sequence[int | None] = [None] * self.num_envs
-        elif isinstance(seed, int):
-            seeds = range(seed, seed + self.num_envs)
-        elif len(seed) == self.num_envs:
-            seeds = seed
-        else:
-            raise ValueError(
-                f"If seeds are passed as a list the length must match num_envs={self.num_envs} but "
-                f"got length={len(seed)}."
-            )
-        due = [
-            index
-            for index in np.flatnonzero(chosen).tolist()
-            if seeds[index] is not None or not self._started[index]
-        ]
-        if due:
-            # As many bits as NumPy takes from the system for a generator without a seed.
-            wanted = [seeds[index] for index in due]
-            used = [secrets.randbits(128) if s is None else check_seed(s) for s in wanted]
-            words = np.empty((len(due), WORDS), np.uint64)
-            seeds_to_words(used, words)
-            self._storage.U[due] = words
-            for index, value in zip(due, used, strict=True):
-                self._seeds[index] = value
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Advance every environment by its action.
@@ -226,11 +200,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
     def _refusal(self, count: int, rows: Any) -> Exception:
         """Return the error behind a step that was not made."""
         if count == OVER:
-            over = np.flatnonzero(self._storage.D).tolist()
-            return EpisodeOver(
-                f"The episodes of environments {over} are over and autoreset is disabled. Call "
-                "reset(options={'reset_mask': terminated | truncated}) before the next step."
-            )
+            return episode_over(np.flatnonzero(self._storage.D).tolist())
         return self._actions.refusal(rows)
 
     def _check_running(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ludus.codec import Limits, admit, encode
+from ludus.core.batch_arguments import seeds_per_env
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import (
@@ -27,7 +28,6 @@ from ludus.untrusted.opening import Opened
 from ludus.untrusted.options import BoxOptions
 from ludus.untrusted.protocol import ANSWER, Kind, Op
 from ludus.untrusted.results import admitted_info
-from ludus.vector.batch_arguments import seeds_per_env
 from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["BoxedVectorEnv"]

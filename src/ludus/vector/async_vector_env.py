@@ -14,6 +14,7 @@ from typing import Any, Generic, Literal
 import numpy as np
 
 from ludus import logger
+from ludus.core.batch_arguments import seeds_per_env
 from ludus.core.env import Env, check_state_owner
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
@@ -24,12 +25,7 @@ from ludus.errors import (
     StateError,
 )
 from ludus.spaces import Space
-from ludus.vector.batch_arguments import (
-    batched_spaces,
-    copied_batch,
-    one_per_env,
-    seeds_per_env,
-)
+from ludus.vector.batch_arguments import batched_spaces, copied_batch, one_per_env
 from ludus.vector.process.pipe_pool import PipePool
 from ludus.vector.process.pool import WorkerPool
 from ludus.wrappers.vector.reset_mask import split_reset_mask

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ludus.errors import EpisodeOver
 from ludus.spaces import (
     Space,
     batch_differing_spaces,
@@ -21,9 +20,7 @@ __all__ = [
     "BatchedSpaces",
     "batched_spaces",
     "copied_batch",
-    "episode_over",
     "one_per_env",
-    "seeds_per_env",
 ]
 
 
@@ -95,30 +92,6 @@ def _check_observation_spaces(
             )
 
 
-def seeds_per_env(seed: Any, num_envs: int) -> Sequence[int | None]:
-    """Return one seed per environment: an int counts upwards, ``None`` seeds nothing.
-
-    Raises:
-        TypeError: The seed is neither an int nor a sequence.
-        ValueError: A sequence of another length.
-    """
-    if seed is None:
-        return [None] * num_envs
-    if isinstance(seed, int):
-        return range(seed, seed + num_envs)
-    if not hasattr(seed, "__len__"):
-        raise TypeError(
-            f"The seed must be an int, a list of ints or None, got {type(seed)}; use int(seed)."
-        )
-    if len(seed) != num_envs:
-        raise ValueError(
-            f"If seeds are passed as a list the length must match num_envs={num_envs} but got "
-            f"length={len(seed)}."
-        )
-    seeds: Sequence[int | None] = seed
-    return seeds
-
-
 def one_per_env(values: Any, num_envs: int) -> Sequence[Any]:
     """Return one value per environment: a list or tuple as it is, anything else repeated.
 
@@ -133,14 +106,6 @@ def one_per_env(values: Any, num_envs: int) -> Sequence[Any]:
             f"{len(values)} values for {num_envs} environments."
         )
     return values
-
-
-def episode_over(indices: Sequence[int]) -> EpisodeOver:
-    """Return the error for stepping finished environments while autoreset is disabled."""
-    return EpisodeOver(
-        f"The episodes of environments {list(indices)} are over and autoreset is disabled. Call "
-        "reset(options={'reset_mask': terminated | truncated}) before the next step."
-    )
 
 
 def copied_batch(batch: Any) -> Any:

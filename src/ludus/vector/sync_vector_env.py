@@ -9,6 +9,7 @@ from typing import Any, Generic
 import numpy as np
 import numpy.typing as npt
 
+from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.env import Env, check_state_owner
 from ludus.core.state import copy_plain
 from ludus.core.types import ActType, ObsType, State
@@ -26,13 +27,7 @@ from ludus.spaces import (
     create_empty_array,
     iterate,
 )
-from ludus.vector.batch_arguments import (
-    batched_spaces,
-    copied_batch,
-    episode_over,
-    one_per_env,
-    seeds_per_env,
-)
+from ludus.vector.batch_arguments import batched_spaces, copied_batch, one_per_env
 from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["SyncVectorEnv"]

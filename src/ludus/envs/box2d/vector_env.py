@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import weakref
 from collections.abc import Sequence
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.envs.box2d.native_batch import (
@@ -26,13 +26,10 @@ from ludus.envs.box2d.native_batch import (
 from ludus.envs.box2d.native_program import NativeProgram, native_program
 from ludus.envs.box2d.native_sharing import Sharing
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
-from ludus.kernel.seed_words import seeds_to_words
+from ludus.kernel.seed_words import seed_rows
 from ludus.kernel.team import Team
-from ludus.kernel.words_rng import WORDS
-from ludus.seeding import check_seed
 from ludus.spaces import Space, batch_space
 from ludus.vector import SyncVectorEnv
-from ludus.vector.batch_arguments import episode_over, seeds_per_env
 from ludus.wrappers.time_limit import TimeLimit
 from ludus.wrappers.vector.reset_mask import split_reset_mask
 
@@ -176,7 +173,8 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
         if not (chosen | self._started).all():
             raise ResetNeeded("The first reset() must be a whole one, without a reset_mask.")
-        self._seed(seeds, chosen)
+        for index, used in seed_rows(self._batch.words, seeds, chosen, self._started).items():
+            self._seeds[index] = used
         waiting = self._batch.waiting
         still = waiting & ~chosen
         waiting[...] = chosen
@@ -184,22 +182,6 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         waiting[...] = still
         self._started |= chosen
         return self._result(self._batch.observations), {}
-
-    def _seed(self, seeds: Sequence[int | None], chosen: Any) -> None:
-        due = [
-            i
-            for i in np.flatnonzero(chosen).tolist()
-            if seeds[i] is not None or not self._started[i]
-        ]
-        if not due:
-            return
-        wanted = [seeds[i] for i in due]
-        used = [secrets.randbits(128) if s is None else check_seed(s) for s in wanted]
-        words = np.empty((len(due), WORDS), np.uint64)
-        seeds_to_words(used, words)
-        self._batch.words[due] = words
-        for i, value in zip(due, used, strict=True):
-            self._seeds[i] = value
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Advance every environment by its action.

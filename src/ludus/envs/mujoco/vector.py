@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.env import check_state_owner
 from ludus.core.state import rng_from_plain, rng_to_plain
 from ludus.core.types import State
@@ -19,7 +20,6 @@ from ludus.envs.mujoco.env import MujocoEnv
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.seeding import np_random as make_np_random
 from ludus.spaces import batch_space
-from ludus.vector.batch_arguments import episode_over, seeds_per_env
 from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["MujocoVectorEnv"]
