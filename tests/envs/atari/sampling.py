@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ludus.envs.atari.games import GAMES
+from ludus.envs.atari.registration import SPECS
 
 FULL = os.environ.get("LUDUS_FULL_PARITY") == "1"
 QUICK = ("breakout", "kaboom", "montezuma_revenge", "pitfall2", "pong")
@@ -24,3 +25,4 @@ IDS_TRIED = (
     "SpaceInvadersDeterministic-v4",
 )
 """One id of each kind, some of games with oddities."""
+ALL_IDS = tuple(spec.id for spec in SPECS)

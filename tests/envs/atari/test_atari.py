@@ -18,7 +18,7 @@ import ludus.classic as classic
 from ludus.core.spec import EnvSpec
 from ludus.envs.atari import AtariEnv
 from ludus.envs.atari.registration import SPECS
-from tests.envs.atari.sampling import GAMES_TRIED
+from tests.envs.atari.sampling import FULL, GAMES_TRIED
 from tests.reference.twins import assert_same
 
 
@@ -65,6 +65,22 @@ def test_a_saved_game_plays_on(game):
     state = env.get_state()
     events = play(env, 20)
     env.reset()
+    env.set_state(state)
+    replay(env, events)
+
+
+@pytest.mark.parametrize("stickiness", [0.0, 0.25])
+@pytest.mark.parametrize("game", GAMES_TRIED if FULL else ("qbert",))
+def test_a_saved_game_plays_on_in_a_machine_just_started(game, stickiness):
+    """Frame by frame; how the last frame ended is not saved, and matters to the next."""
+    options = {"frameskip": 1, "repeat_action_probability": stickiness, "obs_type": "ram"}
+    env = AtariEnv(game, **options)
+    env.action_space.seed(4)
+    env.reset(seed=6)
+    play(env, 5)
+    state = env.get_state()
+    events = play(env, 20)
+    env.reset(seed=7)
     env.set_state(state)
     replay(env, events)
 

@@ -12,6 +12,7 @@ import ludus
 from ludus.core import AutoresetMode
 from ludus.envs.atari import AtariEnv, AtariVectorEnv
 from ludus.envs.atari.batch_seeds import game_seeds
+from ludus.envs.atari.games import game_title
 from ludus.wrappers import AtariPreprocessing, FrameStackObservation
 from tests.envs.atari.sampling import FULL, GAMES_TRIED
 from tests.reference.twins import assert_same
@@ -55,9 +56,9 @@ def test_a_batch_holds_preprocessed_single_games(game, sticky):
     seeds = [3, 9]
     # A batch does not count the frames that some cartridges need to start, an emulator does.
     frames = 100 if game in FEW else 108_000
-    envs = AtariVectorEnv(
-        game, 2, repeat_action_probability=sticky, max_num_frames_per_episode=frames, **PLAIN
-    )
+    options = {"repeat_action_probability": sticky, "max_num_frames_per_episode": frames, **PLAIN}
+    envs = ludus.make_vec(f"ALE/{game_title(game)}-v5", 2, **options)
+    assert isinstance(envs, AtariVectorEnv)
     singles = [single(game, sticky, frames=frames) for _ in seeds]
     found = envs.reset(seed=seeds)
     for i, env in enumerate(singles):

@@ -157,4 +157,6 @@ def test_masks_sample_legal_moves_only():
         env.action_space.seed(seed)
         over = False
         while not over:
-            _, _, over, _, info = env.step(env.action_space.sample(info["action_mask"]))
+            action = env.action_space.sample(info["action_mask"])
+            assert action in env.position.legal()
+            _, _, over, _, info = env.step(action)

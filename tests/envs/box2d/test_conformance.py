@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -37,22 +38,32 @@ def suite(env_id):
         def make(self, **kwargs):
             return ludus.make(env_id, disable_env_checker=True, **kwargs)
 
-        def test_no_rule_is_broken(self):
-            if env_id == "CarRacing-v2":
-                pytest.skip("takes long, and only its endings differ from the third version")
-            super().test_no_rule_is_broken()
-
-        def test_observations_lie_in_their_space(self):
-            if env_id in TOO_NARROW:
-                pytest.skip("the bounds of the second version are narrower than its world")
-            super().test_observations_lie_in_their_space()
-
     return Suite
+
+
+class NarrowLander:
+    """Its declared bounds are narrower than its world, a known fault of the second version.
+
+    What it returns lies within those of the third, whose world is the same.
+    """
+
+    def test_observations_lie_in_their_space(self):
+        with closing(self.make()) as env:
+            declared = env.observation_space
+            wide = BY_ID[env.spec.id.replace("-v2", "-v3")].make().observation_space
+            assert (declared.high[:6] < wide.high[:6]).all()
+            for seed in self.seeds:
+                for moment in self._rollout(env, seed):
+                    seen = moment.observation
+                    assert (seen.dtype, seen.shape) == (declared.dtype, declared.shape)
+                    assert seen in wide
+                    assert set(seen[6:].tolist()) <= {0.0, 1.0}
 
 
 for _env_id in BY_ID:
     _name = "Test" + _env_id.replace("-", "")
-    globals()[_name] = type(_name, (suite(_env_id),), {})
+    _bases = (NarrowLander,) if _env_id in TOO_NARROW else ()
+    globals()[_name] = type(_name, (*_bases, suite(_env_id)), {})
 
 
 def trajectory_hash(env_id):

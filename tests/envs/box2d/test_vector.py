@@ -51,6 +51,26 @@ class TestWalker(Conformance):
     env_id = "BipedalWalker-v3"
 
 
+class TestRace(VectorEnvConformance):
+    """Not compiled; few and short episodes, for its pictures take their time."""
+
+    env_id = "CarRacing-v3"
+    num_envs = 2
+    steps = 7
+    autoreset_modes = (AutoresetMode.DISABLED,)
+
+    def make(self, num_envs, autoreset_mode):
+        options = {"autoreset_mode": autoreset_mode}
+        return ludus.make_vec(self.env_id, num_envs, max_episode_steps=6, vector_kwargs=options)
+
+    def make_single(self):
+        return ludus.make(self.env_id, disable_env_checker=True, max_episode_steps=6)
+
+
+class TestOlderRace(TestRace):
+    env_id = "CarRacing-v2"
+
+
 def pair(env_id, num_envs, **kwargs):
     made = ludus.make_vec(env_id, num_envs, **kwargs)
     assert isinstance(made, Box2DVectorEnv)

@@ -72,13 +72,15 @@ class StickyActions:
         """Bring the emulator to ``state``, holding an action."""
         self._begin(state.serialize(), (action, strength))
         self._ale.restoreState(state)
+        # The next frame of some games depends on more than is saved: on how the last one ended.
+        # So one is played from here, and taken back. Even so, a few pixels of the first two frames
+        # may differ in Yars' Revenge, Tetris and 3-D Tic-Tac-Toe; memory and what follows do not.
         if not self._ale.getEpisodeFrameNumber():
-            # A new game holds no action; the first frame of some depends on more than is saved.
-            self._ale.reset_game()
-        elif 0 < self._probability < 1:
+            self._ale.reset_game()  # which holds no action
+        elif self._probability < 1:
             self._hold(action, strength)
         else:
-            return
+            self._ale.act(action, strength)
         self._ale.restoreState(state)
 
     def _hold(self, action: int, strength: float) -> None:

@@ -29,7 +29,7 @@ from ludus.envs.box2d.walker_rules import (
     VIEW_WIDTH,
     shaping,
 )
-from ludus.envs.screen import Screen, warn_no_render_mode
+from ludus.envs.screen import Screen
 from ludus.errors import Error, InvalidAction
 from ludus.spaces import Box
 
@@ -67,7 +67,7 @@ class BipedalWalker(ReplayedEnv):
         *("world", "terrain", "hull", "legs", "joints"),
         *("_listener", "_touches", "_lidar", "_ground", "_parts"),
     )
-    _screen: Screen | None = None
+    screen_size = (VIEW_WIDTH, VIEW_HEIGHT)
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
         import_box2d()
@@ -201,26 +201,11 @@ class BipedalWalker(ReplayedEnv):
         rows[:, :4] = checked_shape(given, (len(rows), 4))
         rows[:, 4] = given.dtype == np.float32
 
-    def render(self) -> np.ndarray[Any, Any] | None:
-        """Return a picture of shape (400, 600, 3), or show it in a window."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
-        if self._start is None:
-            return None
-        if self._screen is None:
-            self._screen = Screen(VIEW_WIDTH, VIEW_HEIGHT, self.render_mode, FPS)
-        canvas = self._screen.canvas()
+    def _show_on(self, screen: Screen) -> np.ndarray[Any, Any] | None:
+        canvas = screen.canvas()
         bodies = [*self.legs, self.hull]
         draw(canvas, SCALE, self._ground, bodies, self.lidar, self.clouds)
-        return self._screen.show(canvas)
-
-    def close(self) -> None:
-        """Close the window."""
-        if self._screen is not None:
-            self._screen.close()
-            self._screen = None
-        super().close()
+        return screen.show(canvas)
 
 
 class BipedalWalkerHardcore:

@@ -12,7 +12,7 @@ from ludus.envs.box2d.car_racing_drawing import FIELD, HEIGHT, WIDTH, RacePictur
 from ludus.envs.box2d.car_track import Track, make_track
 from ludus.envs.box2d.engine import import_box2d, listen
 from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
-from ludus.envs.screen import Screen, import_pygame, warn_no_render_mode
+from ludus.envs.screen import Screen, import_pygame
 from ludus.errors import InvalidAction
 from ludus.spaces import Box, Discrete
 
@@ -51,8 +51,7 @@ class CarRacing(ReplayedEnv):
     }
     state_fields = ("road_color", "bg_color", "grass_color")
     engine_fields = ("world", "car", "road", "_listener", "_race", "_picture")
-
-    _screen: Screen | None = None
+    screen_size = (WIDTH, HEIGHT)
 
     def __init__(
         self,
@@ -206,26 +205,11 @@ class CarRacing(ReplayedEnv):
         pixels: np.ndarray[Any, Any] = pygame.surfarray.pixels3d(small)
         return np.ascontiguousarray(pixels.transpose(1, 0, 2))
 
-    def render(self) -> np.ndarray[Any, Any] | None:
-        """Return a picture of shape (400, 600, 3) or (96, 96, 3), or show it in a window."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
-        if self._start is None:
-            return None
+    def _show_on(self, screen: Screen) -> np.ndarray[Any, Any] | None:
         if self.render_mode != "human":
             pixels = self.render_mode == "state_pixels"
             return self._look(SEEN if pixels else SHOWN, skids=not pixels)
-        if self._screen is None:
-            self._screen = Screen(WIDTH, HEIGHT, self.render_mode, FPS)
-        return self._screen.show_upright(self._paint(skids=True))
-
-    def close(self) -> None:
-        """Close the window."""
-        if self._screen is not None:
-            self._screen.close()
-            self._screen = None
-        super().close()
+        return screen.show_upright(self._paint(skids=True))
 
 
 class CarRacingV2(CarRacing):

@@ -41,7 +41,7 @@ from ludus.envs.box2d.lander_rules import (
 from ludus.envs.box2d.lunar_lander_drawing import Exhaust, draw
 from ludus.envs.box2d.native_batch import LANDER, checked_shape
 from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
-from ludus.envs.screen import Screen, warn_no_render_mode
+from ludus.envs.screen import Screen
 from ludus.errors import Error, InvalidAction
 from ludus.seeding import derive_seed
 from ludus.spaces import Box, Discrete
@@ -85,8 +85,7 @@ class LunarLander(ReplayedEnv):
         *("_listener", "_touches", "_exhaust", "_parts"),
     )
     bounds: ClassVar[tuple[float, ...]] = (2.5, 2.5, 10.0, 10.0, 2 * math.pi, 10.0)
-
-    _screen: Screen | None = None
+    screen_size = (WIDTH, HEIGHT)
 
     def __init__(
         self,
@@ -293,26 +292,11 @@ class LunarLander(ReplayedEnv):
             )
         rows[:, 0] = given
 
-    def render(self) -> np.ndarray[Any, Any] | None:
-        """Return a picture of shape (400, 600, 3), or show it in a window."""
-        if self.render_mode is None:
-            warn_no_render_mode(self)
-            return None
-        if self._start is None:
-            return None
-        if self._screen is None:
-            self._screen = Screen(WIDTH, HEIGHT, self.render_mode, FPS)
-        canvas = self._screen.canvas()
+    def _show_on(self, screen: Screen) -> np.ndarray[Any, Any] | None:
+        canvas = screen.canvas()
         flags = (self.helipad_x1, self.helipad_x2, self.helipad_y)
         draw(canvas, SCALE, self.ridge, self.drawlist, flags, self._exhaust)
-        return self._screen.show(canvas)
-
-    def close(self) -> None:
-        """Close the window."""
-        if self._screen is not None:
-            self._screen.close()
-            self._screen = None
-        super().close()
+        return screen.show(canvas)
 
 
 class LunarLanderContinuous:

@@ -21,6 +21,7 @@ from ludus.core.state import (
     write_fields,
 )
 from ludus.core.types import State
+from ludus.envs.screen import Screen, warn_no_render_mode
 from ludus.errors import ResetNeeded, StateError
 from ludus.seeding import generator_state
 
@@ -33,13 +34,16 @@ class ReplayedEnv(Env[Any, Any]):
     """An environment saved as its reset and the actions since.
 
     Subclasses implement :meth:`_begin` and :meth:`_advance`, which draw from ``np_random`` only,
-    and :meth:`_plain_action`. In :attr:`state_fields` they name what one episode leaves to the
-    next, in :attr:`engine_fields` what belongs to the engine and cannot be copied.
+    :meth:`_plain_action` and :meth:`_show_on`. In :attr:`state_fields` they name what one episode
+    leaves to the next, in :attr:`engine_fields` what belongs to the engine and cannot be copied.
     """
 
     state_fields: ClassVar[tuple[str, ...]] = ()
     engine_fields: ClassVar[tuple[str, ...]] = ()
+    screen_size: ClassVar[tuple[int, int]]
+    """Width and height of the picture in a window."""
 
+    _screen: Screen | None = None
     _start: State | None = None
     _replayed: State | None = None
     _actions: list[Any]
@@ -62,6 +66,10 @@ class ReplayedEnv(Env[Any, Any]):
     def _plain_action(self, action: Any) -> Any:
         """Return the action as a number or a tuple of numbers; raise InvalidAction."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _plain_action()")
+
+    def _show_on(self, screen: Screen) -> np.ndarray[Any, Any] | None:
+        """Draw the world and return what the screen makes of it."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _show_on()")
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -95,6 +103,25 @@ class ReplayedEnv(Env[Any, Any]):
         if self.render_mode == "human":
             self.render()
         return result
+
+    def render(self) -> np.ndarray[Any, Any] | None:
+        """Return a picture, or show it in a window; there is nothing to see before a reset."""
+        if self.render_mode is None:
+            warn_no_render_mode(self)
+            return None
+        if self._start is None:
+            return None
+        if self._screen is None:
+            fps = self.metadata["render_fps"]
+            self._screen = Screen(*self.screen_size, self.render_mode, fps)
+        return self._show_on(self._screen)
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._screen is not None:
+            self._screen.close()
+            self._screen = None
+        super().close()
 
     def set_state(self, state: State) -> None:
         """Run the saved episode again, up to where it was saved.

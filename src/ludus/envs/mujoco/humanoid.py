@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,10 +32,6 @@ _NEW = {f"include_{name}_in_observation" for name in _FELT} | {
 }
 
 
-def _chosen(**included: bool) -> tuple[tuple[str, int], ...]:
-    return tuple((name, start) for name, start in _FELT.items() if included[name])
-
-
 def _refuse_new(name: str, options: dict[str, Any]) -> None:
     """Refuse options of version 5 in version 4.
 
@@ -47,12 +44,37 @@ def _refuse_new(name: str, options: dict[str, Any]) -> None:
         )
 
 
-class HumanoidEnv(LocomotionEnv):
+class _Body(LocomotionEnv):
+    """What a humanoid feels, whatever it is paid for."""
+
+    hidden: ClassVar[int] = 2
+    upward: ClassVar[int] = 2
+    feels_everything: ClassVar[bool] = False
+    """Whether observations hold whole fields, as in version 4."""
+
+    def _feel(self, exclude_positions: bool, *included: bool) -> None:
+        """Finish the construction; ``included`` says which fields are felt."""
+        chosen = tuple(itertools.compress(_FELT.items(), included))
+        self._parts = _FELT_V4 if self.feels_everything else chosen
+        self._set_up(exclude_positions)
+        sizes = self.observation_structure
+        self.observation_structure = {
+            **{name: sizes[name] for name in ("skipped_qpos", "qpos", "qvel")},
+            # What is left out has a name, too.
+            **{name: sizes.get(name, 0) for name in _FELT},
+            "ten_length": 0,
+            "ten_velocity": 0,
+        }
+
+    def _contact_cost(self, fields: Fields, weight: float, limits: tuple[float, float]) -> Any:
+        squares = np.add.reduce(np.square(fields.cfrc_ext), axis=(0, 1))
+        return clip(weight * squares, *limits)
+
+
+class HumanoidEnv(_Body):
     """Walk along x without falling."""
 
     reads = ("xipos", *_READS)
-    hidden: ClassVar[int] = 2
-    upward: ClassVar[int] = 2
     reset_infos: ClassVar = {
         "x_position": "x",
         "y_position": "y",
@@ -100,17 +122,13 @@ class HumanoidEnv(LocomotionEnv):
         self._terminate_when_unhealthy = terminate_when_unhealthy
         self._healthy_z_range = healthy_z_range
         self._reset_noise_scale = reset_noise_scale
-        self._parts = self._felt(
-            cinert=include_cinert_in_observation,
-            cvel=include_cvel_in_observation,
-            qfrc_actuator=include_qfrc_actuator_in_observation,
-            cfrc_ext=include_cfrc_ext_in_observation,
+        self._feel(
+            exclude_current_positions_from_observation,
+            include_cinert_in_observation,
+            include_cvel_in_observation,
+            include_qfrc_actuator_in_observation,
+            include_cfrc_ext_in_observation,
         )
-        self._set_up(exclude_current_positions_from_observation)
-        self.observation_structure = _with_all_parts(self.observation_structure)
-
-    def _felt(self, **included: bool) -> tuple[tuple[str, int], ...]:
-        return _chosen(**included)
 
     def place(self, fields: Fields) -> tuple[Any, ...]:
         """Return the centre of mass, seen from above."""
@@ -124,8 +142,7 @@ class HumanoidEnv(LocomotionEnv):
 
     def impact(self, fields: Fields) -> Any:
         """Return what the contact forces cost, within the cost's range."""
-        squares = np.add.reduce(np.square(fields.cfrc_ext), axis=(0, 1))
-        return clip(self._contact_cost_weight * squares, *self._contact_cost_range)
+        return self._contact_cost(fields, self._contact_cost_weight, self._contact_cost_range)
 
     def healthy(self, fields: Fields) -> Any:
         """Tell whether the torso is high enough, and not too high."""
@@ -133,20 +150,11 @@ class HumanoidEnv(LocomotionEnv):
         return (low < fields.qpos[2]) & (fields.qpos[2] < high)
 
 
-def _with_all_parts(structure: dict[str, int]) -> dict[str, int]:
-    """Name the parts that were left out, too, with size 0."""
-    return {
-        **{name: structure[name] for name in ("skipped_qpos", "qpos", "qvel")},
-        **{name: structure.get(name, 0) for name in _FELT},
-        "ten_length": 0,
-        "ten_velocity": 0,
-    }
-
-
 class HumanoidV4Env(HumanoidEnv):
     """Version 4: everything is felt, contacts cost nothing, the fall is paid like a step."""
 
     pays_until_the_end: ClassVar[bool] = True
+    feels_everything: ClassVar[bool] = True
     reset_infos: ClassVar = {}
     step_infos: ClassVar = {
         "reward_linvel": "forward",
@@ -183,20 +191,15 @@ class HumanoidV4Env(HumanoidEnv):
             **kwargs,
         )
 
-    def _felt(self, **included: bool) -> tuple[tuple[str, int], ...]:
-        return _FELT_V4
-
     def impact(self, fields: Fields) -> Any:
         """Return nothing."""
         return 0.0
 
 
-class HumanoidStandupEnv(LocomotionEnv):
+class HumanoidStandupEnv(_Body):
     """Get up from the ground; the height of the torso is paid in every step."""
 
     reads = _READS
-    hidden: ClassVar[int] = 2
-    upward: ClassVar[int] = 2
     reset_infos: ClassVar = {
         "x_position": "x",
         "y_position": "y",
@@ -229,25 +232,20 @@ class HumanoidStandupEnv(LocomotionEnv):
         self._impact_cost_weight = impact_cost_weight
         self._impact_cost_range = impact_cost_range
         self._reset_noise_scale = reset_noise_scale
-        self._parts = self._felt(
-            cinert=include_cinert_in_observation,
-            cvel=include_cvel_in_observation,
-            qfrc_actuator=include_qfrc_actuator_in_observation,
-            cfrc_ext=include_cfrc_ext_in_observation,
+        self._feel(
+            exclude_current_positions_from_observation,
+            include_cinert_in_observation,
+            include_cvel_in_observation,
+            include_qfrc_actuator_in_observation,
+            include_cfrc_ext_in_observation,
         )
-        self._set_up(exclude_current_positions_from_observation)
-        self.observation_structure = _with_all_parts(self.observation_structure)
-
-    def _felt(self, **included: bool) -> tuple[tuple[str, int], ...]:
-        return _chosen(**included)
 
     def outcome(self, fields: Fields, action: Any, before: Any) -> Outcome:
         """Pay height; charge effort and impacts."""
         # Gymnasium takes a weight for the height and does not apply it; the rewards stay equal.
         height = fields.qpos[2] / self._physics.timestep
         effort = self._ctrl_cost_weight * sum_of_squares(fields.ctrl)
-        squares = np.add.reduce(np.square(fields.cfrc_ext), axis=(0, 1))
-        impact = clip(self._impact_cost_weight * squares, *self._impact_cost_range)
+        impact = self._contact_cost(fields, self._impact_cost_weight, self._impact_cost_range)
         info = {
             **self.reset_info(fields),
             "reward_linup": height,
@@ -260,11 +258,9 @@ class HumanoidStandupEnv(LocomotionEnv):
 class HumanoidStandupV4Env(HumanoidStandupEnv):
     """Version 4: everything is felt, and the info holds the rewards only."""
 
+    feels_everything: ClassVar[bool] = True
     reset_infos: ClassVar = {}
 
     def __init__(self, **kwargs: Any) -> None:
         _refuse_new("HumanoidStandup", kwargs)
         super().__init__(**kwargs)
-
-    def _felt(self, **included: bool) -> tuple[tuple[str, int], ...]:
-        return _FELT_V4
