@@ -23,6 +23,7 @@ class DriverParts:
         self.info = kernel.info_fields
         self.scalars = sum(field.kind != "array" for field in kernel.param_fields)
         self.rules_at = self.scalars + 2 * len(actions)
+        # What is kept of each environment, by array and in the order of its rows.
         kept = {
             "F": [*(f"f_{name}" for name in self.floats), "total", "last_total"],
             "I": [*(f"i_{name}" for name in self.ints), "elapsed", "last_elapsed"],

@@ -5,10 +5,11 @@ numbers or arrays vectorise, because every number lies in a row of its own; run 
 the plain-Python reference.
 
 ``storage.py`` says which rows there are, ``layout.py`` how the table ``Z`` leads to them. Names in
-the text: ``f_…`` and ``i_…`` rows of the state's floats and ints, ``s_…`` its arrays, ``a0 …`` rows
-of actions, ``o0 …`` and ``of0 …`` of observations and an episode's last ones (``seen_all`` and
-``last_all`` where they are arrays), ``x0 …`` and ``xf0 …`` of infos likewise, ``ended``, ``cut``
-and ``waiting`` of flags, ``rule`` the params and, after them, the rules.
+the text: ``f_…`` and ``i_…`` rows of the state's floats and ints (``all_F`` and ``all_I`` hold them
+where an environment's lie side by side), ``s_…`` its arrays, ``a0 …`` rows of actions, ``o0 …``
+and ``of0 …`` of observations and an episode's last ones (``seen_all`` and ``last_all`` where they
+are arrays), ``x0 …`` and ``xf0 …`` of infos likewise, ``ended``, ``cut`` and ``waiting`` of flags,
+``rule`` the params and, after them, the rules.
 """
 
 from __future__ import annotations

@@ -115,11 +115,8 @@ class Storage:
         self.returns, self.last_returns = self.F[-2:]
         self.lengths, self.last_lengths = self.I[-2:]
         self._results = self._rows_of("R", (1 + 2 * infos,), np.float64)
-        self.R, self.X, self.XF = (
-            self._results[0],
-            self._results[1 : 1 + infos],
-            self._results[1 + infos :],
-        )
+        self.R = self._results[0]
+        self.X, self.XF = self._results[1 : 1 + infos], self._results[1 + infos :]
         self.L = self._rows_of("L", (), np.int64)
 
     def _state_rows(self, name: str, count: int, dtype: Any) -> Any:
