@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludus.kernel.callable import without_lock
+from ludus.kernel.callable import GIVE_COUNT, OR_RAISE, without_lock
 from ludus.kernel.cpython import with_declarations
 from ludus.kernel.object_fields import ALIGNED, ARRAY, CONTIGUOUS, load, load_item
 
@@ -74,16 +74,8 @@ def batch_source() -> str:
             # A copy, which nobody changes between the look at it and the step.
             "  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)",
             *without_lock(f"  %status = call i32 @ludus.native({given})"),
-            "  %good = icmp eq i32 %status, 0",
-            "  br i1 %good, label %done, label %failed",
-            "failed:",
-            "  %kind = load ptr, ptr @PyExc_IndexError",
-            "  call void @PyErr_SetString(ptr %kind, ptr @ludus.problem)",
-            "  ret ptr null",
-            "done:",
-            "  %number = load i64, ptr %result",
-            "  %answer = call ptr @PyLong_FromLongLong(i64 %number)",
-            "  ret ptr %answer",
+            *OR_RAISE,
+            *GIVE_COUNT,
             "}",
         ]
     )

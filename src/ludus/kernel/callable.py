@@ -8,7 +8,24 @@ from __future__ import annotations
 
 from ludus.kernel.cpython import READERS, read_arguments, with_declarations
 
-__all__ = ["shim_source", "without_lock"]
+__all__ = ["GIVE_COUNT", "OR_RAISE", "shim_source", "without_lock"]
+
+OR_RAISE = (
+    "  %good = icmp eq i32 %status, 0",
+    "  br i1 %good, label %done, label %failed",
+    "failed:",
+    "  %kind = load ptr, ptr @PyExc_IndexError",
+    "  call void @PyErr_SetString(ptr %kind, ptr @ludus.problem)",
+    "  ret ptr null",
+    "done:",
+)
+"""The lines after a call of ``ludus.native``: go on if its ``%status`` is 0."""
+GIVE_COUNT = (
+    "  %number = load i64, ptr %result",
+    "  %answer = call ptr @PyLong_FromLongLong(i64 %number)",
+    "  ret ptr %answer",
+)
+"""The lines that return its ``%result`` to Python."""
 
 
 def shim_source(kinds: str, *, gil: bool) -> str:
@@ -27,16 +44,8 @@ def shim_source(kinds: str, *, gil: bool) -> str:
     lines = [
         *read_arguments(kinds),
         *([call] if gil else without_lock(call)),
-        "  %good = icmp eq i32 %status, 0",
-        "  br i1 %good, label %done, label %failed",
-        "done:",
-        "  %number = load i64, ptr %result",
-        "  %answer = call ptr @PyLong_FromLongLong(i64 %number)",
-        "  ret ptr %answer",
-        "failed:",
-        "  %kind = load ptr, ptr @PyExc_IndexError",
-        "  call void @PyErr_SetString(ptr %kind, ptr @ludus.problem)",
-        "  ret ptr null",
+        *OR_RAISE,
+        *GIVE_COUNT,
         "}",
     ]
     return with_declarations(lines)

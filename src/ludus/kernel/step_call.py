@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.kernel.callable import OR_RAISE
 from ludus.kernel.cpython import with_declarations
 from ludus.kernel.object_fields import ALIGNED, ARRAY, SCALAR, TUPLE, load, load_item
 
@@ -79,13 +80,7 @@ def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, i
             "  %table = call i64 @PyLong_AsLongLong(ptr %table_object)",
             "  %reward_at = call i64 @PyLong_AsLongLong(ptr %reward_object)",
             f"  %status = call i32 @ludus.native({given})",
-            "  %good = icmp eq i32 %status, 0",
-            "  br i1 %good, label %done, label %failed",
-            "failed:",
-            "  %kind = load ptr, ptr @PyExc_IndexError",
-            "  call void @PyErr_SetString(ptr %kind, ptr @ludus.problem)",
-            "  ret ptr null",
-            "done:",
+            *OR_RAISE,
             *_READ_OBSERVATION[how](seen_size),
             *_give_results(),
             "}",
