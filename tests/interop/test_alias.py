@@ -274,3 +274,23 @@ def test_every_public_name_of_gymnasium_is_served(
 def test_the_table_names_only_modules_of_gymnasium(surface: dict[str, list[str]]) -> None:
     needs_jax = ("gymnasium.envs.phys2d", "gymnasium.envs.tabular")
     assert [name for name in ROWS if name not in surface and not name.startswith(needs_jax)] == []
+
+
+ATARI = """
+import warnings
+warnings.simplefilter("error")
+import gymnasium as gym
+import ale_py
+gym.register_envs(ale_py)
+assert gym.spec("ALE/Pong-v5").entry_point == "ludus.envs.atari.env:AtariEnv"
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    gym.register("ALE/Pong-v5", entry_point="ale_py.env:AtariEnv", kwargs={"game": "pong"})
+assert "Overriding environment ALE/Pong-v5" in str(caught[0].message)
+print(type(gym.make("ALE/Breakout-v5").unwrapped).__module__)
+print(type(gym.make("ALE/Pong-v5").unwrapped).__module__)
+"""
+
+
+def test_ale_py_registers_what_is_served_already_and_nothing_changes(tmp_path: Path) -> None:
+    assert run_program(ATARI, tmp_path).split() == ["ludus.envs.atari.env", "ale_py.env"]

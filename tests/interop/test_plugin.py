@@ -25,8 +25,41 @@ def _registered() -> Iterator[None]:
 
 
 def test_every_ludus_id_can_be_made_by_gymnasium() -> None:
-    for spec in ludus.registry.values():
-        assert (spec.id if spec.namespace else f"ludus/{spec.id}") in gymnasium.registry
+    made_by_ludus = {
+        spec.kwargs["ludus_id"] for spec in gymnasium.registry.values() if "ludus_id" in spec.kwargs
+    }
+    assert made_by_ludus == set(ludus.registry)
+
+
+def test_names_of_other_packages_are_left_to_them() -> None:
+    for id, name in [
+        ("CartPole-v1", "ludus/CartPole-v1"),
+        ("Maze/Empty-5x5-v0", "Maze/Empty-5x5-v0"),
+        ("MinAtar/Breakout-v1", "ludus/MinAtar-Breakout-v1"),
+        ("ALE/Pong-v5", "ludus/ALE-Pong-v5"),
+    ]:
+        assert gymnasium.registry[name].kwargs["ludus_id"] == id
+    assert gymnasium.make("ludus/MinAtar-Breakout-v1").reset(seed=0)[0].shape == (10, 10, 4)
+
+
+ATARI = """
+import warnings
+warnings.simplefilter("error")
+import {first}
+import {second}
+import gymnasium
+assert gymnasium.spec("ALE/Pong-v5").entry_point == "ale_py.env:AtariEnv"
+theirs = gymnasium.make("ALE/Pong-v5")
+ours = gymnasium.make("ludus/ALE-Pong-v5")
+assert (theirs.reset(seed=3)[0] == ours.reset(seed=3)[0]).all()
+print(type(theirs.unwrapped).__module__, type(ours.unwrapped.ludus_env).__module__)
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [("ludus", "ale_py"), ("ale_py", "ludus")])
+def test_ale_py_keeps_its_ids_in_either_order(first: str, second: str, tmp_path: Path) -> None:
+    code = ATARI.format(first=first, second=second)
+    assert run_program(code, tmp_path, aliased=False) == "ale_py.env ludus.envs.atari.env\n"
 
 
 def test_the_environment_is_ludus_inside_gymnasiums_wrappers() -> None:

@@ -20,6 +20,9 @@ __all__ = ["add_spec", "namespace", "register", "register_envs"]
 current_namespace: str | None = None
 _from_plugin = False
 
+SERVED = ("ale_py.env:AtariEnv",)
+"""Entry points under which packages that Ludus's own environments run on register the same."""
+
 
 @contextlib.contextmanager
 def namespace(ns: str | None) -> Iterator[None]:
@@ -113,6 +116,9 @@ def register(
 def add_spec(spec: EnvSpec) -> None:
     """Enter a spec into the registry, inside the current namespace if there is one.
 
+    An environment that Ludus has already, arguments included, keeps its entry when the package
+    that it runs on registers it: ``import ale_py`` does so where Ludus is served as Gymnasium.
+
     Raises:
         RegistrationError: The spec contradicts a registered one or, coming from a plugin, would
             replace one or claim to be built in.
@@ -141,5 +147,12 @@ def add_spec(spec: EnvSpec) -> None:
         if spec.security.trust == "builtin":
             raise RegistrationError(f"{spec.id!r} claims trust='builtin'; only Ludus itself may")
     elif spec.id in registry:
+        if _is_served(spec, registry[spec.id]):
+            return
         logger.warn(f"Overriding environment {spec.id} already in registry.", stacklevel=3)
     registry[spec.id] = spec
+
+
+def _is_served(spec: EnvSpec, known: EnvSpec) -> bool:
+    same = spec.entry_point in SERVED and spec.kwargs == known.kwargs
+    return same and known.security.trust == "builtin"

@@ -19,13 +19,16 @@ __all__ = ["register_in_gymnasium"]
 
 NAMESPACE = "ludus"
 BUILDERS = "ludus.interop.gymnasium.builders"
+SHARED = frozenset({"ALE", "MinAtar", "phys2d", "tabular"})
+"""Namespaces that other packages fill in Gymnasium's registry; their names are left to them."""
 
 
 def register_in_gymnasium() -> None:
     """Enter every registered Ludus environment as ``ludus/<id>`` into Gymnasium's registry.
 
-    An id that has a namespace keeps it. Ids that Gymnasium knows already are left alone, so a
-    second call adds only what has been registered since.
+    An id that has a namespace keeps it, but for those that another package has in Gymnasium too:
+    ``ALE/Pong-v5`` becomes ``ludus/ALE-Pong-v5``. Ids that Gymnasium knows already are left alone,
+    so a second call adds only what has been registered since.
 
     Raises:
         DependencyNotInstalled: Gymnasium is missing.
@@ -38,9 +41,15 @@ def register_in_gymnasium() -> None:
             "`pip install 'ludus[gymnasium]'`"
         ) from problem
     for spec in list(registry.values()):
-        target = spec.id if spec.namespace else f"{NAMESPACE}/{spec.id}"
+        target = _name_in_gymnasium(spec)
         if target not in registration.registry:
             _register(registration, target, spec)
+
+
+def _name_in_gymnasium(spec: EnvSpec) -> str:
+    if spec.namespace is None or spec.namespace in SHARED:
+        return f"{NAMESPACE}/{spec.id.replace('/', '-')}"
+    return spec.id
 
 
 def _register(registration: Any, target: str, spec: EnvSpec) -> None:
