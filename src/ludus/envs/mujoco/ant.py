@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.envs.mujoco.arithmetic import Array, Fields, all_finite, clip
-from ludus.envs.mujoco.env import Outcome
 from ludus.envs.mujoco.locomotion import LocomotionEnv
+from ludus.envs.mujoco.robot import Outcome
 
 __all__ = ["AntEnv", "AntV4Env"]
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from ludus.envs.mujoco.arithmetic import Array, Fields, length, sum_of_squares
-from ludus.envs.mujoco.env import MujocoEnv, Outcome
+from ludus.envs.mujoco.robot import Outcome, RobotEnv
 
 __all__ = ["PusherEnv", "ReacherEnv", "ReacherV4Env", "pusher_v4"]
 
 
-class ReacherEnv(MujocoEnv):
+class ReacherEnv(RobotEnv):
     """Bring the tip of an arm with two joints to a target in the plane."""
 
     reads = ("xpos",)
@@ -85,7 +85,7 @@ class ReacherV4Env(ReacherEnv):
 _TABLE_CAMERA: dict[str, Any] = {"trackbodyid": -1, "distance": 4.0}
 
 
-class PusherEnv(MujocoEnv):
+class PusherEnv(RobotEnv):
     """Push a cylinder to a goal with an arm of seven joints."""
 
     reads = ("xpos",)

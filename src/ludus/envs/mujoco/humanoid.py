@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.envs.mujoco.arithmetic import Fields, clip, sum_of_squares
-from ludus.envs.mujoco.env import Outcome
 from ludus.envs.mujoco.locomotion import LocomotionEnv
+from ludus.envs.mujoco.robot import Outcome
 
 __all__ = ["HumanoidEnv", "HumanoidStandupEnv", "HumanoidStandupV4Env", "HumanoidV4Env"]
 

@@ -16,7 +16,7 @@ from ludus.envs.mujoco.arithmetic import (
     negated,
     sum_of_squares,
 )
-from ludus.envs.mujoco.env import MujocoEnv, Outcome
+from ludus.envs.mujoco.robot import Outcome, RobotEnv
 
 __all__ = ["LocomotionEnv", "Stride"]
 
@@ -56,7 +56,7 @@ _TOLD: dict[str, Callable[[Any, Fields, Any], Any]] = {
 }
 
 
-class LocomotionEnv(MujocoEnv):
+class LocomotionEnv(RobotEnv):
     """The step that all walking, hopping, running and swimming robots share.
 
     What an info holds is a table from its keys to the quantities above: :attr:`step_infos` after

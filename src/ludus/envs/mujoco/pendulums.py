@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.envs.mujoco.arithmetic import Array, Fields, all_finite, clip, flag_as, negated
-from ludus.envs.mujoco.env import MujocoEnv, Outcome
+from ludus.envs.mujoco.robot import Outcome, RobotEnv
 
 __all__ = [
     "InvertedDoublePendulumEnv",
@@ -24,7 +24,7 @@ _FAR: dict[str, Any] = {
 }
 
 
-class InvertedPendulumEnv(MujocoEnv):
+class InvertedPendulumEnv(RobotEnv):
     """Keep a pole within 0.2 rad of upright by pushing the cart it stands on."""
 
     def __init__(
@@ -69,7 +69,7 @@ class InvertedPendulumV4Env(InvertedPendulumEnv):
         return 1.0, {}
 
 
-class InvertedDoublePendulumEnv(MujocoEnv):
+class InvertedDoublePendulumEnv(RobotEnv):
     """Keep the tip of two poles, one on top of the other, above 1 m."""
 
     reads = ("site_xpos", "qfrc_constraint")

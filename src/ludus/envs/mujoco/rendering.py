@@ -16,9 +16,12 @@ from ludus.envs.mujoco.engine import import_mujoco
 from ludus.envs.screen import Screen, import_pygame
 from ludus.errors import DependencyNotInstalled
 
-__all__ = ["Painter", "camera_number", "open_context"]
+__all__ = ["RENDER_MODES", "MujocoRenderer", "open_context"]
+
+RENDER_MODES = ["human", "rgb_array", "depth_array", "rgbd_tuple"]
 
 _BACKENDS = ("egl", "osmesa")
+_SIZE = 480
 
 
 def open_context(model: Any, width: int, height: int) -> tuple[Any, Any]:
@@ -61,9 +64,9 @@ def _open(backend: Any, width: int, height: int) -> Any:
     return context
 
 
-def _close_at_exit(painter: weakref.ref[Painter]) -> None:
-    """Close a painter that nobody closed, before the driver is gone."""
-    alive = painter()
+def _close_at_exit(canvas: weakref.ref[_Canvas]) -> None:
+    """Close a canvas that nobody closed, before the driver is gone."""
+    alive = canvas()
     if alive is not None:
         alive.close()
 
@@ -75,7 +78,7 @@ def _forget_platform() -> None:
         sys.modules.pop(name)
 
 
-def camera_number(model: Any, camera_id: int | None, camera_name: str | None) -> int:
+def _camera_number(model: Any, camera_id: int | None, camera_name: str | None) -> int:
     """Return the number of the chosen camera, -1 for the free one.
 
     Raises:
@@ -94,58 +97,129 @@ def camera_number(model: Any, camera_id: int | None, camera_name: str | None) ->
     return int(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, camera_name))
 
 
-class Painter:
-    """Draws one simulation; close it to free what the driver holds.
+class MujocoRenderer:
+    """Draws one simulation; what the driver holds is taken with the first picture.
 
     Args:
-        env: The environment to draw.
+        model: The model.
+        data: Its simulation.
+        default_cam_config: Fields of the free camera, used when no camera is chosen.
+        width: Width of pictures.
+        height: Height of pictures.
+        max_geom: How many geoms a picture may show.
+        camera_id: Camera by number.
+        camera_name: Camera by name; not together with ``camera_id``.
+        visual_options: Flags of the engine's visualiser, by number.
+        render_fps: How many pictures a second a window shows at most.
 
     Raises:
-        DependencyNotInstalled: No OpenGL backend works here, or a window is asked for without
-            pygame.
+        ValueError: Two cameras are given.
     """
 
-    def __init__(self, env: Any) -> None:
+    _canvas: _Canvas | None = None
+    _screen: Screen | None = None
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        default_cam_config: dict[str, Any] | None = None,
+        width: int | None = None,
+        height: int | None = None,
+        max_geom: int = 1000,
+        camera_id: int | None = None,
+        camera_name: str | None = None,
+        visual_options: dict[int, bool] | None = None,
+        *,
+        render_fps: int = 60,
+    ) -> None:
+        self.model, self.data = model, data
+        self.default_cam_config = default_cam_config
+        self.width, self.height = width or _SIZE, height or _SIZE
+        self.max_geom, self.visual_options = max_geom, visual_options
+        self.camera_id = _camera_number(model, camera_id, camera_name)
+        self.render_fps = render_fps
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_canvas", "_screen")
+        return {name: value for name, value in self.__dict__.items() if name not in own}
+
+    def render(self, render_mode: str | None) -> Any:
+        """Return the picture, the depths or both, as the mode says; show it for ``"human"``.
+
+        Raises:
+            DependencyNotInstalled: No OpenGL backend works here, or a window is asked for without
+                pygame.
+            ValueError: The mode is unknown.
+        """
+        if render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode must be one of {RENDER_MODES}, got {render_mode!r}.")
+        if render_mode == "human" and self._screen is None:
+            self._screen = Screen(self.width, self.height, "human", self.render_fps)
+        if self._canvas is None:
+            self._canvas = _Canvas(self)
+        colours, depths = self._canvas.paint()
+        if render_mode == "human" and self._screen is not None:
+            surface = import_pygame().surfarray.make_surface(colours.transpose(1, 0, 2))
+            return self._screen.show_upright(surface)
+        if render_mode == "rgbd_tuple":
+            return colours, depths
+        return depths if render_mode == "depth_array" else colours
+
+    def close(self) -> None:
+        """Free the context and close the window; the next picture takes them anew."""
+        if self._canvas is not None:
+            self._canvas.close()
+        if self._screen is not None:
+            self._screen.close()
+        self._canvas = self._screen = None
+
+
+class _Canvas:
+    """An off-screen context of OpenGL with the scene of one simulation."""
+
+    def __init__(self, shown: MujocoRenderer) -> None:
         self._mujoco = mujoco = import_mujoco()
-        self._env = env
-        self._size = env.width, env.height
-        self._screen: Screen | None = None
-        if env.render_mode == "human":
-            self._screen = Screen(*self._size, "human", env.metadata["render_fps"])
-        self._gl, self._context = open_context(env.model, *self._size)
-        self._scene = mujoco.MjvScene(env.model, env.max_geom)
+        self._model, self._data = shown.model, shown.data
+        self._size = shown.width, shown.height
+        self._gl, self._context = open_context(shown.model, *self._size)
+        self._scene = mujoco.MjvScene(shown.model, shown.max_geom)
         self._options, self._nudge = mujoco.MjvOption(), mujoco.MjvPerturb()
-        for flag, value in (env.visual_options or {}).items():
+        for flag, value in (shown.visual_options or {}).items():
             self._options.flags[flag] = value
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
-        self._camera = self._new_camera()
+        self._camera = self._new_camera(shown)
         # Registered after the driver's own clean-up, and so called before it.
         self._at_exit = functools.partial(_close_at_exit, weakref.ref(self))
         atexit.register(self._at_exit)
 
-    def _new_camera(self) -> Any:
-        mujoco, env = self._mujoco, self._env
-        camera = mujoco.MjvCamera()
-        number = camera_number(env.model, env.camera_id, env.camera_name)
-        kinds = mujoco.mjtCamera
+    def _new_camera(self, shown: MujocoRenderer) -> Any:
+        mujoco, number = self._mujoco, shown.camera_id
+        camera, kinds = mujoco.MjvCamera(), mujoco.mjtCamera
         camera.type = kinds.mjCAMERA_FREE if number == -1 else kinds.mjCAMERA_FIXED
         camera.fixedcamid = number
-        camera.lookat[:] = np.median(env.data.geom_xpos, axis=0)
-        camera.distance = env.model.stat.extent
-        for name, value in (env.default_camera_config or {}).items():
+        camera.lookat[:] = np.median(self._data.geom_xpos, axis=0)
+        camera.distance = self._model.stat.extent
+        for name, value in (shown.default_cam_config or {}).items():
             if isinstance(value, np.ndarray):
                 getattr(camera, name)[:] = value
             else:
                 setattr(camera, name, value)
         return camera
 
-    def paint(self) -> Any:
-        """Return the picture, the depths or both, as the mode says; show it for human."""
-        mujoco, env, (width, height) = self._mujoco, self._env, self._size
+    def paint(self) -> tuple[Any, Any]:
+        """Return colours and depths."""
+        mujoco, (width, height) = self._mujoco, self._size
         self._gl.make_current()
         everything = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(
-            env.model, env.data, self._options, self._nudge, self._camera, everything, self._scene
+            self._model,
+            self._data,
+            self._options,
+            self._nudge,
+            self._camera,
+            everything,
+            self._scene,
         )
         frame = mujoco.MjrRect(0, 0, width, height)
         mujoco.mjr_render(frame, self._scene, self._context)
@@ -153,19 +227,11 @@ class Painter:
         depths = np.zeros((height, width), np.float32)
         mujoco.mjr_readPixels(colours.reshape(-1), depths.reshape(-1), frame, self._context)
         # The driver's first row is the lowest.
-        colours, depths = colours[::-1], depths[::-1]
-        if self._screen is not None:
-            surface = import_pygame().surfarray.make_surface(colours.transpose(1, 0, 2))
-            return self._screen.show_upright(surface)
-        if env.render_mode == "rgbd_tuple":
-            return colours, depths
-        return depths if env.render_mode == "depth_array" else colours
+        return colours[::-1], depths[::-1]
 
     def close(self) -> None:
-        """Free the context and close the window."""
+        """Free the context."""
         atexit.unregister(self._at_exit)
         self._gl.make_current()
         self._context.free()
         self._gl.free()
-        if self._screen is not None:
-            self._screen.close()

@@ -16,7 +16,7 @@ from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.envs.mujoco.arithmetic import Array, Fields
 from ludus.envs.mujoco.batch import Batch
-from ludus.envs.mujoco.env import MujocoEnv
+from ludus.envs.mujoco.robot import RobotEnv
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.seeding import np_random as make_np_random
 from ludus.spaces import batch_space
@@ -45,7 +45,7 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
 
     def __init__(
         self,
-        robot: MujocoEnv,
+        robot: RobotEnv,
         num_envs: int,
         *,
         max_episode_steps: int | None = None,
@@ -291,7 +291,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _fields(robot: MujocoEnv, arrays: dict[str, Array]) -> Fields:
+def _fields(robot: RobotEnv, arrays: dict[str, Array]) -> Fields:
     """Turn arrays of all robots such that the robots lie along the last axis."""
     fields = Fields(**{name: np.moveaxis(array, 0, -1) for name, array in arrays.items()})
     robot.prepare(fields)

@@ -124,7 +124,10 @@ def _look_up(module: str, name: str) -> Any:
                 raise
             raise _missing(module, name or home) from problem
         return getattr(found, name) if name else found
-    for source in _sources(ROWS[module]):
+    row = ROWS[module]
+    if name in row.defines.split() and row.version:
+        name = f"{name.removesuffix('Env')}{row.version}Env"
+    for source in _sources(row):
         value = getattr(importlib.import_module(source), name, _MISSING)
         if value is not _MISSING:
             return value

@@ -4,7 +4,8 @@ One row per module of Gymnasium 1.4, without the leading ``gymnasium``:
 
 * ``sources``: the Ludus modules that hold the names, searched in this order;
 * ``defines``: the names whose home the module is, so that classes carry it as ``__module__``;
-* ``offers``: other rows whose names can be had from here, too.
+* ``offers``: other rows whose names can be had from here, too;
+* ``version``: what Ludus's classes have in their names before ``Env`` and Gymnasium's have not.
 
 A name outside ``defines`` is still looked up in the sources. A row without any importable source
 is not served.
@@ -31,6 +32,7 @@ class Row(NamedTuple):
     sources: str
     defines: str = ""
     offers: str = ""
+    version: str = ""
 
 
 def _space(name: str, classes: str) -> tuple[str, Row]:
@@ -52,6 +54,11 @@ def _util(name: str, names: str) -> tuple[str, Row]:
 def _env(name: str, classes: str) -> tuple[str, Row]:
     family = name.partition(".")[0]
     return f"envs.{name}", Row(f"ludus.envs.{name} ludus.envs.{family}", classes)
+
+
+def _robot(module: str, file: str, name: str, version: int) -> tuple[str, Row]:
+    label = "V4" if version == 4 else ""
+    return f"envs.mujoco.{file}_v{version}", Row(f"ludus.envs.mujoco.{module}", name, "", label)
 
 
 _CONTRACT = {
@@ -205,6 +212,19 @@ _UTILS = dict(
     ]
 )
 
+_ROBOTS = (
+    ("ant", "ant", "AntEnv"),
+    ("arms", "reacher", "ReacherEnv"),
+    ("humanoid", "humanoid", "HumanoidEnv"),
+    ("humanoid", "humanoidstandup", "HumanoidStandupEnv"),
+    ("pendulums", "inverted_double_pendulum", "InvertedDoublePendulumEnv"),
+    ("pendulums", "inverted_pendulum", "InvertedPendulumEnv"),
+    ("runners", "half_cheetah", "HalfCheetahEnv"),
+    ("runners", "swimmer", "SwimmerEnv"),
+    ("walkers", "hopper", "HopperEnv"),
+    ("walkers", "walker2d", "Walker2dEnv"),
+)
+
 _ENVS = dict(
     [
         (
@@ -227,6 +247,10 @@ _ENVS = dict(
         _env("classic_control.continuous_mountain_car", "Continuous_MountainCarEnv"),
         _env("classic_control.mountain_car", "MountainCarEnv"),
         _env("classic_control.pendulum", "PendulumEnv"),
+        ("envs.mujoco.mujoco_env", Row("ludus.envs.mujoco.env", "MujocoEnv expand_model_path")),
+        ("envs.mujoco.mujoco_rendering", Row("ludus.envs.mujoco.rendering", "MujocoRenderer")),
+        *(_robot(*row, version) for version in (4, 5) for row in _ROBOTS),
+        _robot("arms", "pusher", "PusherEnv", 5),
         _env("toy_text.blackjack", "BlackjackEnv"),
         _env("toy_text.cliffwalking", "CliffWalkingEnv"),
         _env("toy_text.frozen_lake", "FrozenLakeEnv generate_random_map"),
@@ -273,6 +297,14 @@ ROWS: dict[str, Row] = {
                 _package("wrappers", "ludus.wrappers", _WRAPPERS),
                 _package("wrappers.vector", "ludus.wrappers.vector", _VECTOR_WRAPPERS),
                 _package("envs.box2d", "ludus.envs.box2d", _ENVS),
+                (
+                    "envs.mujoco",
+                    Row(
+                        "ludus.envs.mujoco",
+                        "",
+                        "envs.mujoco.mujoco_env envs.mujoco.mujoco_rendering",
+                    ),
+                ),
                 _package("envs.classic_control", "ludus.envs.classic_control", _ENVS),
                 _package("envs.toy_text", "ludus.envs.toy_text", _ENVS),
                 _package("envs.phys2d", "ludus.envs.phys2d", _ENVS),

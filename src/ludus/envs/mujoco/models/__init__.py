@@ -13,7 +13,7 @@ from typing import Any
 
 from ludus.envs.mujoco.engine import import_mujoco
 
-__all__ = ["BUILDERS", "load_model"]
+__all__ = ["BUILDERS", "expand_model_path", "load_model"]
 
 BUILDERS = {
     "ant.xml": "ant:ant",
@@ -52,7 +52,24 @@ def _scale_masses(model: Any, total: float) -> None:
     model.stat.meaninertia = sum(model.dof_M0.tolist()) / model.nv
 
 
-def load_model(xml_file: str) -> Any:
+def expand_model_path(model_path: str) -> str:
+    """Return the path of a file, ``~`` expanded; the name of a built-in robot stays as it is.
+
+    Raises:
+        OSError: The name is neither a robot's nor that of a file.
+    """
+    if model_path in BUILDERS:
+        return model_path
+    path = Path(model_path).expanduser()
+    if not path.exists():
+        raise OSError(
+            f"File {path} does not exist; give the path of an MJCF file or one of "
+            f"{sorted(BUILDERS)}."
+        )
+    return str(path)
+
+
+def load_model(model_path: str) -> Any:
     """Return a model of the caller's own, built in or read from a file.
 
     Raises:
@@ -60,12 +77,6 @@ def load_model(xml_file: str) -> Any:
         OSError: The name is neither a robot's nor that of a file.
     """
     mujoco = import_mujoco()
-    if xml_file in BUILDERS:
-        return copy.copy(_built(xml_file))
-    path = Path(xml_file).expanduser()
-    if not path.exists():
-        raise OSError(
-            f"File {path} does not exist; xml_file is the path of an MJCF file or one of "
-            f"{sorted(BUILDERS)}."
-        )
-    return mujoco.MjModel.from_xml_path(str(path))
+    if model_path in BUILDERS:
+        return copy.copy(_built(model_path))
+    return mujoco.MjModel.from_xml_path(expand_model_path(model_path))
