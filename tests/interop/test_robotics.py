@@ -1,0 +1,40 @@
+"""Robots of another package, on Gymnasium and on Ludus under its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.interop.programs import run_program
+
+pytest.importorskip("gymnasium_robotics")
+
+PLAY = """
+import warnings
+warnings.simplefilter("ignore")
+import hashlib, sys
+import numpy as np
+import gymnasium as gym
+import gymnasium_robotics
+
+gym.register_envs(gymnasium_robotics)
+env = gym.make("{id}")
+env.action_space.seed(0)
+digest = hashlib.sha256()
+for episode in range(2):
+    observation, info = env.reset(seed=episode)
+    for _ in range(20):
+        observation, reward, *_ = env.step(env.action_space.sample())
+        parts = observation.values() if isinstance(observation, dict) else [observation]
+        digest.update(b"".join(np.asarray(part).tobytes() for part in (*parts, reward)))
+print(digest.hexdigest(), getattr(gym, "__ludus__", False))
+"""
+
+
+@pytest.mark.parametrize("id", ["PointMaze_UMaze-v3", "AdroitHandDoor-v1"])
+def test_others_robots_give_the_same_numbers(id: str, tmp_path: Path) -> None:
+    theirs = run_program(PLAY.format(id=id), tmp_path, aliased=False).split()
+    ours = run_program(PLAY.format(id=id), tmp_path, aliased=True).split()
+    assert (theirs[-1], ours[-1]) == ("False", "True")
+    assert ours[-2] == theirs[-2]
