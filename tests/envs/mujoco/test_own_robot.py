@@ -12,6 +12,7 @@ import pytest
 
 import ludus
 from ludus.envs.mujoco import MujocoEnv, MujocoRenderer
+from ludus.envs.mujoco.walkers import HopperEnv
 from ludus.errors import DependencyNotInstalled, StateError
 from ludus.spaces import Box
 from ludus.utils.env_checker import check_env
@@ -71,6 +72,18 @@ class Doubled(Pendulum):
         return self.action_space
 
 
+class Looking(HopperEnv):
+    """A built-in robot that sees its height only."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.row = 1
+        self.observation_space = Box(-np.inf, np.inf, (1,), np.float64)
+
+    def _get_obs(self) -> Any:
+        return self.data.qpos[[self.row]]
+
+
 def played(env: Any, steps: int = 5) -> list[Any]:
     return [env.step(np.array([0.3 * i], np.float32))[0] for i in range(steps)]
 
@@ -127,6 +140,15 @@ def test_hooks_change_model_controls_and_actions() -> None:
     env.step(np.ones(1, np.float32))
     plain.step(2 * np.ones(1, np.float32))
     np.testing.assert_array_equal(env.state_vector(), plain.state_vector())
+
+
+def test_a_built_in_robot_may_see_something_else_but_not_in_a_batch() -> None:
+    env, plain = Looking(), HopperEnv()
+    assert env.reset(seed=2)[0] == plain.reset(seed=2)[0][0]
+    action = np.full(3, 0.5, np.float32)
+    assert env.step(action)[0] == plain.step(action)[0][0]
+    with pytest.raises(TypeError, match=r'Looking has a _get_obs\(\).*vectorization_mode="sync"'):
+        Looking.vector(2)
 
 
 def test_mistakes_are_told() -> None:

@@ -21,7 +21,7 @@ def test_replay_from_a_state_is_equal(name: str) -> None:
         one.step(action)
     other.reset(seed=2)
     other.set_state(one.get_state())
-    np.testing.assert_array_equal(one.observe(), other.observe())
+    np.testing.assert_array_equal(one._get_obs(), other._get_obs())
     for action in actions[10:]:
         (seen, reward, *_), (same, equal, *_) = one.step(action), other.step(action)
         np.testing.assert_array_equal(seen, same)
@@ -67,7 +67,7 @@ def test_positions_and_velocities_can_be_set() -> None:
     env = robot("Hopper-v5", exclude_current_positions_from_observation=False)
     env.reset(seed=0)
     env.set_state(env.init_qpos, env.init_qvel + 1)
-    np.testing.assert_array_equal(env.observe(), [*env.init_qpos, *env.init_qvel + 1])
+    np.testing.assert_array_equal(env._get_obs(), [*env.init_qpos, *env.init_qvel + 1])
     with pytest.raises(ValueError, match="shape"):
         env.set_state(env.init_qpos[1:], env.init_qvel)
 

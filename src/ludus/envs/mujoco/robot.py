@@ -35,7 +35,8 @@ class RobotEnv(MujocoEnv):
         """Finish the construction, once the options of the task are known."""
         check_options(self)
         self._bind()
-        self.observation_space = Box(-np.inf, np.inf, self.observe().shape, np.float64)
+        size = sum(part.size for part in self.features(self._fields))
+        self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
 
     def _initialize_simulation(self) -> tuple[Any, Any]:
         model, data = super()._initialize_simulation()
@@ -114,14 +115,14 @@ class RobotEnv(MujocoEnv):
         """Return the info of a reset."""
         return {}
 
-    def observe(self) -> Array:
-        """Return a new observation."""
+    def _get_obs(self) -> Array:
+        """Return a new observation; override to let one robot see something else."""
         return np.concatenate(self.features(self._fields))
 
     def reset_model(self) -> Array:
         """Put the robot near its first pose."""
         self.set_state(*self.draw_state(self.np_random))
-        return self.observe()
+        return self._get_obs()
 
     def _get_reset_info(self) -> dict[str, Any]:
         return self.reset_info(self._fields)
@@ -135,7 +136,10 @@ class RobotEnv(MujocoEnv):
         target = self._fields.ctrl
         if getattr(ctrl, "shape", None) != target.shape != np.shape(ctrl):
             raise control_mismatch(target.shape, ctrl)
-        target[:] = ctrl
+        self._step_mujoco_simulation(ctrl, n_frames)
+
+    def _step_mujoco_simulation(self, ctrl: Any, n_frames: int) -> None:
+        self._fields.ctrl[:] = ctrl
         self._mujoco.mj_step(self.model, self.data, nstep=n_frames)
         # The engine computes contact forces only on demand.
         self._mujoco.mj_rnePostConstraint(self.model, self.data)
@@ -152,4 +156,4 @@ class RobotEnv(MujocoEnv):
         reward, ended, info = self.outcome(fields, action, before)
         if self.render_mode == "human":
             self.render()
-        return self.observe(), reward, bool(ended), False, info
+        return self._get_obs(), reward, bool(ended), False, info

@@ -24,6 +24,10 @@ from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["MujocoVectorEnv"]
 
+_REPLACED = (
+    *("step", "reset", "reset_model", "do_simulation"),
+    *("_get_obs", "_get_reset_info", "_step_mujoco_simulation"),
+)
 _Bools = npt.NDArray[np.bool_]
 _Infos = dict[str, Any]
 
@@ -40,6 +44,7 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
 
     Raises:
         DependencyNotInstalled: The engine is older than version 4.
+        TypeError: The robot's class changes a method that a batch does not call.
         ValueError: Fewer than one robot or thread, or an unknown ``autoreset_mode``.
     """
 
@@ -54,6 +59,13 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs must be at least 1, got {num_envs}.")
+        changed = [name for name in _REPLACED if _is_changed(robot, name)]
+        if changed:
+            raise TypeError(
+                f"{type(robot).__name__} has a {changed[0]}() of its own, which a batch of the "
+                'engine does not call: use vectorization_mode="sync", or change the rules '
+                "(features, before, outcome, draw_state)."
+            )
         if num_threads is not None and num_threads < 1:
             raise ValueError(
                 f"num_threads must be at least 1, got {num_threads}; leave it out for all."
@@ -289,6 +301,10 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _is_changed(robot: RobotEnv, name: str) -> bool:
+    return getattr(type(robot), name) is not getattr(RobotEnv, name)
 
 
 def _fields(robot: RobotEnv, arrays: dict[str, Array]) -> Fields:
