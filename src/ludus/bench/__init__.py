@@ -11,8 +11,9 @@ What is named here loads when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.bench.agents import Agent, AgentSpec, BatchAgent, parse_agent, reference_agent
@@ -71,10 +72,4 @@ _MODULES = {
     "verify_run": "verification",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _MODULES)

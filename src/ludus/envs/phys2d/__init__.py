@@ -7,8 +7,9 @@ same state, within single precision, in which JAX computes.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.envs.phys2d.cartpole import CartPoleFunctional, CartPoleJaxEnv
@@ -23,8 +24,4 @@ _MODULES = {
     "PendulumJaxEnv": "pendulum",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _MODULES)

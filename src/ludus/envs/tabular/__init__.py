@@ -5,8 +5,9 @@ What a seed gives differs, because there they draw from JAX's generator; the rul
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.envs.tabular.blackjack import BlackjackFunctional, BlackJackJaxEnv
@@ -26,8 +27,4 @@ _MODULES = {
     "CliffWalkingJaxEnv": "cliffwalking",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _MODULES)

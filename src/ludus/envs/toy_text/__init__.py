@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.envs.toy_text.blackjack import BlackjackEnv
@@ -43,9 +44,4 @@ _MODULES = {
     "TaxiEnv": "taxi",
 }
 
-
-def __getattr__(name: str) -> Any:
-    # The table of specs lies in this package; reading it must not load the environments.
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _MODULES)

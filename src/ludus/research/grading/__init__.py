@@ -8,8 +8,9 @@ What is named here loads when it is first used: the programs in the boxes need l
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.research.grading.artefacts import Artefacts, collect
@@ -57,13 +58,7 @@ _MODULES = {
     **dict.fromkeys(("Code", "Model", "Submission"), "submission"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:
