@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 
 from tests.interop.programs import run_program
 
-pytest.importorskip("gymnasium_robotics")
+if importlib.util.find_spec("gymnasium_robotics") is None:
+    pytest.skip("gymnasium-robotics is missing", allow_module_level=True)
 
 PLAY = """
 import warnings
