@@ -12,14 +12,12 @@ from ludus.envs.mujoco.arithmetic import Array
 from ludus.envs.mujoco.engine import import_mujoco
 from ludus.envs.mujoco.models import expand_model_path, load_model
 from ludus.envs.mujoco.options import check_whole
-from ludus.envs.mujoco.rendering import RENDER_MODES, MujocoRenderer
+from ludus.envs.mujoco.rendering import DEFAULT_SIZE, RENDER_MODES, MujocoRenderer
 from ludus.envs.screen import warn_no_render_mode
 from ludus.errors import StateError
 from ludus.spaces import Box, Space
 
 __all__ = ["DEFAULT_SIZE", "MujocoEnv", "control_mismatch", "expand_model_path"]
-
-DEFAULT_SIZE = 480
 
 # The engine leaves these as of the last substep, so they do not follow from the physics state.
 _DERIVED = (

@@ -16,12 +16,12 @@ from ludus.envs.mujoco.engine import import_mujoco
 from ludus.envs.screen import Screen, import_pygame
 from ludus.errors import DependencyNotInstalled
 
-__all__ = ["RENDER_MODES", "MujocoRenderer", "open_context"]
+__all__ = ["DEFAULT_SIZE", "RENDER_MODES", "MujocoRenderer", "open_context"]
 
 RENDER_MODES = ["human", "rgb_array", "depth_array", "rgbd_tuple"]
+DEFAULT_SIZE = 480
 
 _BACKENDS = ("egl", "osmesa")
-_SIZE = 480
 
 
 def open_context(model: Any, width: int, height: int) -> tuple[Any, Any]:
@@ -135,7 +135,7 @@ class MujocoRenderer:
     ) -> None:
         self.model, self.data = model, data
         self.default_cam_config = default_cam_config
-        self.width, self.height = width or _SIZE, height or _SIZE
+        self.width, self.height = width or DEFAULT_SIZE, height or DEFAULT_SIZE
         self.max_geom, self.visual_options = max_geom, visual_options
         self.camera_id = _camera_number(model, camera_id, camera_name)
         self.render_fps = render_fps
