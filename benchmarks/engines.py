@@ -160,10 +160,11 @@ def main() -> None:
             sides = dict(many_sides(env_id, threads))
             rates = race(sides, rounds=rounds, seconds=seconds, advance=advance)
             compare(batch, report, f"{env_id}, {threads}", rates, MANY[env_id]["bars"])
+        console.print(batch)
         for env_id, bar in one.items():
             rates = race(one_sides(env_id), rounds=rounds, seconds=seconds / 5, advance=advance)
             compare(single, report, env_id, rates, {"gymnasium": bar})
-    console.print(batch, single)
+    console.print(single)
     report.finish(options.json)
 
 
