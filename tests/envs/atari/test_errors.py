@@ -120,12 +120,15 @@ def test_wrong_options_of_batches(options, kind):
 def test_wrong_actions():
     env = AtariEnv("pong")
     env.reset(seed=1)
-    with pytest.raises(IndexError):
-        env.step(6)
+    for action in (6, -1, 1.5, "up", None, [1, 2]):
+        with pytest.raises(InvalidAction, match=r"invalid; expected an integer from 0 to 5\."):
+            env.step(action)
     env = AtariEnv("pong", continuous=True)
     env.reset(seed=1)
     with pytest.raises(InvalidAction, match="float32"):
         env.step(np.zeros(3))
+    with pytest.raises(InvalidAction, match="NaN"):
+        env.step(np.array([1, np.nan, 0], np.float32))
     with pytest.raises(LookupError, match="-1, 0 or 1"):
         env.map_action_idx(2, 0, False)
 

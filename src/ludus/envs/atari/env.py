@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 import zlib
 from typing import Any, Literal, SupportsFloat
 
@@ -22,7 +23,7 @@ from ludus.envs.atari.options import (
 )
 from ludus.envs.atari.sticky import StickyActions
 from ludus.envs.atari.window import Window, warn_without_display
-from ludus.errors import Error, StateError
+from ludus.errors import Error, InvalidAction, StateError
 from ludus.seeding import np_random as make_np_random
 from ludus.spaces import Box, Dict, Discrete, Space
 
@@ -182,13 +183,12 @@ class AtariEnv(Env[Any, Any]):
         """Give the action to the emulator for as many frames as are skipped; rewards add up.
 
         Raises:
-            IndexError: There is no such action.
-            InvalidAction: A continuous action is not three float32.
+            InvalidAction: There is no such action.
         """
+        number, strength = self._chosen(action)
         frames = self._frameskip
         if not isinstance(frames, int):
             frames = int(self.np_random.integers(*frames))
-        number, strength = self._chosen(action)
         ale = self.ale
         reward = 0.0
         for _ in range(frames):
@@ -199,10 +199,19 @@ class AtariEnv(Env[Any, Any]):
         return self._look(), reward, ended, cut, self._counters()
 
     def _chosen(self, action: Any) -> tuple[int, float]:
-        if not self.continuous:
-            return self._numbers[action], 1.0
-        number, strength = push(action, self.continuous_action_threshold)
-        return int(number), float(strength)
+        if self.continuous:
+            number, strength = push(action, self.continuous_action_threshold)
+            return int(number), float(strength)
+        try:
+            index = operator.index(action)
+        except TypeError:
+            index = -1
+        if not 0 <= index < len(self._numbers):
+            raise InvalidAction(
+                f"{action!r} ({type(action)}) invalid; expected an integer from 0 to "
+                f"{len(self._numbers) - 1}."
+            )
+        return self._numbers[index], 1.0
 
     def _look(self) -> Any:
         image = self._read()

@@ -49,7 +49,7 @@ def push(actions: Any, threshold: float, batch: tuple[int, ...] = ()) -> tuple[A
         batch: The shape that comes before the last axis.
 
     Raises:
-        InvalidAction: The actions are not an array of float32, of the right shape.
+        InvalidAction: The actions are not an array of float32, of the right shape, or one is NaN.
     """
     shape = (*batch, 3)
     if not isinstance(actions, np.ndarray) or actions.dtype != np.float32 or actions.shape != shape:
@@ -58,6 +58,8 @@ def push(actions: Any, threshold: float, batch: tuple[int, ...] = ()) -> tuple[A
             f"A continuous action is an array of float32 (radius, angle, fire) of shape {shape}; "
             f"got {kind} of shape {found}."
         )
+    if np.isnan(actions).any():
+        raise InvalidAction(f"A continuous action has no NaN; got {actions.tolist()}.")
     radius, angle, trigger = actions.T
     right, up = (
         (way > threshold).astype(np.intp) - (way < -threshold)
