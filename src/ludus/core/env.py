@@ -8,7 +8,13 @@ from typing import Any, ClassVar, Generic, Literal, Self, SupportsFloat
 import numpy as np
 
 from ludus.core.spec import EnvSpec
-from ludus.core.state import read_fields, rng_from_plain, rng_to_plain, write_fields
+from ludus.core.state import (
+    read_fields,
+    refusing_damage,
+    rng_from_plain,
+    rng_to_plain,
+    write_fields,
+)
 from ludus.core.types import ActType, ObsType, State
 from ludus.errors import StateError
 from ludus.seeding import np_random as make_np_random
@@ -110,6 +116,7 @@ class Env(Generic[ObsType, ActType]):
             "fields": self._save_state(),
         }
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
         """Continue from what :meth:`get_state` returned, here or in another process.
 

@@ -8,8 +8,9 @@ is not plain data is refused with the path that leads to it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -17,8 +18,16 @@ from ludus.core.types import State
 from ludus.errors import StateError
 from ludus.seeding import generator_from_state, generator_state
 
-__all__ = ["copy_plain", "read_fields", "rng_from_plain", "rng_to_plain", "write_fields"]
+__all__ = [
+    "copy_plain",
+    "read_fields",
+    "refusing_damage",
+    "rng_from_plain",
+    "rng_to_plain",
+    "write_fields",
+]
 
+_Arguments = ParamSpec("_Arguments")
 _SCALARS = (bool, int, float, str, bytes, type(None), np.generic)
 
 
@@ -78,6 +87,22 @@ def write_fields(owner: object, names: Iterable[str], fields: State) -> None:
         else:
             with contextlib.suppress(AttributeError):
                 delattr(owner, name)
+
+
+def refusing_damage(set_state: Callable[_Arguments, None]) -> Callable[_Arguments, None]:
+    """Let a ``set_state`` raise StateError for whatever a damaged state makes go wrong in it."""
+
+    @functools.wraps(set_state)
+    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
+        try:
+            set_state(*args, **kwargs)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+            raise StateError(
+                f"The state is damaged, or not one of {type(args[0]).__name__}: {problem!r}. "
+                "Reset before going on."
+            ) from problem
+
+    return checked
 
 
 def rng_to_plain(rng: np.random.Generator | None, seed: int | None) -> State | None:

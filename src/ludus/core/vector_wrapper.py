@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic
 from ludus import logger
 from ludus.core.env import check_state_owner
 from ludus.core.spec import EnvSpec
-from ludus.core.state import read_fields, write_fields
+from ludus.core.state import read_fields, refusing_damage, write_fields
 from ludus.core.types import (
     ActType,
     ArrayType,
@@ -88,8 +88,13 @@ class VectorWrapper(
             "env": self.env.get_state(),
         }
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned."""
+        """Continue from what :meth:`get_state` returned.
+
+        Raises:
+            StateError: The state belongs to something else or is damaged.
+        """
         check_state_owner(self, state, "wrapper")
         self.env.set_state(state["env"])
         self._load_state(state["fields"])

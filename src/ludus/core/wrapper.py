@@ -11,6 +11,7 @@ from ludus import logger
 from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.env import Env, check_state_owner
 from ludus.core.spec import EnvSpec, WrapperSpec
+from ludus.core.state import refusing_damage
 from ludus.core.types import ActType, ObsType, State, WrapperActType, WrapperObsType
 from ludus.errors import StateError
 from ludus.spaces import Space
@@ -111,8 +112,13 @@ class Wrapper(
             "env": self.env.get_state(),
         }
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned."""
+        """Continue from what :meth:`get_state` returned.
+
+        Raises:
+            StateError: The state belongs to something else or is damaged.
+        """
         check_state_owner(self, state, "wrapper")
         self.env.set_state(state["env"])
         self._load_state(state["fields"])

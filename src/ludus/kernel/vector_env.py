@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ludus.core.batch_arguments import episode_over, seeds_per_env
+from ludus.core.state import refusing_damage
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
@@ -352,8 +353,13 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             "storage": self._storage.save(),
         }
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned."""
+        """Continue from what :meth:`get_state` returned.
+
+        Raises:
+            StateError: The state belongs to another kernel or number, or is damaged.
+        """
         self._check_open()
         expected = (type(self).__name__, self.env.kernel.name, self.num_envs)
         found = tuple(state.get(key) for key in ("vector_env", "kernel", "num_envs"))

@@ -16,6 +16,7 @@ import numpy as np
 from ludus import logger
 from ludus.core.batch_arguments import seeds_per_env
 from ludus.core.env import Env, check_state_owner
+from ludus.core.state import refusing_damage
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import (
@@ -303,11 +304,12 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
             "observations": copied_batch(self._pool.results.observations),
         }
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
         """Continue from what :meth:`get_state` returned.
 
         Raises:
-            StateError: The state belongs to another class or number of environments.
+            StateError: The state belongs to another class or number of environments, or is damaged.
         """
         check_state_owner(self, state, "vector_env")
         if len(state["envs"]) != self.num_envs:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.env import Env, check_state_owner
-from ludus.core.state import copy_plain
+from ludus.core.state import copy_plain, refusing_damage
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
@@ -253,11 +253,12 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
             "observations": copy_plain(self._env_obs, "observations"),
         }
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
         """Continue from what :meth:`get_state` returned.
 
         Raises:
-            StateError: The state belongs to another class or number of environments.
+            StateError: The state belongs to another class or number of environments, or is damaged.
         """
         self._check_open()
         check_state_owner(self, state, "vector_env")
@@ -266,10 +267,14 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
                 f"The state holds {len(state['envs'])} environments, this vector environment "
                 f"{self.num_envs}. Build it with the same number of env_fns."
             )
+        autoreset = np.array(state["autoreset"], dtype=np.bool_).reshape(self.num_envs)
+        observations = list(copy_plain(state["observations"], "observations"))
+        if not any(seen is None for seen in observations):
+            space = self.single_observation_space
+            concatenate(space, observations, create_empty_array(space, self.num_envs))
         for env, inner in zip(self.envs, state["envs"], strict=True):
             env.set_state(inner)
-        self._autoreset_envs = np.array(state["autoreset"], dtype=np.bool_)
-        self._env_obs = copy_plain(state["observations"], "observations")
+        self._autoreset_envs, self._env_obs = autoreset, observations
 
     def _check_open(self) -> None:
         if self.closed:

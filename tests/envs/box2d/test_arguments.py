@@ -34,6 +34,10 @@ def test_strong_wind_is_advised_against(kwargs):
         ("BipedalWalker-v3", None),
         ("CarRacing-v3", 2),
         ("CarRacing-v3", [0.1, 0.2]),
+        # NaN spreads through a world, and an engine in which nothing lies anywhere crashes.
+        ("LunarLanderContinuous-v3", np.array([np.nan, 0.0])),
+        ("BipedalWalker-v3", np.array([0, 0, 0, np.nan], np.float32)),
+        ("CarRacing-v3", [0.0, float("nan"), 0.0]),
     ],
 )
 def test_wrong_actions(env_id, action):

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from ludus.errors import StateError
+from ludus.errors import ResetNeeded, StateError
 from tests.envs.box2d.support import BY_ID, make
 from tests.reference.twins import assert_same
 
@@ -57,6 +57,19 @@ def test_foreign_draws_are_noticed():
     env.step(2)
     with pytest.raises(StateError, match="drawn from or replaced"):
         make("LunarLander-v3").unwrapped.set_state(env.get_state())
+
+
+@pytest.mark.parametrize("color", [None, [1, 2], np.zeros(2), np.full(3, np.nan)])
+def test_a_race_with_damaged_colors_is_refused_and_the_next_one_has_the_old_ones(color):
+    env = make("CarRacing-v3").unwrapped
+    first, _ = env.reset(seed=1)
+    state = env.get_state()
+    state["fields"]["start"]["carried"]["bg_color"] = color
+    with pytest.raises(StateError, match="damaged"):
+        env.set_state(state)
+    with pytest.raises(ResetNeeded):
+        env.step(np.zeros(3))
+    np.testing.assert_array_equal(env.reset(seed=1)[0], first)
 
 
 def test_wind_of_the_second_version_blows_on():

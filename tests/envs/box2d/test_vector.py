@@ -191,6 +191,8 @@ def test_a_state_before_the_first_reset():
         ("LunarLander-v3", [0], ValueError),
         ("LunarLanderContinuous-v3", np.zeros((2, 3)), ValueError),
         ("BipedalWalker-v3", np.zeros((4, 2)), ValueError),
+        ("LunarLanderContinuous-v3", [[0.0, 0.0], [np.nan, 0.0]], InvalidAction),
+        ("BipedalWalker-v3", np.full((2, 4), np.nan, np.float32), InvalidAction),
     ],
 )
 def test_wrong_actions_step_nothing(env_id, actions, error):
@@ -200,6 +202,19 @@ def test_wrong_actions_step_nothing(env_id, actions, error):
         with pytest.raises(error, match=r"[Ee]xpected"):
             envs.step(actions)
         assert_same(envs.get_state(), before)
+
+
+def test_infinite_actions_count_as_full_ones_and_can_be_saved():
+    with (
+        ludus.make_vec("BipedalWalker-v3", 2) as envs,
+        ludus.make_vec("BipedalWalker-v3", 2) as full,
+    ):
+        envs.reset(seed=3)
+        full.reset(seed=3)
+        for _ in range(3):
+            assert_same(envs.step(np.full((2, 4), np.inf)), full.step(np.ones((2, 4))))
+        envs.set_state(envs.get_state())
+        assert_same(envs.step(np.full((2, 4), np.inf)), full.step(np.ones((2, 4))))
 
 
 def test_steps_out_of_order():

@@ -8,6 +8,7 @@ every action since; to set it is to run the episode again, which gives every bit
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,16 +17,17 @@ from ludus.core.env import Env
 from ludus.core.state import (
     copy_plain,
     read_fields,
+    refusing_damage,
     rng_from_plain,
     rng_to_plain,
     write_fields,
 )
 from ludus.core.types import State
 from ludus.envs.screen import Screen, warn_no_render_mode
-from ludus.errors import ResetNeeded, StateError
+from ludus.errors import InvalidAction, ResetNeeded, StateError
 from ludus.seeding import generator_state
 
-__all__ = ["ReplayedEnv", "StepResult"]
+__all__ = ["ReplayedEnv", "StepResult", "check_no_nan", "numbers_of"]
 
 StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
@@ -123,6 +125,7 @@ class ReplayedEnv(Env[Any, Any]):
             self._screen = None
         super().close()
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
         """Run the saved episode again, up to where it was saved.
 
@@ -151,13 +154,20 @@ class ReplayedEnv(Env[Any, Any]):
             write_fields(self, self.state_fields, fields["carried"])
             return
         start = copy_plain(start)
+        actions = np.asarray(fields["actions"])
+        check_no_nan(actions)
+        before, self._start = read_fields(self, self.state_fields), None
+        try:
+            write_fields(self, self.state_fields, start["carried"])
+            self._np_random, self._np_random_seed = rng_from_plain(start["rng"])
+            self._begin(start["reseeded"], start["options"])
+            self._actions = actions.tolist()
+            for action in self._actions:
+                self._repeat(action)
+        except BaseException:
+            write_fields(self, self.state_fields, before)
+            raise
         self._start = start
-        self._actions = fields["actions"].tolist()
-        write_fields(self, self.state_fields, start["carried"])
-        self._np_random, self._np_random_seed = rng_from_plain(start["rng"])
-        self._begin(start["reseeded"], start["options"])
-        for action in self._actions:
-            self._repeat(action)
         self._replayed = generator_state(self.np_random)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -169,3 +179,32 @@ class ReplayedEnv(Env[Any, Any]):
         saved = kept.pop("_saved")
         self.__dict__.update(kept)
         self.set_state(saved)
+
+
+def numbers_of(*values: Any) -> tuple[float, ...]:
+    """Return the numbers of an action.
+
+    Raises:
+        TypeError: One is no number.
+        ValueError: One is no number, or is NaN, which would spread through the engine's world and
+            crash it in the end.
+    """
+    numbers = tuple(map(float, values))
+    if any(map(math.isnan, numbers)):
+        raise ValueError("NaN is no number to act by")
+    return numbers
+
+
+def check_no_nan(actions: Any) -> None:
+    """Refuse rows of actions as :func:`numbers_of` refuses one.
+
+    Raises:
+        InvalidAction: A number is NaN.
+        TypeError: There are no numbers.
+    """
+    wrong = np.argwhere(np.isnan(actions))
+    if wrong.size:
+        row = int(wrong[0, 0])
+        raise InvalidAction(
+            f"Action {row} is invalid: {actions[row].tolist()} holds NaN; expected numbers."
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.core.state import rng_from_plain, rng_to_plain
+from ludus.core.state import refusing_damage, rng_from_plain, rng_to_plain
 from ludus.core.vector_env import VectorEnv
 from ludus.envs.classic_control.cartpole import CartPoleEnv, Params, State
 from ludus.envs.reset_options import with_reset_bounds
@@ -114,6 +114,7 @@ class CartPoleVectorEnv(KernelVectorEnv):
             "bounds": [self._bounds.initial_low, self._bounds.initial_high],
         }
 
+    @refusing_damage
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what :meth:`get_state` returned."""
         super().set_state(state)

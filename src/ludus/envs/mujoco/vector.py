@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.env import check_state_owner
-from ludus.core.state import rng_from_plain, rng_to_plain
+from ludus.core.state import refusing_damage, rng_from_plain, rng_to_plain
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.envs.mujoco.arithmetic import Array, Fields
@@ -266,11 +266,13 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
             "started": self._started,
         }
 
+    @refusing_damage
     def set_state(self, state: State) -> None:
         """Continue from what :meth:`get_state` returned.
 
         Raises:
-            StateError: The state belongs to another class, robot or number of robots.
+            StateError: The state belongs to another class, robot or number of robots, or is
+                damaged.
         """
         self._check_open()
         check_state_owner(self, state, "vector_env")
@@ -282,13 +284,14 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
                 f"environment needs {own} and {self._batch.state.shape}. Build it with the same "
                 "robot, number of environments and version of mujoco."
             )
+        rngs = [rng_from_plain(plain) for _, plain in zip(self._rngs, state["rngs"], strict=True)]
+        elapsed = np.array(state["elapsed"], np.int64).reshape(self.num_envs)
+        over = np.array(state["over"], np.bool_).reshape(self.num_envs)
+        started, fields = bool(state["started"]), state["fields"]
         self._batch.state[...] = physics
         for name in self.robot.reads:
-            self._arrays[name][...] = state["fields"][name]
-        self._rngs = [rng_from_plain(plain) for plain in state["rngs"]]
-        self._elapsed = np.array(state["elapsed"], np.int64)
-        self._over = np.array(state["over"], np.bool_)
-        self._started = bool(state["started"])
+            self._arrays[name][...] = fields[name]
+        self._rngs, self._elapsed, self._over, self._started = rngs, elapsed, over, started
 
     def _check_open(self) -> None:
         if self.closed:
