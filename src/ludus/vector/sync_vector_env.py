@@ -268,7 +268,8 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
                 f"{self.num_envs}. Build it with the same number of env_fns."
             )
         autoreset = np.array(state["autoreset"], dtype=np.bool_).reshape(self.num_envs)
-        observations = list(copy_plain(state["observations"], "observations"))
+        saved = copy_plain(state["observations"], "observations")
+        observations = [seen for _, seen in zip(self.envs, saved, strict=True)]
         if not any(seen is None for seen in observations):
             space = self.single_observation_space
             concatenate(space, observations, create_empty_array(space, self.num_envs))
