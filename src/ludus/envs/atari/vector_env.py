@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
+from ludus.core.forked import refuse_after_fork
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.envs.atari.batch_options import native_options
@@ -97,6 +99,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         self.continuous, self.grayscale = continuous, grayscale
         self.continuous_action_threshold = continuous_action_threshold
         self.ale = import_ale().ALEVectorInterface(**options)
+        self._maker = os.getpid()
         self.map_action_idx = np.roll(action_table(), 1, axis=(0, 1))
         """Numbers of the actions, by push to the right plus 1, push upwards plus 1, and fire."""
         self._full_strength = np.ones(self.batch_size, dtype=np.float32)
@@ -251,3 +254,4 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
     def _check_open(self) -> None:
         if self.closed:
             raise ClosedEnvironmentError(f"{self} is closed; build a new one.")
+        refuse_after_fork(self, self._maker)

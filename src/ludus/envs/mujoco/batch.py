@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import weakref
 from pathlib import Path
 from types import SimpleNamespace
@@ -102,7 +103,8 @@ class Batch:
         self._batch = library.makeBatch(model._address, count, address, problem, len(problem))
         if not self._batch:
             raise Error(f"MuJoCo cannot simulate {count} models: {problem.value.decode()}")
-        self._free = weakref.finalize(self, library.deleteBatch, self._batch)
+        self.maker = os.getpid()
+        self._free = weakref.finalize(self, _delete, library, self._batch, self.maker)
         size = (count, library.nstate(self._batch))
         self.state = _array(library.state(self._batch), size)
         self._fields: dict[str, np.ndarray[Any, np.dtype[np.float64]]] = {}
@@ -187,6 +189,12 @@ class Batch:
             number = next((i for i in range(self._count) if status[i]), 0)
             text = self._library.error(self._batch, number).decode()
             raise Error(f"MuJoCo failed in environment {number}: {text}")
+
+
+def _delete(library: SimpleNamespace, batch: int, maker: int) -> None:
+    # Elsewhere the threads that it would wait for do not exist.
+    if os.getpid() == maker:
+        library.deleteBatch(batch)
 
 
 def _array(address: int, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.env import check_state_owner
+from ludus.core.forked import refuse_after_fork
 from ludus.core.state import refusing_damage, rng_from_plain, rng_to_plain
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
@@ -298,6 +299,7 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
             raise ClosedEnvironmentError(
                 f"Trying to operate on {self!r} after close(). Build a new vector environment."
             )
+        refuse_after_fork(self, self._batch.maker)
 
 
 def _cores() -> int:
