@@ -175,7 +175,7 @@ def test_an_environment_that_refuses_is_put_back(tmp_path: Path) -> None:
     far = env.get_state()
     far["fields"]["position"] = 500.0
     save_state(far, tmp_path / "s")
-    with pytest.raises(StateFileError, match="Stubborn refuses: too far"):
+    with pytest.raises(StateFileError, match=r"Stubborn refuses: .*OverflowError\('too far'\)"):
         load_state(tmp_path / "s", env)
     assert same(env.get_state(), before)
 
@@ -189,7 +189,7 @@ def test_an_environment_that_refuses_is_put_back(tmp_path: Path) -> None:
         (lambda s: s["fields"].update(board=[[0]]), "is a list instead of a ndarray"),
         (lambda s: s["fields"].update(extra=1), r"fields \['extra'\]"),
         (lambda s: s.update(fields=[]), r"state\['fields'\] is a list instead of a dict"),
-        (lambda s: s.pop("fields"), "refuses: 'fields'"),
+        (lambda s: s.pop("fields"), r"refuses: .*KeyError\('fields'\)"),
         (lambda s: s.pop("env"), "taken from None"),
         (lambda s: s.update(rng={}), "refuses"),
         (lambda s: s["rng"]["generator"].update(bit_generator="os.system"), "random generator"),

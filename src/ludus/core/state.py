@@ -98,8 +98,7 @@ def refusing_damage(set_state: Callable[_Arguments, None]) -> Callable[_Argument
             set_state(*args, **kwargs)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
             raise StateError(
-                f"The state is damaged, or not one of {type(args[0]).__name__}: {problem!r}. "
-                "Reset before going on."
+                f"The state is damaged, or not one of {type(args[0]).__name__}: {problem!r}."
             ) from problem
 
     return checked
