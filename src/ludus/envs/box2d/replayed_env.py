@@ -204,7 +204,4 @@ def check_no_nan(actions: Any) -> None:
     """
     wrong = np.argwhere(np.isnan(actions))
     if wrong.size:
-        row = int(wrong[0, 0])
-        raise InvalidAction(
-            f"Action {row} is invalid: {actions[row].tolist()} holds NaN; expected numbers."
-        )
+        raise InvalidAction(f"Action {wrong[0, 0]} holds NaN, which is invalid; expected numbers.")
