@@ -8,13 +8,16 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from ludus.registration import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DRAWINGS = sorted((ROOT / "docs" / "pictures").glob("draw_*.py"))
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text())]
 
 
@@ -30,6 +33,25 @@ def test_code_runs(page, tmp_path):
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("script", DRAWINGS, ids=lambda script: script.name)
+def test_pictures_are_what_their_scripts_draw(script, tmp_path):
+    (tmp_path / script.name).write_text(script.read_text())
+    done = subprocess.run(
+        [sys.executable, script.name], capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+    if "DependencyNotInstalled" in done.stderr:
+        pytest.skip(done.stderr.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    name = script.name.removeprefix("draw_").replace(".py", ".png")
+    drawn, kept = (
+        np.asarray(Image.open(folder / name).convert("RGB"), np.int16)
+        for folder in (tmp_path, script.parent)
+    )
+    assert drawn.shape == kept.shape
+    # Another driver draws other edges and lights, but no other picture.
+    assert (abs(drawn - kept) > 32).mean() < 0.05
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

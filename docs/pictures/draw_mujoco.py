@@ -31,7 +31,8 @@ def frame(name: str, steps: int, distance: float) -> np.ndarray:
     env = ludus.make(
         name, render_mode="rgb_array", width=2 * SIZE, height=2 * SIZE, disable_env_checker=True
     ).unwrapped
-    env.default_camera_config = {**(env.default_camera_config or {}), "distance": distance}
+    shown = env.mujoco_renderer
+    shown.default_cam_config = {**(shown.default_cam_config or {}), "distance": distance}
     env.action_space.seed(3)
     env.reset(seed=3)
     for _ in range(steps):
