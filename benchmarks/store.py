@@ -59,7 +59,7 @@ def made(first: int, count: int, sums: Counter[tuple[str, str]]) -> Iterator[Res
             source_hash="1" * 64,
             record=f"records/{index}",
             head="2" * 64,
-            verified=rng.choice(("verified", "unverified")),
+            verified=rng.choice(("verified", "claimed")),
             created="2026-01-31T12:00:00Z",
             extra={"returns": [score] * 10} if score is not None else {},
         )

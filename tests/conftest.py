@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,10 +28,20 @@ ATTACKS = {
 }
 
 
+# Verifying signs with the user's key: the tests have a user of their own, without a key.
+CONFIGURATION = "XDG_CONFIG_HOME"
+
+
 def pytest_configure() -> None:
     """Let Ctrl-C reach what the tests start, also where a shell in the background ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ[CONFIGURATION] = tempfile.mkdtemp(prefix="ludus-tests-")
+
+
+def pytest_unconfigure() -> None:
+    """Remove the keys that were made."""
+    shutil.rmtree(os.environ.pop(CONFIGURATION), ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -159,7 +159,7 @@ class TestFaults:
         ({"source_hash": "c" * 64}, {"versions"}, "with source aaaaaaaaaaaa and cccccccccccc"),
         ({"source_hash": None}, {"versions"}, "aaaaaaaaaaaa and unknown"),
         ({"budget": '{"episodes":100}'}, {"budgets"}, "CartPole-v1 .*and .*100"),
-        ({"verified": "unverified"}, {"unverified"}, "0 results of the first and 6 of the second"),
+        ({"verified": "claimed"}, {"claimed"}, "0 results of the first and 6 of the second"),
         ({"verified": "failed"}, {"failed"}, "FAILED verification"),
         ({"suite": "toy", "verified": "failed"}, {"suites", "failed"}, "allow by word: suites, f"),
     ],

@@ -17,7 +17,8 @@ from ludus.bench.store import open_store
 from ludus.bench.store.tally import tally_results
 from ludus.bench.suite import load_suite
 from ludus.errors import BenchError
-from tests.bench.store.support import HEAD, make_many, make_result
+from tests.bench.stating import some_key, stated
+from tests.bench.store.support import make_many, make_result
 
 
 def boards(*results, references=None, lower=(), **options):
@@ -251,12 +252,18 @@ def test_order_of_results_is_all_the_same(seed, count, only):
 def test_a_store_gives_what_its_rows_give(tmp_path):
     """With duplicates, marks that change, faults that are made up for and batches refused."""
     rng = random.Random(1)
-    with open_store(tmp_path / "a.sqlite") as store:
+    keys = [some_key().public]
+    with open_store(tmp_path / "a.sqlite", trusted_keys=keys) as store:
         given_ones = list(make_many(range(3_000)))
         store.add(given_ones)
+        store.add(make_many(range(3_000, 4_000), run="never verified"))
         store.add(rng.sample(given_ones, 1_000))
-        for one in rng.sample(given_ones, 60):
-            store.mark_verified(one.run, one.id, rng.choice(("verified", "failed")), HEAD)
+        for _ in range(3):
+            some = rng.sample(given_ones, 900)
+            marks = (rng.choice(("verified", "failed")) for _ in some)
+            store.add_statements(
+                stated(replace(one, verified=mark) for one, mark in zip(some, marks, strict=True))
+            )
         faults = [one for one in given_ones if one.outcome == "infrastructure_fault"]
         store.add(
             replace(one, outcome="scored", score=3.0, best_score=3.0, reason=None)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -29,7 +30,32 @@ PLAIN = st.recursive(
 )
 def test_survives_json(score, seed, agent, extra):
     one = result(score=score, seed=seed, agent=agent, extra=extra)
-    assert Result.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+    again = Result.from_dict(json.loads(json.dumps(one.to_dict())))
+    assert (again, again.digest) == (replace(one, verified="claimed"), one.digest)
+
+
+def test_no_file_makes_a_result_verified():
+    one = result(verified="verified")
+    assert "verified" not in one.to_dict()
+    assert Result.from_dict({**one.to_dict(), "verified": "verified"}).verified == "claimed"
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(Result) if one.name != "verified"])
+def test_the_digest_covers_every_field(name):
+    """Texts get longer, numbers larger; what is checked together is changed together."""
+    one = result(source_hash="5" * 64, record="records/x", head="a" * 64)
+    value = getattr(one, name)
+    changes = {
+        "outcome": {"outcome": "agent_fault", "score": None, "reason": "x"},
+        "reason": {"outcome": "agent_fault", "score": None, "reason": "x"},
+        "budget": {"budget": '{"episodes":11}'},
+        "head": {"head": "b" * 64},
+        "created": {"created": "2026-02-01T00:00:00Z"},
+        "extra": {"extra": {"returns": [99.0, 101.5]}},
+    }
+    change = changes.get(name) or {name: value + (1 if isinstance(value, int | float) else "x")}
+    assert replace(one, **change).digest != one.digest
+    assert replace(one, verified="failed").digest == one.digest
 
 
 def test_fields_are_in_order_and_plain():
@@ -107,7 +133,6 @@ def test_a_fault_may_keep_its_best_attempt():
         ("record", "a\\b"),
         ("head", "b" * 63),
         ("head", "B" * 64),
-        ("verified", "yes"),
         ("created", "yesterday"),
         ("created", "2026-01-31T12:00:00"),
         ("created", "2026-01-31T12:00:00+01:00"),

@@ -290,15 +290,15 @@ def flip(run):
     ("damage", "words"),
     [
         (forge(score=11.0, best_score=11.0), "score: the result says 11.0, the record 10.0"),
-        (forge(extra={"returns": [10.0, 11.0]}), "returned something else"),
+        (forge(extra={"returns": [10.0, 11.0]}), "extra: the result says"),
         (forge(seed=77), "seed: the result says 77"),
-        (forge(agent="genius"), "agent's name"),
-        (forge(env="CartPole-v1"), "the record is of tests-Line-v0"),
+        (forge(agent="genius"), "agent: the result says 'genius'"),
+        (forge(env="CartPole-v1"), "env: the result says 'CartPole-v1'"),
         (forge(budget='{"episodes":1}'), "budget"),
-        (forge(head="0" * 64), "another one"),
+        (forge(head="0" * 64), "head: the result says"),
         (forge(record="records/other"), "not its own"),
         (forge(suite_digest="0" * 64), "suite_digest"),
-        (swap, "id"),
+        (swap, "another unit"),
         (flip, "blocks"),
         (lambda run: next(run.glob("records/*/events.jsonl")).unlink(), ""),
     ],
@@ -321,7 +321,7 @@ def test_verification_of_all_there_is(suite, tmp_path):
     found = list(verify_run(BenchFolder.open(run)))
     assert [(one.result.verified, one.problems) for one in found] == [("verified", ())] * 6
     quick = list(verify_run(BenchFolder.open(run), replay=False))
-    assert {one.result.verified for one in quick} == {"unverified"}
+    assert {one.result.verified for one in quick} == {"claimed"}
     assert quick[0].unchecked
 
 

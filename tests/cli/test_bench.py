@@ -67,13 +67,13 @@ def test_from_a_run_to_a_report(here):
     assert Path(folder, "bench.json").exists()
 
     sides = [f"{folder}@heuristic", f"{folder}@random"]
-    unverified = bench("compare", *sides)
-    assert unverified.exit_code == 1
-    assert "--allow unverified" in unverified.output
-    assert bench("compare", *sides, "--allow", "unverified").exit_code == 0
+    claimed = bench("compare", *sides)
+    assert claimed.exit_code == 1
+    assert "--allow claimed" in claimed.output
+    assert bench("compare", *sides, "--allow", "claimed").exit_code == 0
 
     verified = bench("verify", folder, "--store", "s.db")
-    assert (verified.exit_code, verified.output) == (0, "4 verified, 0 unverified, 0 failed\n")
+    assert (verified.exit_code, verified.output) == (0, "4 verified, 0 claimed, 0 failed\n")
     compared = bench("compare", *sides)
     assert compared.exit_code == 0
     assert "500" in compared.output

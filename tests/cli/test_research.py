@@ -49,12 +49,12 @@ def test_from_a_run_to_a_report(here):
     assert "submitted" in shown.stdout
 
     verified = run("research", "verify", "runs/first-1", "--store", "s.db", *LIMITS)
-    assert (verified.exit_code, "2 verified, 0 unverified, 0 failed" in verified.output) == (
+    assert (verified.exit_code, "2 verified, 0 claimed, 0 failed" in verified.output) == (
         0,
         True,
     )
     again = run("bench", "verify", "runs/first-1", "--no-replay")
-    assert (again.exit_code, "2 unverified" in again.output) == (0, True)
+    assert (again.exit_code, "2 claimed" in again.output) == (0, True)
     report = run("bench", "report", "runs/first-1")
     assert report.exit_code == 0, report.output
     assert "guessNumber" in Path("runs/first-1/report.md").read_text()

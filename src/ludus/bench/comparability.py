@@ -102,8 +102,8 @@ def _duplicates(a: _Side, b: _Side) -> str | None:
     return f"{repeated} results repeat an environment and seed that their side has already"
 
 
-def _unverified(a: _Side, b: _Side) -> str | None:
-    return _verification(a, b, "unverified", "were never verified")
+def _claimed(a: _Side, b: _Side) -> str | None:
+    return _verification(a, b, "claimed", "are only claimed: verify the runs first")
 
 
 def _failed(a: _Side, b: _Side) -> str | None:
@@ -152,7 +152,7 @@ _CHECKS: Mapping[str, Callable[[_Side, _Side], str | None]] = MappingProxyType(
         "tasks": _tasks,
         "seeds": _seeds,
         "duplicates": _duplicates,
-        "unverified": _unverified,
+        "claimed": _claimed,
         "failed": _failed,
     }
 )

@@ -120,8 +120,8 @@ def compare(
         a: results of the first, of one agent.
         b: results of the second, of one agent.
         allow: objections to overrule: ``suites``, ``versions``, ``budgets``, ``tasks``, ``seeds``,
-            ``duplicates``, ``unverified``, ``failed``. Each is stated in the caveats. ``failed``
-            (records that failed verification) is not part of ``unverified``.
+            ``duplicates``, ``claimed``, ``failed``. Each is stated in the caveats. ``failed``
+            (records that failed verification) is not part of ``claimed``.
         references: scale of each task, by environment id.
         lower: tasks where lower is better; needed for those without a reference only.
         faults: how agents' faults count, see :func:`~ludus.bench.statistics.gather`.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ludus.bench.claim import claim_fault, claim_score, record_of, result_of
 from ludus.bench.faults import AgentFault, InfrastructureFault, one_line
 from ludus.bench.play import Tally, play
 from ludus.bench.result import Result
@@ -22,10 +20,7 @@ from ludus.record import Run, load_signing_key, read_run
 from ludus.record.record_episodes import RecordEpisodes
 from ludus.record.record_vector_episodes import RecordVectorEpisodes
 
-__all__ = ["METRIC", "Job", "execute", "fault_result", "settle"]
-
-METRIC = "mean_return"
-RECORDS = "records"
+__all__ = ["Job", "execute", "fault_result", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +45,12 @@ class Job:
     @property
     def record(self) -> str:
         """Path of the record, relative to the folder."""
-        return f"{RECORDS}/{self.unit.id}"
+        return record_of(self.unit)
 
     @property
     def record_path(self) -> Path:
         """Path of the record."""
-        return Path(self.folder, RECORDS, self.unit.id)
+        return Path(self.folder, self.record)
 
     @property
     def max_seconds(self) -> float | None:
@@ -90,10 +85,8 @@ def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:
             with env:
                 on_playing()
                 play(job.unit, env, tally)
-                score = _mean(tally.returns)
-                # The claim is about all episodes of the record; in a batch some do not count.
-                claim = {"episodes": len(tally.finished), "score": score}
-                env.add_result(METRIC, _mean(tally.finished), **claim, unit=job.unit.identity())
+                claim = claim_score(job.unit, tally, time.monotonic() - started)
+                env.add_result(**claim)
         except AgentFault as fault:
             return settle(job, str(fault), time.monotonic() - started, tally)
         head = read_run(job.record_path).head
@@ -103,7 +96,7 @@ def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:
     except (Error, OSError, MemoryError) as problem:
         _discard(job)
         raise InfrastructureFault(one_line(problem)) from problem
-    return _result(job, tally, time.monotonic() - started, outcome="scored", score=score, head=head)
+    return result_of(job.unit, job.run, head, claim, tally.returns, tally.curve)
 
 
 def settle(job: Job, reason: str, seconds: float, tally: Tally | None = None) -> Result:
@@ -120,18 +113,20 @@ def settle(job: Job, reason: str, seconds: float, tally: Tally | None = None) ->
     """
     key = None if job.key is None else load_signing_key(job.key)
     with Run.resume(job.record_path, key=key) as run:
-        run.append("note", {"agent_fault": reason, "unit": job.unit.identity()})
-        rows = run.rows
-    if tally is None:
-        tally = Tally(steps=rows * (job.unit.agent.num_envs or 1))
+        if tally is None:
+            tally = Tally(steps=run.rows * (job.unit.agent.num_envs or 1))
+        claim = claim_fault(job.unit, tally, seconds, reason)
+        run.append("note", claim)
     head = read_run(job.record_path).head
-    return _result(job, tally, seconds, outcome="agent_fault", reason=reason, head=head)
+    return result_of(job.unit, job.run, head, claim, tally.returns, tally.curve)
 
 
 def fault_result(job: Job, reason: str, attempts: int) -> Result:
     """Return the result of a unit that could not be done for no fault of the agent."""
-    result = _result(job, Tally(), 0.0, outcome="infrastructure_fault", reason=reason, head=None)
-    return _replaced(result, record=None, extra={"attempts": attempts})
+    claim = claim_fault(job.unit, Tally(), 0.0, reason)
+    made = result_of(job.unit, job.run, None, claim, (), None)
+    extra = {"attempts": attempts}
+    return replace(made, outcome="infrastructure_fault", record=None, extra=extra)
 
 
 def _build(job: Job) -> Any:
@@ -150,67 +145,5 @@ def _build(job: Job) -> Any:
         raise InfrastructureFault(f"{unit.env} {what}: {one_line(problem)}") from problem
 
 
-def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _discard(job: Job) -> None:
     shutil.rmtree(job.record_path, ignore_errors=True)
-
-
-def _result(
-    job: Job,
-    tally: Tally,
-    seconds: float,
-    *,
-    outcome: Any,
-    head: str | None,
-    score: float | None = None,
-    reason: str | None = None,
-) -> Result:
-    unit = job.unit
-    extra: dict[str, Any] = {"returns": tally.returns, "agent": unit.agent.identity()}
-    if tally.stopped is not None:
-        extra["stopped"] = tally.stopped
-    if tally.curve is not None:
-        extra["curve"] = tally.curve
-    return Result(
-        id=unit.id,
-        run=job.run,
-        suite=unit.suite,
-        suite_digest=unit.suite_digest,
-        agent=unit.agent.name,
-        env=unit.env_id,
-        seed=unit.seed,
-        outcome=outcome,
-        score=score,
-        best_score=score,
-        episodes=len(tally.returns),
-        steps=tally.steps,
-        seconds=round(seconds, 6),
-        cost=tally.cost,
-        budget=unit.budget.canonical(),
-        reason=reason,
-        source_hash=_source_hash(unit.env_id),
-        record=job.record,
-        head=head,
-        verified="unverified",
-        created=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        extra=extra,
-    )
-
-
-def _replaced(result: Result, **changes: Any) -> Result:
-    return Result.from_dict({**result.to_dict(), **changes})
-
-
-@cache
-def _source_hash(env_id: str) -> str | None:
-    from ludus.record.sources import env_source
-    from ludus.registration.table import registry
-
-    spec = registry.get(env_id)
-    try:
-        return None if spec is None else env_source(spec)
-    except (ImportError, AttributeError):
-        return None

@@ -6,6 +6,7 @@
       bench.json          the suite, the agents and the units, written before anything is done
       results/<unit>.json one file per unit; it is there, whole, when the unit is finished
       records/<unit>/     the unit's episodes, see ludus.record
+      verifications/      signed statements about the results, see ludus.bench.statement
       workers.log         what agents printed
       lock                held by whoever runs the units
 """
@@ -13,9 +14,10 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,11 +25,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ludus.bench.agents.spec import AgentSpec
+from ludus.bench.agents.spec import AgentSpec, RecordedAgent
 from ludus.bench.plan import Plan
 from ludus.bench.result import Result
+from ludus.bench.standing import Standing, standing
+from ludus.bench.statement_files import read_statements
 from ludus.bench.suite import Suite, suite_from
 from ludus.errors import BenchError
+from ludus.record.keys import PublicKey
+from ludus.record.trust import trusted_keys as all_trusted_keys
 from ludus.version import __version__
 
 __all__ = ["AgentRow", "BenchFolder", "MissingRow"]
@@ -49,6 +55,11 @@ class AgentRow(BaseModel):
     def of(cls, spec: AgentSpec) -> AgentRow:
         """Return the row of an agent."""
         return cls(**spec.identity(), by_name=spec.by_name)
+
+    def spec(self) -> AgentSpec:
+        """Return the agent as a spec that has the identity it had then; it cannot be loaded."""
+        told = self.model_dump(exclude={"by_name"})
+        return RecordedAgent(self.name, self.use, self.num_envs, self.options, identity_then=told)
 
 
 class MissingRow(BaseModel):
@@ -83,6 +94,7 @@ class BenchFolder:
         agents: Who plays.
         unit_ids: What is to be done, in this order.
         missing: Environments of the suite that are left out.
+        digest: The SHA-256 of all of ``bench.json``.
     """
 
     def __init__(self, path: str | Path, data: _Plan) -> None:
@@ -93,6 +105,8 @@ class BenchFolder:
         self.agents = data.agents
         self.unit_ids = data.units
         self.missing = data.missing
+        content = json.dumps(data.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        self.digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     @classmethod
     def create(cls, path: str | Path, plan: Plan, *, name: str | None = None) -> BenchFolder:
@@ -149,17 +163,27 @@ class BenchFolder:
             raise BenchError(f"{source} does not describe a bench run: {problem}") from problem
         return cls(path, data)
 
-    def results(self) -> list[Result]:
-        """Return the results there are, in the order of the plan.
+    def results(self, *, trusted_keys: Iterable[PublicKey] | None = None) -> list[Result]:
+        """Return the results there are, in the order of the plan, each with what it counts as.
+
+        Args:
+            trusted_keys: Whose statements count; by default the user's own key and those that the
+                user has listed, see :func:`ludus.record.trusted_keys`.
 
         Raises:
             BenchError: A file is damaged.
         """
         found = (self.result(unit_id) for unit_id in self.unit_ids)
-        return [result for result in found if result is not None]
+        told = self.standing(trusted_keys)
+        return [told.of(result) for result in found if result is not None]
+
+    def standing(self, trusted_keys: Iterable[PublicKey] | None = None) -> Standing:
+        """Return what trusted statements in the folder say about its results."""
+        keys = all_trusted_keys() if trusted_keys is None else tuple(trusted_keys)
+        return standing(read_statements(self.path, keys), keys, plan=self.digest)
 
     def result(self, unit_id: str) -> Result | None:
-        """Return the result of a unit, if there is one.
+        """Return the result of a unit as it is claimed, if there is one.
 
         Raises:
             BenchError: Its file is damaged.

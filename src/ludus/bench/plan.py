@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -18,7 +18,7 @@ from ludus.errors import BenchError, Error
 from ludus.registration.lookup import find_spec
 from ludus.registration.lookup import spec as spec_of
 
-__all__ = ["Missing", "Plan", "make_plan", "missing_environments"]
+__all__ = ["Missing", "Plan", "make_plan", "missing_environments", "units_of"]
 
 
 _HINT = "install the package that registers it"
@@ -108,10 +108,24 @@ def make_plan(
     if not rows:
         raise BenchError(f"None of the environments of {suite.name} is registered here.")
     _check_heuristics(specs, rows)
-    units = tuple(
+    return Plan(suite, tuple(specs), units_of(suite, specs, absent), tuple(missing))
+
+
+def units_of(
+    suite: Suite, agents: Iterable[AgentSpec], absent: Collection[str] = ()
+) -> tuple[Unit, ...]:
+    """Return the units of a suite: for each seed, every agent on every environment.
+
+    Args:
+        suite: What is played.
+        agents: Who plays.
+        absent: Environments to leave out, as the suite writes them.
+    """
+    specs, digest = tuple(agents), suite.digest
+    return tuple(
         Unit(
             suite=suite.name,
-            suite_digest=suite.digest,
+            suite_digest=digest,
             agent=agent,
             env=row.id,
             seed=seed,
@@ -121,10 +135,10 @@ def make_plan(
         )
         # Seed by seed, so that a run that is cut short has every agent everywhere.
         for seed in suite.seeds
-        for row in rows
+        for row in suite.environments
+        if row.id not in absent
         for agent in specs
     )
-    return Plan(suite, tuple(specs), units, tuple(missing))
 
 
 def _agents(suite: Suite, agents: Iterable[Any] | None, trust: bool) -> list[AgentSpec]:

@@ -1,7 +1,8 @@
-"""What one unit of work of a benchmark came to: one agent, one environment, one seed."""
+"""The result of one unit of work of a benchmark: one agent, one environment, one seed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import operator
@@ -18,7 +19,7 @@ __all__ = ["JSON", "Outcome", "Result", "Verified"]
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 Outcome = Literal["scored", "agent_fault", "infrastructure_fault"]
-Verified = Literal["verified", "unverified", "failed"]
+Verified = Literal["verified", "claimed", "failed"]
 
 _DEEPEST = 32
 _LARGEST = 2**63 - 1  # what every database holds
@@ -28,10 +29,11 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One unit of work and what it came to.
+    """One unit of work and its outcome: a claim about a record.
 
     NumPy's numbers are taken and kept as Python's. Every instance survives
-    ``Result.from_dict(json.loads(json.dumps(result.to_dict())))`` unchanged.
+    ``Result.from_dict(json.loads(json.dumps(result.to_dict())))`` unchanged, but for ``verified``:
+    no file decides that. :mod:`ludus.bench.standing` sets it from signed statements.
 
     Args:
         id: the same for the same work: made from suite, agent, environment, seed and budget.
@@ -53,7 +55,8 @@ class Result:
         source_hash: of the environment's source.
         record: path of the run folder, relative to the bench run's folder.
         head: chain head of that run folder.
-        verified: what came of checking the record.
+        verified: ``"verified"`` or ``"failed"`` if somebody who is trusted here says so in a
+            signed statement about this very result, else ``"claimed"``.
         created: ISO time in UTC.
         extra: plain JSON; ``returns`` per episode, ``curve`` as pairs of step and value.
 
@@ -80,9 +83,9 @@ class Result:
     source_hash: str | None
     record: str | None
     head: str | None
-    verified: Verified
     created: str
     extra: Mapping[str, JSON] = field(default_factory=dict, hash=False)
+    verified: Verified = "claimed"
 
     def __post_init__(self) -> None:
         for name, clean in _CLEANERS.items():
@@ -95,26 +98,33 @@ class Result:
             object.__setattr__(self, name, value)
         self._check_outcome()
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of everything the result claims; what statements refer to it by."""
+        claimed = {name: getattr(self, name) for name in _CLAIMED}
+        text = json.dumps(claimed, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def to_dict(self) -> dict[str, JSON]:
-        """Give the result as a plain JSON object, fields in their order."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        """Return what the result claims as a plain JSON object, fields in their order."""
+        plain = {name: getattr(self, name) for name in _CLAIMED}
         return {**plain, "extra": json.loads(json.dumps(self.extra))}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
-        """Read what :meth:`to_dict` gave.
+        """Read what :meth:`to_dict` gave; a field ``verified``, which older files have, is ignored.
 
         Raises:
             ValueError: if fields are missing, unknown or wrong; the message names them.
         """
         if not isinstance(data, Mapping):
             raise ValueError(f"A result is a JSON object, not {_shown(data)}.")
-        known = {one.name for one in fields(cls)}
+        known = set(_CLAIMED)
         missing = sorted(known - {"extra"} - data.keys())
-        unknown = sorted(map(str, data.keys() - known))
+        unknown = sorted(map(str, data.keys() - known - {"verified"}))
         if missing or unknown:
             raise ValueError(f"A result lacks the fields {missing} and has unknown ones {unknown}.")
-        return cls(**data)
+        return cls(**{name: data[name] for name in known & data.keys()})
 
     def _check_outcome(self) -> None:
         scored = self.outcome == "scored"
@@ -131,6 +141,9 @@ class Result:
             wrong = "an infrastructure fault says nothing about the agent; best_score must be None"
         if wrong:
             raise ValueError(f"The result of {self.agent!r} on {self.env!r} is wrong: {wrong}.")
+
+
+_CLAIMED = tuple(one.name for one in fields(Result) if one.name != "verified")
 
 
 def _shown(value: object) -> str:
@@ -161,7 +174,7 @@ def _number(value: object) -> float:
     number = float(cast("float", value))
     if not math.isfinite(number):
         raise ValueError("a finite number is expected")
-    return number
+    return number + 0.0  # not every database knows a negative zero
 
 
 def _amount(value: object) -> float:

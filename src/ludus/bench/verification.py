@@ -1,26 +1,34 @@
-"""Checking a bench run: every record, and that every result says what its record shows."""
+"""Checking a bench run: every record, what the suite asks for, and what every result claims.
+
+Everything that a result must say is derived anew: the units from suite and agents, the environment
+from the suite and from what is registered here, the episodes from the record's rows, which are
+executed again. What is found is signed and kept beside the results, see
+:mod:`ludus.bench.statement`; the results themselves are never changed.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ludus.bench.budget import Budget
-from ludus.bench.execute import METRIC
+from ludus.bench.claim import METRIC, mean, record_of, result_of
+from ludus.bench.expectation import environment_problems
 from ludus.bench.faults import one_line
 from ludus.bench.folder import BenchFolder
-from ludus.bench.result import Result, Verified
-from ludus.bench.unit import id_of
+from ludus.bench.plan import units_of
+from ludus.bench.recount import recount
+from ludus.bench.result import Result
+from ludus.bench.statement import Finding
+from ludus.bench.unit import Unit, id_of
+from ludus.bench.verifier import keeping_statements
 from ludus.errors import Error
 from ludus.record import read_run
-from ludus.record.episode_table import Episode, episodes
-from ludus.record.verify import verify
-from ludus.seeding import derive_seed
+from ludus.record.keys import PublicKey, SigningKey
+from ludus.record.reading import RunReader
+from ludus.record.verify import Verification, verify
 
-__all__ = ["UnitVerification", "verify_run"]
+__all__ = ["Looked", "UnitVerification", "differences", "look", "verify_run", "verify_units"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +36,9 @@ class UnitVerification:
     """What came of checking one result.
 
     Attributes:
-        result: With its new mark.
+        result: With what it counts as from now on.
         problems: What is wrong with it; empty if nothing is.
-        unchecked: What could not be checked; with that, it stays unverified.
+        unchecked: What could not be checked; with that, it stays a claim.
     """
 
     result: Result
@@ -38,142 +46,205 @@ class UnitVerification:
     unchecked: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look at one result and its record has shown; see :class:`UnitVerification`."""
+
+    problems: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    executed: str = ""
+
+
 def verify_run(
     folder: BenchFolder,
     *,
     replay: bool = True,
-    trusted_keys: Iterable[Any] | None = None,
+    trusted_keys: Iterable[PublicKey] | None = None,
+    key: SigningKey | None = None,
     store: Any = None,
 ) -> Iterator[UnitVerification]:
-    """Check every result of a run, and mark it in its folder, and in a store if one is given.
+    """Check every result of a run, and keep a signed statement of what was found.
 
     Faults of the infrastructure have nothing to check, and are passed over.
 
     Args:
         folder: Of the run.
         replay: Whether records are executed again.
-        trusted_keys: Whose signatures are asked for; ``None`` asks for none.
-        store: A store that has the results.
+        trusted_keys: Whose signatures the records must have; ``None`` asks for none.
+        key: Signs the statement; by default the user's own key, made if there is none yet.
+        store: A store that gets the statement too.
 
     Raises:
-        BenchError: The folder is damaged.
-        StoreError: The store does not have a result.
+        BenchError: The folder is damaged, or cannot be written.
+        RecordError: The key cannot be read or made.
+        StoreError: The store does not take the statement.
     """
     keys = None if trusted_keys is None else tuple(trusted_keys)
-    for result in folder.results():
-        if result.outcome == "infrastructure_fault":
-            continue
-        problems, unchecked = _look(folder, result, replay, keys)
-        mark: Verified = "failed" if problems else "unverified" if unchecked else "verified"
-        marked = replace(result, verified=mark)
-        folder.write(marked)
-        if store is not None:
-            store.mark_verified(result.run, result.id, mark, head=result.head)
-        yield UnitVerification(marked, problems, unchecked)
+
+    def check(unit: Unit, result: Result) -> Looked:
+        record = folder.path / record_of(unit)
+        checked = verify(record, trusted_keys=keys, replay=replay)
+        found = look(checked, replay, lambda: _contradictions(folder, unit, result))
+        if result.extra.get("stopped") != "max_cost":
+            return found
+        told = "budget: its cost ended it early, and that is only the agent's word"
+        return replace(found, unchecked=(*found.unchecked, told))
+
+    units = units_of(
+        folder.suite,
+        [row.spec() for row in folder.agents],
+        absent={row.env for row in folder.missing},
+    )
+    yield from verify_units(folder, units, check, key=key, store=store)
 
 
-def _look(
-    folder: BenchFolder, result: Result, replay: bool, keys: tuple[Any, ...] | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is wrong with a result, and what could not be checked."""
-    if result.record != f"records/{result.id}":
-        return (f"the result names the record {result.record}, not its own",), ()
-    path = folder.path / result.record
-    try:
-        checked = verify(path, trusted_keys=keys, replay=replay)
-        problems = [f"{one.name}: {one.detail}" for one in checked.checks if one.status == "failed"]
-        # What is damaged cannot be read any further.
-        problems += [] if problems else _contradictions(folder, result, read_run(path))
-    except (Error, OSError) as problem:
-        return (one_line(problem),), ()
+def verify_units(
+    folder: BenchFolder,
+    units: Iterable[Unit],
+    check: Callable[[Unit, Result], Looked],
+    *,
+    key: SigningKey | None,
+    store: Any,
+) -> Iterator[UnitVerification]:
+    """Check the results of a run by ``check``, which is called with a unit and its result.
+
+    Args:
+        folder: Of the run.
+        units: What suite and agents ask for.
+        check: Looks at one result.
+        key: As for :func:`verify_run`.
+        store: Likewise.
+    """
+    expected = {unit.id: unit for unit in units}
+    everywhere = tuple(_plan_problems(folder, list(expected)))
+    with keeping_statements(folder, key, store) as verifier:
+        for unit_id in folder.unit_ids:
+            result = folder.result(unit_id)
+            if result is None or result.outcome == "infrastructure_fault":
+                continue
+            found = _looked(expected.get(unit_id), result, check)
+            problems = (*everywhere, *found.problems)
+            if found.unchecked and not problems:
+                yield UnitVerification(replace(result, verified="claimed"), (), found.unchecked)
+                continue
+            finding = Finding(
+                id=result.id,
+                result=result.digest,
+                record=result.head or "0" * 64,
+                source=result.source_hash,
+                executed=found.executed,
+                verdict="failed" if problems else "verified",
+                problems=problems,
+            )
+            if verifier is not None:
+                verifier.add(finding)
+            marked = replace(result, verified=finding.verdict)
+            yield UnitVerification(marked, problems, found.unchecked)
+
+
+def look(
+    checked: Verification, executes: bool, contradictions: Callable[[], Iterable[str]]
+) -> Looked:
+    """Return what the checks of a record, and a comparison of its result with it, have shown.
+
+    Args:
+        checked: The checks.
+        executes: Whether executing again was asked for.
+        contradictions: Names what the result says and the record does not.
+    """
+    problems = [f"{one.name}: {one.detail}" for one in checked.checks if one.status == "failed"]
+    # What is damaged cannot be read any further.
+    problems += [] if problems else contradictions()
     skipped = [one for one in checked.checks if one.status == "skipped"]
     unchecked = [f"{one.name}: {one.detail}" for one in skipped if not one.optional]
-    if not replay:
+    if not executes:
         unchecked.append("replay: not asked for")
-    return tuple(problems), tuple(unchecked)
+    done = [one.detail for one in checked.checks if one.name == "replay" and one.status == "passed"]
+    return Looked(tuple(problems), tuple(unchecked), " ".join(done))
 
 
-def _contradictions(folder: BenchFolder, result: Result, reader: Any) -> Iterator[str]:
-    if reader.head != result.head:
-        yield "the record is another one than the result was made from"
-    claim = _last_claim(reader)
-    if claim is None:
-        yield "the record does not say what it came to"
+def differences(claimed: Result, follows: Result) -> Iterator[str]:
+    """Name the fields in which a result differs from the one that follows from its record."""
+    said, right = claimed.to_dict(), follows.to_dict()
+    for name in right:
+        if said[name] != right[name]:
+            yield f"{name}: the result says {said[name]!r:.100}, the record {right[name]!r:.100}"
+
+
+def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], Looked]) -> Looked:
+    if unit is None:
+        return Looked(("the suite and the agents of this run have no such unit",))
+    if result.record != record_of(unit):
+        return Looked((f"the result names the record {result.record}, not its own",))
+    try:
+        return check(unit, result)
+    except (Error, OSError) as problem:
+        return Looked((one_line(problem),))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        return Looked((f"nobody records a unit like this: {problem!r:.200}",))
+
+
+def _plan_problems(folder: BenchFolder, expected: list[str]) -> Iterator[str]:
+    """Name how the units that a run lists differ from those that its suite and agents make."""
+    listed = list(folder.unit_ids)
+    if listed == expected:
         return
-    yield from _differences(result, claim, folder)
-    yield from _counted(result, claim, reader)
+    extra, lacking = len(set(listed) - set(expected)), len(set(expected) - set(listed))
+    twice = len(listed) - len(set(listed))
+    told = [f"{extra} extra", f"{lacking} missing", f"{twice} listed twice"]
+    counts = ", ".join(text for text in told if not text.startswith("0 ")) or "in another order"
+    yield f"bench.json lists other units than its suite and agents make: {counts}"
 
 
-def _last_claim(reader: Any) -> dict[str, Any] | None:
-    claim = None
+def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator[str]:
+    """Name what a result or its record say otherwise than suite, rows and registry do."""
+    reader = read_run(folder.path / record_of(unit))
+    yield from environment_problems(reader, unit)
+    claims = list(_claims(reader))
+    if len(claims) != 1:
+        yield f"the record makes {len(claims)} claims about what it came to, not one"
+        return
+    (claim,) = claims
+    if id_of(claim["unit"]) != unit.id:
+        yield "the record's claim is about another unit"
+        return
+    is_fault = "agent_fault" in claim
+    counted = recount(reader, unit, stopped=claim["stopped"], whole=not is_fault)
+    yield from counted.problems
+    if is_fault:
+        yield from _fault_problems(claim, counted.returns, counted.steps, reader, unit)
+        returns = counted.returns[: claim["counted"]]
+    else:
+        yield from _score_problems(claim, counted.returns, counted.steps)
+        returns = counted.returns
+    curve = counted.curve[: claim["counted"]] if claim["learns"] else None
+    yield from differences(result, result_of(unit, folder.name, reader.head, claim, returns, curve))
+
+
+def _claims(reader: RunReader) -> Iterator[Mapping[str, Any]]:
     for event in reader.events:
-        about_unit = event.kind in ("result", "note") and "unit" in event.data
-        claim = {"kind": event.kind, **event.data} if about_unit else claim
-    return claim
+        if event.kind in ("result", "note") and "unit" in event.data:
+            yield event.data
 
 
-def _differences(result: Result, claim: dict[str, Any], folder: BenchFolder) -> Iterator[str]:
-    """Compare the result's own words with what was written into the record when it was made."""
-    unit = claim["unit"]
-    pairs = {
-        "id": (result.id, id_of(unit)),
-        "suite": (result.suite, unit.get("suite")),
-        "suite_digest": (result.suite_digest, unit.get("suite_digest")),
-        "agent": (result.extra.get("agent"), unit.get("agent")),
-        "agent's name": (result.agent, (unit.get("agent") or {}).get("name")),
-        "seed": (result.seed, unit.get("seed")),
-        "budget": (json.loads(result.budget), unit.get("budget")),
-        "reason": (result.reason, claim.get("agent_fault")),
-        "score": (result.score, claim.get("score")),
-        "suite of the run": (folder.suite.digest, unit.get("suite_digest")),
-    }
-    for name, (said, recorded) in pairs.items():
-        if said != recorded:
-            yield f"{name}: the result says {said!r:.100}, the record {recorded!r:.100}"
-    if result.outcome == "scored" and claim.get("metric") != METRIC:
-        yield "the result is scored, and the record has no score"
-
-
-def _counted(result: Result, claim: dict[str, Any], reader: Any) -> Iterator[str]:
-    """Count the episodes again: which count, what they returned, and how they were seeded."""
-    subject, unit = reader.manifest["subject"], claim["unit"]
-    count = subject.get("num_envs")
-    if subject.get("id") != result.env:
-        yield f"the record is of {subject.get('id')}, the result of {result.env}"
-    if (unit.get("agent") or {}).get("num_envs") != count:
-        yield f"the record is of {count} environments at once"
-    counts = _Counting(Budget.model_validate(unit["budget"]), count)
-    returns = []
-    for episode in episodes(reader):
-        if counts.take(episode):
-            returns.append(episode.total_reward)
-        number = episode.number if count is None else episode.env_index
-        expected = derive_seed(result.seed, "env", result.env, number)
-        first = count is None or episode.number == 0
-        if first and episode.seed != expected:
-            yield f"episode {episode.number} was not seeded as this unit is"
-            return
-    if result.outcome != "scored":
-        return
-    if returns != result.extra.get("returns"):
-        yield "the record's episodes returned something else than the result says"
-    if not returns or math.fsum(returns) / len(returns) != result.score:
+def _score_problems(
+    claim: Mapping[str, Any], returns: tuple[float, ...], steps: int
+) -> Iterator[str]:
+    if claim.get("metric") != METRIC:
+        yield f"the record claims {claim.get('metric')!r:.40}, and {METRIC} is expected"
+    if not returns or mean(returns) != claim["score"]:
         yield "the score is not the mean of the record's episodes"
+    if claim["counted"] != len(returns) or claim["steps"] != steps:
+        yield (
+            f"{claim['counted']!r:.20} episodes and {claim['steps']!r:.20} steps are claimed, and "
+            f"there are {len(returns)} and {steps}"
+        )
 
 
-class _Counting:
-    """Tells which episodes of a batch count: those within the share of their environment."""
-
-    def __init__(self, budget: Budget, num_envs: int | None) -> None:
-        total, count = budget.episodes or budget.steps or 0, num_envs or 1
-        self._by_steps = budget.steps is not None
-        self._shares = [total // count + (i < total % count) for i in range(count)]
-        self._steps = [0] * count
-        self._single = num_envs is None
-
-    def take(self, episode: Episode) -> bool:
-        """Tell whether the next episode counts."""
-        index = episode.env_index
-        played = self._steps[index] if self._by_steps else episode.number
-        self._steps[index] += episode.length
-        return self._single or played < self._shares[index]
+def _fault_problems(
+    claim: Mapping[str, Any], returns: tuple[float, ...], steps: int, reader: RunReader, unit: Unit
+) -> Iterator[str]:
+    """Name what is wrong with a fault's claim; a worker that was killed has counted nothing."""
+    killed = (0, reader.rows * (unit.agent.num_envs or 1))
+    if (claim["counted"], claim["steps"]) not in (killed, (len(returns), steps)):
+        yield "the claim of a fault counts other episodes or steps than were recorded"

@@ -9,6 +9,7 @@ import typer
 
 from ludus.cli.bench_options import (
     Agents,
+    Believe,
     Engine,
     Episodes,
     Key,
@@ -21,7 +22,9 @@ from ludus.cli.bench_options import (
     RunFolder,
     Seeds,
     Several,
+    Signers,
     SkipMissing,
+    StatementKey,
     Steps,
     Store,
     SuiteName,
@@ -179,10 +182,12 @@ def compare_runs(
     allow: Annotated[
         Several, typer.Option(help="An objection to overrule, by its word; repeatable.")
     ] = None,
+    trust: Believe = None,
 ) -> None:
     """Compare two agents, or two runs of one.
 
-    Refused where environments' versions, budgets, suites or seeds differ, or runs are not verified.
+    Refused where environments' versions, budgets, suites or seeds differ, or runs are not verified
+    by a key that is trusted here.
 
     Exit code 1 if the comparison is refused, 2 for a wrong call.
     """
@@ -190,7 +195,7 @@ def compare_runs(
     from ludus.cli.bench_tables import comparison_table
 
     try:
-        first, second = read_side(a), read_side(b)
+        first, second = read_side(a, trust), read_side(b, trust)
         suite = first[0].suite
         found = compare(
             first[1],
@@ -218,16 +223,22 @@ def report(
         Path | None, typer.Option("--out", help=".html or .md.", show_default="in the folder")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Headline.")] = None,
+    trust: Believe = None,
 ) -> None:
-    """Write a report of a run: one HTML file that needs no network, and Markdown."""
+    """Write a report of a run: one HTML file that needs no network, and Markdown.
+
+    Results read as verified only if a trusted key has signed a statement about them: yours, those
+    listed in trusted_keys beside it, and those given with --trust.
+    """
     from ludus.bench.folder import BenchFolder
     from ludus.bench.report import write_report
+    from ludus.record import trusted_keys
     from ludus.record.provenance import provenance
 
     try:
         run_folder = BenchFolder.open(folder)
         files = write_report(
-            run_folder.results(),
+            run_folder.results(trusted_keys=trusted_keys(trust or ())),
             out_file or folder / "report.html",
             title=title or f"{run_folder.suite.title or run_folder.suite.name}: {run_folder.name}",
             references=run_folder.suite.references,
@@ -249,46 +260,33 @@ def report(
 def verify(
     folder: RunFolder,
     replay: Annotated[bool, typer.Option(help="Execute every record again.")] = True,
-    trust: Annotated[
-        Several, typer.Option(help="A public key that must have signed; repeatable.")
-    ] = None,
+    trust: Signers = None,
+    key: StatementKey = None,
     store: Store = None,
 ) -> None:
-    """Check every record of a run, and that every result says what its record shows.
+    """Execute every record of a run again, and check what every result claims.
 
-    Results are marked verified or failed, in the folder and in a store if one is named. What could
-    not be checked in full, for instance without the replay, stays unverified.
+    What is found is signed and kept in the run's folder, and in a store if one is named. What could
+    not be checked in full, for instance without the replay, stays a claim.
 
     Exit code 1 if something is wrong, 2 for a wrong call.
     """
     from ludus.bench.folder import BenchFolder
-    from ludus.bench.store import open_store
     from ludus.bench.verification import verify_run
-    from ludus.record import load_public_key
+    from ludus.cli.verification import show_verification, verifying
     from ludus.research.running import is_research_run
 
     if is_research_run(folder):
         from ludus.cli.research import verify_folder
 
-        verify_folder(folder, regrade=replay, trust=trust, store=store)
+        verify_folder(folder, regrade=replay, trust=trust, key=key, store=store)
         return
-    counts = {"verified": 0, "unverified": 0, "failed": 0}
     try:
         run_folder = BenchFolder.open(folder)
-        keys = [load_public_key(one) for one in trust] if trust else None
-        opened = open_store(store, create=False) if store is not None else None
-        for one in verify_run(run_folder, replay=replay, trusted_keys=keys, store=opened):
-            counts[one.result.verified] += 1
-            for problem in one.problems or one.unchecked:
-                line = f"{one.result.agent} on {one.result.env}, seed {one.result.seed}: {problem}"
-                out.print(line, markup=False, highlight=False)
+        with verifying(trust, key, store) as options:
+            show_verification(run_folder, verify_run(run_folder, replay=replay, **options))
     except (Error, OSError) as problem:
         fail(problem)
-    missing = len(run_folder.unit_ids) - sum(counts.values())
-    rest = f", {missing} without a record" if missing else ""
-    typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()) + rest)
-    if counts["failed"]:
-        raise typer.Exit(FAILED)
 
 
 @app.command("references")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agents",
+    "Believe",
     "Engine",
     "Episodes",
     "Key",
@@ -30,7 +31,9 @@ __all__ = [
     "RunFolder",
     "Seeds",
     "Several",
+    "Signers",
     "SkipMissing",
+    "StatementKey",
     "Steps",
     "Store",
     "SuiteName",
@@ -78,6 +81,22 @@ Workers = Annotated[
 ]
 Retries = Annotated[int, typer.Option(min=0, help="Of faults of the infrastructure.")]
 Key = Annotated[Path | None, typer.Option(help="A private key to sign the records with.")]
+Believe = Annotated[
+    Several,
+    typer.Option(
+        "--trust",
+        help="A public key whose statements count, beside your own and those you listed; "
+        "repeatable.",
+    ),
+]
+Signers = Annotated[
+    Several,
+    typer.Option("--trust", help="A public key that must have signed the records; repeatable."),
+]
+StatementKey = Annotated[
+    Path | None,
+    typer.Option(help="A private key to sign the statement with.", show_default="your own"),
+]
 Store = Annotated[str | None, typer.Option(help="Keep results there too: a path or a URL.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="End the run after so many steps.")]
 MaxSeconds = Annotated[
@@ -139,13 +158,14 @@ def see_current_folder() -> None:
         sys.path.insert(0, "")
 
 
-def read_side(text: str) -> tuple[BenchFolder, list[Result]]:
+def read_side(text: str, trust: list[str] | None) -> tuple[BenchFolder, list[Result]]:
     """Return a run and its results of one agent, given as ``FOLDER`` or ``FOLDER@AGENT``."""
     from ludus.bench.folder import BenchFolder
+    from ludus.record import trusted_keys
 
     path, at, agent = (text, "", "") if Path(text).exists() else text.rpartition("@")
     folder = BenchFolder.open(path or text)
-    results = folder.results()
+    results = folder.results(trusted_keys=trusted_keys(trust or ()))
     names = sorted({one.agent for one in results})
     if not at and len(names) > 1:
         fail(f"{text} has several agents; choose one: {', '.join(f'{text}@{n}' for n in names)}.")

@@ -13,8 +13,10 @@ from rich.text import Text
 from ludus.audit.findings import printable
 from ludus.bench.board import Board, BoardRow, TaskScore
 from ludus.bench.store import open_store
+from ludus.cli.bench_options import Believe
 from ludus.cli.console import FAILED, fail, out
 from ludus.errors import Error
+from ludus.record import trusted_keys
 
 __all__ = ["run"]
 
@@ -35,8 +37,9 @@ def run(
     ] = None,
     suite: Annotated[str | None, typer.Option(help="Only this suite.")] = None,
     verified: Annotated[
-        bool, typer.Option("--verified", help="Count only results whose record was verified.")
+        bool, typer.Option("--verified", help="Count only results that a trusted key verified.")
     ] = False,
+    trust: Believe = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows per board.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -45,7 +48,8 @@ def run(
     Exit code 1 if the store has no such results, 2 if there is no store or it cannot be read.
     """
     try:
-        with open_store(store, create=False) as opened:
+        keys = trusted_keys(trust or ())
+        with open_store(store, create=False, trusted_keys=keys) as opened:
             boards = opened.leaderboard(suite, verified_only=verified, limit=limit)
     except Error as problem:
         fail(printable(problem, 1000))

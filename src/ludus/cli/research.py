@@ -15,12 +15,14 @@ from ludus.cli.bench_options import (
     Retries,
     RunFolder,
     Several,
+    Signers,
+    StatementKey,
     Store,
     err,
     free_folder,
     see_current_folder,
 )
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import fail, out
 from ludus.errors import Error
 
 if TYPE_CHECKING:
@@ -203,22 +205,27 @@ def show(folder: RunFolder) -> None:
 def verify(
     folder: RunFolder,
     regrade: Annotated[bool, typer.Option(help="Grade again what was handed in.")] = True,
-    trust: Annotated[
-        Several, typer.Option(help="A public key that must have signed; repeatable.")
-    ] = None,
+    trust: Signers = None,
+    key: StatementKey = None,
     store: Store = None,
     backend: Backend = None,
     unlimited: Unlimited = False,
 ) -> None:
     """Check every record of a run, and grade again what was handed in.
 
-    Results are marked verified or failed, in the folder and in a store if one is named. A single
+    What is found is signed and kept in the run's folder, and in a store if one is named. A single
     record is checked by ludus verify RECORD.
 
     Exit code 1 if something is wrong, 2 for a wrong call.
     """
     verify_folder(
-        folder, regrade=regrade, trust=trust, store=store, backend=backend, unlimited=unlimited
+        folder,
+        regrade=regrade,
+        trust=trust,
+        key=key,
+        store=store,
+        backend=backend,
+        unlimited=unlimited,
     )
 
 
@@ -250,43 +257,25 @@ def verify_folder(
     *,
     regrade: bool,
     trust: list[str] | None,
+    key: Path | None = None,
     store: str | None,
     backend: str | None = None,
     unlimited: bool = False,
 ) -> None:
     """Check the run in a folder, tell what is wrong, and end with an exit code."""
     from ludus.bench.folder import BenchFolder
-    from ludus.record import load_public_key
+    from ludus.cli.verification import show_verification, verifying
     from ludus.research.running.verification import verify_research_run
 
-    counts = {"verified": 0, "unverified": 0, "failed": 0}
     try:
         opened = BenchFolder.open(folder)
-        keys = [load_public_key(one) for one in trust] if trust else None
-        stored = None
-        if store is not None:
-            from ludus.bench.store import open_store
-
-            stored = open_store(store, create=False)
-        for one in verify_research_run(
-            opened,
-            regrade=regrade,
-            trusted_keys=keys,
-            store=stored,
-            backend=backend,
-            unlimited=unlimited,
-        ):
-            counts[one.result.verified] += 1
-            for problem in one.problems or one.unchecked:
-                line = f"{one.result.agent} on {one.result.env}, seed {one.result.seed}: {problem}"
-                out.print(printable(line, 2000), markup=False, highlight=False)
+        with verifying(trust, key, store) as options:
+            done = verify_research_run(
+                opened, regrade=regrade, backend=backend, unlimited=unlimited, **options
+            )
+            show_verification(opened, done)
     except (Error, OSError) as problem:
         fail(printable(problem, 2000))
-    missing = len(opened.unit_ids) - sum(counts.values())
-    rest = f", {missing} without a record" if missing else ""
-    typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()) + rest)
-    if counts["failed"]:
-        raise typer.Exit(FAILED)
 
 
 def _settings(

@@ -30,6 +30,7 @@ from ludus.record.replay import Difference, Replay, replay
 from ludus.record.run import Run
 from ludus.record.signature import Signature
 from ludus.record.signing import sign_run
+from ludus.record.trust import own_key, trusted_keys, trusted_keys_path
 from ludus.record.verify import Check, Verification, verify
 
 __all__ = [
@@ -56,10 +57,13 @@ __all__ = [
     "generate_key",
     "load_public_key",
     "load_signing_key",
+    "own_key",
     "provenance",
     "read_run",
     "replay",
     "sign_run",
     "totals",
+    "trusted_keys",
+    "trusted_keys_path",
     "verify",
 ]

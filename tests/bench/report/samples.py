@@ -58,7 +58,7 @@ def result(agent: str = "ppo", env: str = "CartPole-v1", seed: int = 0, **change
         "source_hash": "cd" * 32,
         "record": None,
         "head": None,
-        "verified": "unverified",
+        "verified": "claimed",
         "created": "2026-01-31T12:00:00Z",
         "extra": {},
     }
@@ -114,7 +114,7 @@ def _usual(
             [int(step), float(low + value * (high - low))]
             for step, value in zip(steps, growth, strict=True)
         ]
-    verified = "verified" if chance < 0.9 else "unverified" if chance < 0.985 else "failed"
+    verified = "verified" if chance < 0.9 else "claimed" if chance < 0.985 else "failed"
     return result(
         agent,
         env,

@@ -32,7 +32,6 @@ def make_result(**changes: Any) -> Result:
         "source_hash": "5" * 64,
         "record": "units/unit",
         "head": HEAD,
-        "verified": "unverified",
         "created": "2026-01-31T12:00:00Z",
         "extra": {"returns": [20.0, 23.0], "curve": [[1, 0.5]]},
         **changes,
@@ -53,7 +52,6 @@ def nth(index: int) -> dict[str, Any]:
         "env": f"Env{rng.randrange(5)}-v0",
         "outcome": rng.choice(OUTCOMES),
         "score": round(rng.uniform(-100, 500), 3),
-        "verified": rng.choice(("verified", "unverified", "unverified", "failed")),
         "extra": {},
     }
 

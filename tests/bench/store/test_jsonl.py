@@ -13,6 +13,7 @@ from ludus.bench.store import open_store
 from ludus.bench.store.jsonl import LONGEST_LINE, read_file
 from ludus.bench.store.rows import OWN_FIELDS, prepare, restore
 from ludus.errors import StoreError
+from tests.bench.stating import some_key, stated
 from tests.bench.store.support import make_many, make_result
 
 
@@ -29,11 +30,13 @@ def line(**changes):
 def test_out_and_in_again(store, tmp_path):
     given = [*make_many(range(500)), make_result(agent="ü\n'\"", reason=None)]
     store.add(given)
+    store.add_statements(stated([replace(given[-1], verified="verified")]))
     path = tmp_path / "out.jsonl"
     assert store.export_jsonl(path) == 501
     with open_store(tmp_path / "other.sqlite") as other:
-        assert other.import_jsonl(path, trust_verified=True) == 501
+        assert other.import_jsonl(path) == 501
         assert list(other.results()) == list(store.results())
+        assert other.statements() == store.statements()
         assert other.import_jsonl(path) == 0
         assert other.export_jsonl(tmp_path / "again.jsonl") == 501
     assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
@@ -45,11 +48,18 @@ def test_a_file_cannot_verify_anything(store, tmp_path):
     lines = (line(id=mark, verified=mark) for mark in ("verified", "unverified", "failed"))
     path.write_text("\n".join(lines))
     assert store.import_jsonl(path) == 3
-    assert {one.id: one.verified for one in store.results()} == {
-        "verified": "unverified",
-        "unverified": "unverified",
-        "failed": "failed",
-    }
+    assert {one.verified for one in store.results()} == {"claimed"}
+
+
+def test_a_statement_in_a_file_counts_for_those_who_trust_its_key(url, tmp_path):
+    one = make_result(verified="verified")
+    path = tmp_path / "in.jsonl"
+    (statement,) = stated([one])
+    path.write_text(f"{line()}\n{statement.to_bytes().decode()}")
+    for key, mark in (("bob", "claimed"), ("ada", "verified")):
+        with open_store(url, trusted_keys=[some_key(key).public]) as store:
+            store.import_jsonl(path)
+            assert [found.verified for found in store.results()] == [mark]
 
 
 def test_some_are_exported(store, tmp_path):
@@ -107,7 +117,7 @@ HOSTILE = {
     "an unknown outcome": (line(outcome="won"), "outcome"),
     "a list for a name": (line(agent=["x"]), "agent"),
     "a list for an outcome": (line(outcome=["scored"]), "outcome"),
-    "an object for a mark": (line(verified={"a": 1}), "verified"),
+    "a statement of another form": (line(findings=[]), "JSON object with the fields"),
     "a line without end": ("x" * (LONGEST_LINE + 10), "longer than"),
 }
 
@@ -141,7 +151,7 @@ def test_whatever_is_in_a_field_is_taken_or_refused(field, junk, tmp_path_factor
     path = tmp_path_factory.getbasetemp() / "fuzz.jsonl"
     path.write_text(line(**{field: junk}))
     try:
-        (found,) = read_file(path, trust_verified=False)
+        (found,) = read_file(path)
     except StoreError as problem:
         message = str(problem)
     else:

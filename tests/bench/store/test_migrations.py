@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import insert, inspect, text
 
 from ludus.bench.store import open_store
 from ludus.bench.store.address import parse_address
 from ludus.bench.store.engine import Database
 from ludus.bench.store.migrations import NEWEST, STEPS, apply_missing, schema_number
+from ludus.bench.store.rows import prepare
 from ludus.bench.store.tables import metadata
 from ludus.errors import StoreError
-from tests.bench.store.support import HEAD, make_result
+from tests.bench.stating import stated
+from tests.bench.store.support import make_result
 
 
 def test_steps_are_numbered():
@@ -39,24 +41,31 @@ def test_an_older_store_is_brought_up_to_date(url):
         apply_missing(connection, up_to=1)
     with database.reading() as connection:
         assert schema_number(connection) == 1
-        assert not inspect(connection).has_table("ludus_verifications")
+        assert not inspect(connection).has_table("ludus_statements")
     with open_store(url, create=False) as store:
         store.add([make_result()])
-        store.mark_verified("first", "unit", "verified", HEAD)
-        assert len(store.verifications()) == 1
+        store.add_statements(stated([make_result(verified="verified")]))
+        assert len(store.statements()) == 1
     with database.reading() as connection:
         assert schema_number(connection) == NEWEST
 
 
-def test_data_survives_an_update(url):
-    with open_store(url) as store:
-        store.add([make_result()])
-        with store._database.writing() as connection:
-            connection.exec_driver_sql("DROP TABLE ludus_verifications")
-            connection.exec_driver_sql("DELETE FROM ludus_migrations WHERE number > 1")
+def test_data_survives_an_update_and_marks_do_not(url):
+    """Whoever could write to the table could set a mark."""
+    database = Database(parse_address(url))
+    row = {**prepare(make_result()).row, "verified": "verified"}
+    names = ", ".join((*row, "run", "series"))
+    with database.writing() as connection:
+        apply_missing(connection, up_to=2)
+        series = {"digest": b"1", **prepare(make_result()).series._asdict()}
+        connection.execute(insert(metadata.tables["ludus_runs"]), {"name": "first"})
+        connection.execute(insert(metadata.tables["ludus_series"]), series)
+        marks = ", ".join(f":{name}" for name in row)
+        command = f"INSERT INTO ludus_results ({names}) VALUES ({marks}, 1, 1)"
+        connection.execute(text(command), row)
     with open_store(url) as store:
         assert list(store.results()) == [make_result()]
-        assert store.verifications() == []
+        assert store.statements() == []
 
 
 def test_a_newer_store_is_refused(url):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 
 import pytest
+from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from ludus.bench.store import open_store
 from ludus.bench.store.rows import LARGEST_EXTRA
+from ludus.bench.store.store import Store
+from ludus.bench.store.tables import statements
 from ludus.errors import StoreError
-from tests.bench.store.support import HEAD, make_many, make_result
+from tests.bench.stating import some_key, stated
+from tests.bench.store.support import make_many, make_result
 
 ODD_NAMES = (
     "'; DROP TABLE ludus_results; --",
@@ -43,7 +48,7 @@ def test_results_come_back_as_they_were(store):
         ),
         make_result(id="a", outcome="agent_fault", reason="it said \ufffd\n", best_score=3.0),
         make_result(id="c", run="another", outcome="infrastructure_fault", record=None, head=None),
-        make_result(id="d", source_hash=None, verified="failed", seconds=1e100, extra={}),
+        make_result(id="d", source_hash=None, seconds=1e100, extra={}),
         make_result(id="e", score=5e-324, cost=0.1),
     ]
     assert store.add(given) == 5
@@ -54,7 +59,7 @@ def test_nothing_is_an_empty_store(store):
     assert store.add([]) == 0
     assert list(store.results()) == []
     assert store.runs() == []
-    assert store.verifications() == []
+    assert store.statements() == []
     assert store.leaderboard() == []
 
 
@@ -162,45 +167,73 @@ def test_runs(store):
     assert (second.run, second.results, len(second.agents), len(second.envs)) == ("b", 100, 7, 5)
 
 
-def test_verification_is_marked_and_its_history_kept(store):
-    store.add([make_result(), make_result(id="other")])
-    store.mark_verified("first", "unit", "verified", HEAD, author="ada")
-    store.mark_verified("first", "unit", "failed", "0" * 64)
-    assert [one.verified for one in store.results()] == ["unverified", "failed"]
-    one, two = store.verifications(run="first", id="unit")
-    assert (one.before, one.after, one.head, one.author) == ("unverified", "verified", HEAD, "ada")
-    assert (two.before, two.after, two.head) == ("verified", "failed", "0" * 64)
-    assert two.author
-    assert one.moment <= two.moment
-    assert store.verifications(id="other") == []
+def marked(store, *keys):
+    """Return what the results of a store count as, for whoever trusts these keys."""
+    trusting = Store(store._database, [key.public for key in keys])
+    return {one.id: one.verified for one in trusting.results()}
 
 
-def test_verification_is_no_content(store):
+def test_statements_of_trusted_keys_decide_what_a_result_counts_as(store):
+    good, bad, other = (make_result(id=name) for name in ("good", "bad", "other"))
+    store.add([good, bad, other])
+    ada, bob = some_key("ada"), some_key("bob")
+    store.add_statements(
+        stated([replace(good, verified="verified"), replace(bad, verified="failed")], ada)
+    )
+    assert marked(store) == dict.fromkeys(("good", "bad", "other"), "claimed")
+    assert marked(store, bob) == marked(store)
+    assert marked(store, ada, bob) == {"good": "verified", "bad": "failed", "other": "claimed"}
+    store.add_statements(stated([replace(good, verified="failed")], bob))
+    assert marked(store, ada)["good"] == "verified"
+    assert marked(store, ada, bob)["good"] == "failed"
+
+
+def test_the_newest_statement_of_a_key_counts_and_covered_ones_are_dropped(store):
+    one, two = make_result(id="1"), make_result(id="2")
+    store.add([one, two])
+    for verdicts in (("verified", "failed"), ("failed", "verified")):
+        pairs = zip((one, two), verdicts, strict=True)
+        store.add_statements(stated(replace(result, verified=mark) for result, mark in pairs))
+    store.add_statements(store.statements())
+    assert len(store.statements(run="first")) == 1
+    assert marked(store, some_key()) == {"1": "failed", "2": "verified"}
+    store.add_statements(stated([replace(one, verified="verified")]))
+    assert len(store.statements()) == 2
+    assert marked(store, some_key()) == {"1": "verified", "2": "verified"}
+
+
+def test_a_statement_that_was_changed_is_refused(store):
     store.add([make_result()])
-    store.mark_verified("first", "unit", "verified", HEAD)
-    assert store.add([make_result(), make_result(verified="failed")]) == 0
-    assert next(store.results()).verified == "verified"
+    (statement,) = stated([make_result(verified="failed")])
+    lie = replace(statement, findings=(replace(statement.findings[0], verdict="verified"),))
+    with pytest.raises(StoreError, match="was not signed by SHA256"):
+        store.add_statements([lie])
+    assert store.statements() == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("first", "nothing", "verified", HEAD), "run 'first' has no result 'nothing'"),
-        (("nobody", "unit", "verified", HEAD), "run 'nobody' has no result"),
-        (("first", "unit", "verified", "0" * 64), "it is another one"),
-        (("first", "unit", "verified"), "ends in None"),
-        (("first", "unit", "true", HEAD), "not 'true'"),
-        (("fi\0rst", "unit", "failed"), "is no name"),
-        (("first", "\ud800", "failed"), "is no id"),
-        (("first", 3, "failed"), "is no id"),
-    ],
-)
-def test_what_cannot_be_marked(store, arguments, words):
+def test_rows_that_somebody_changed_are_not_verified_any_more(store):
     store.add([make_result()])
-    with pytest.raises(StoreError, match=words):
-        store.mark_verified(*arguments)
-    assert next(store.results()).verified == "unverified"
-    assert store.verifications() == []
+    store.add_statements(stated([make_result(verified="verified")]))
+    assert marked(store, some_key()) == {"unit": "verified"}
+    with store._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE ludus_results SET score = 500, best_score = 500")
+    assert marked(store, some_key()) == {"unit": "claimed"}
+    trusting = Store(store._database, [some_key().public])
+    assert [(one.verified, one.total) for one in trusting.tallies()] == [("claimed", 500.0)]
+    (board,) = trusting.leaderboard(verified_only=True)
+    assert board.rows == ()
+
+
+def test_what_is_no_statement_is_passed_over(store):
+    store.add([make_result()])
+    (statement,) = stated([make_result(verified="verified")])
+    store.add_statements([statement])
+    with store._database.writing() as connection:
+        for number, content in enumerate((b"", b"{}", b"[" * 100_000, b"\xff")):
+            row = {"digest": bytes([number]), "run": "first", "content": content}
+            connection.execute(insert(statements), {**row, "public_key": statement.public_key})
+    assert store.statements() == [statement]
+    assert marked(store, some_key()) == {"unit": "verified"}
 
 
 @pytest.mark.parametrize("field", ["run", "id", "agent", "env", "suite"])
@@ -264,14 +297,8 @@ def test_reading_sees_one_moment_and_does_not_hold_writers_up(store):
     reading = store.results()
     next(reading)
     store.add(make_many(range(2_000, 2_100)))
-    store.mark_verified(*_first_key(store), "unverified")
     assert len(list(reading)) == 1_999
     assert len(list(store.results())) == 2_100
-
-
-def _first_key(store):
-    one = next(store.results())
-    return one.run, one.id
 
 
 def test_reading_holds_little_in_memory(store):

@@ -45,12 +45,12 @@ def test_eight_writers_and_a_hundred_thousand_results(url):
     assert run.results == RESULTS
     counts, totals, seeds = Counter(), Counter(), set()
     for one in map(nth, range(RESULTS)):
-        key = tuple(one[name] for name in ("agent", "env", "outcome", "verified"))
+        key = tuple(one[name] for name in ("agent", "env", "outcome"))
         counts[key] += 1
         totals[key] += one["score"] if one["outcome"] == "scored" else 0
         if key[:2] == ("agent-0", "Env0-v0"):
             seeds.add(one["seed"])
-    got = {(one.agent, one.env, one.outcome, one.verified): one for one in tallies}
+    got = {(one.agent, one.env, one.outcome): one for one in tallies}
     assert {key: one.results for key, one in got.items()} == counts
     assert {key: one.total or 0 for key, one in got.items()} == pytest.approx(totals)
     assert {one.seed for one in found} == seeds

@@ -239,7 +239,7 @@ def test_a_result_that_its_record_contradicts(run, tmp_path, field, value):
 
 def test_results_are_marked(run):
     (found,) = verify_research_run(BenchFolder.open(run), regrade=False)
-    assert (found.result.verified, found.problems) == ("unverified", ())
+    assert (found.result.verified, found.problems) == ("claimed", ())
     (found,) = verify_research_run(BenchFolder.open(run), unlimited=UNLIMITED)
     assert found.result.verified == "verified"
     assert BenchFolder.open(run).results()[0].verified == "verified"

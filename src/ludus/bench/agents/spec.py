@@ -25,7 +25,7 @@ from typing import Any
 
 from ludus.errors import BenchError
 
-__all__ = ["BUILT_IN", "AgentSpec", "parse_agent"]
+__all__ = ["BUILT_IN", "AgentSpec", "RecordedAgent", "parse_agent"]
 
 BUILT_IN = ("constant", "heuristic", "random")
 _KINDS = f"{', '.join(BUILT_IN)}, module:factory, file.py:factory, sb3:ALGORITHM:model.zip"
@@ -82,6 +82,21 @@ class AgentSpec:
     def by_name(self) -> bool:
         """Whether the agent can be made again from its text alone."""
         return isinstance(self.use, str)
+
+
+@dataclass(frozen=True)
+class RecordedAgent(AgentSpec):
+    """An agent of a run that was made elsewhere or earlier; only its identity is known.
+
+    Attributes:
+        identity_then: What :meth:`AgentSpec.identity` returned when the run began.
+    """
+
+    identity_then: Mapping[str, Any] = field(default_factory=dict)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what told the agent from others when the run began."""
+        return dict(self.identity_then)
 
 
 def parse_agent(given: Any, *, trust: bool = False) -> AgentSpec:

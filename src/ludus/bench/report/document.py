@@ -175,11 +175,11 @@ def numeric(*titles: str) -> tuple[Column, ...]:
 
 _STATUS: dict[str, tuple[str, Tone]] = {
     "verified": ("✓ verified", "good"),
-    "unverified": ("○ unverified", "open"),
+    "claimed": ("○ claimed", "open"),
     "failed": ("✗ failed", "bad"),
 }
 
 
 def status(verified: str) -> Cell:
-    """A cell that tells whether a record was verified, in words."""
+    """A cell that tells whether a result is verified, in words."""
     return Cell(*_STATUS[verified])

@@ -56,7 +56,7 @@ class Tally:
     agent_fault: int = 0
     infrastructure_fault: int = 0
     verified: int = 0
-    unverified: int = 0
+    claimed: int = 0
     failed: int = 0
 
     @classmethod

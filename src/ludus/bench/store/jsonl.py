@@ -1,4 +1,4 @@
-"""Results as lines of JSON in a file."""
+"""Results and verification statements as lines of JSON in a file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from ludus.bench.result import Result
+from ludus.bench.statement import Statement
 from ludus.bench.store.rows import LARGEST_EXTRA, prepare
-from ludus.errors import StoreError
+from ludus.errors import BenchError, StoreError
 
 __all__ = ["LONGEST_LINE", "read_file", "write_file"]
 
@@ -20,8 +21,10 @@ LONGEST_LINE = 2 * LARGEST_EXTRA  # more than a result can take that a store hol
 _to_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def write_file(path: Path, results: Iterable[Result]) -> int:
-    """Write a file, replacing another one once it is complete; return the number of lines.
+def write_file(path: Path, results: Iterable[Result], statements: Iterable[Statement] = ()) -> int:
+    """Write a file, replacing another one once it is complete; return the number of results.
+
+    Statements about other runs than those of the results are left out.
 
     Raises:
         StoreError: If the file cannot be written.
@@ -29,9 +32,14 @@ def write_file(path: Path, results: Iterable[Result]) -> int:
     count = 0
     try:
         with _draft(path) as file:
+            runs = set()
             for result in results:
                 file.write(_to_text(result.to_dict()).encode() + b"\n")
+                runs.add(result.run)
                 count += 1
+            for statement in statements:
+                if statement.run in runs:
+                    file.write(statement.to_bytes())
     except OSError as problem:
         raise StoreError(f"{path} cannot be written: {problem}") from problem
     return count
@@ -51,17 +59,17 @@ def _draft(path: Path) -> Iterator[BinaryIO]:
         draft.unlink(missing_ok=True)
 
 
-def read_file(path: Path, *, trust_verified: bool) -> Iterator[Result]:
-    """Iterate over the results in a file; empty lines are passed over.
+def read_file(path: Path) -> Iterator[Result | Statement]:
+    """Iterate over the results and statements in a file; empty lines are passed over.
 
     Raises:
-        StoreError: If the file cannot be read or a line holds no result that a store takes; the
-            message gives its number.
+        StoreError: If the file cannot be read or a line holds neither a result that a store takes
+            nor a statement; the message gives its number.
     """
     try:
         with path.open("rb") as file:
             for number, line in _lines(file, path):
-                yield _result(line, f"{path}, line {number}", trust_verified)
+                yield _item(line, f"{path}, line {number}")
     except OSError as problem:
         raise StoreError(f"{path} cannot be read: {problem}") from problem
 
@@ -76,11 +84,11 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _result(line: bytes, where: str, trust_verified: bool) -> Result:
+def _item(line: bytes, where: str) -> Result | Statement:
     try:
         data = json.loads(line.strip().decode(), parse_constant=_refuse)
-        if not trust_verified and isinstance(data, dict) and data.get("verified") == "verified":
-            data["verified"] = "unverified"
+        if isinstance(data, dict) and "findings" in data:
+            return Statement.from_dict(data)
         result = Result.from_dict(data)
         prepare(result)
     except json.JSONDecodeError as problem:
@@ -88,7 +96,7 @@ def _result(line: bytes, where: str, trust_verified: bool) -> Result:
         raise StoreError(f"{where}: {told}.") from problem
     except RecursionError:
         raise StoreError(f"{where}: it is nested too deep.") from None
-    except (ValueError, TypeError, StoreError) as problem:
+    except (ValueError, TypeError, BenchError) as problem:
         raise StoreError(f"{where}: {problem}") from problem
     return result
 

@@ -89,9 +89,27 @@ _VERIFICATIONS = (
     "CREATE INDEX ludus_verifications_result ON ludus_verifications (result)",
 )
 
+# A column that anybody with access could set says nothing about a record: signed statements do.
+_STATEMENTS = (
+    "DROP INDEX ludus_results_tally",
+    "ALTER TABLE ludus_results DROP COLUMN verified",
+    # All that a leaderboard asks for; the run tells results that statements speak of from others.
+    "CREATE INDEX ludus_results_tally ON ludus_results (series, outcome, score, run)",
+    "DROP TABLE ludus_verifications",
+    """CREATE TABLE ludus_statements (
+        number {key},
+        digest {bytes} NOT NULL UNIQUE,
+        run {text} NOT NULL,
+        public_key {text} NOT NULL,
+        content {bytes} NOT NULL
+    )""",
+    "CREATE INDEX ludus_statements_key ON ludus_statements (public_key)",
+)
+
 STEPS = (
     Migration(1, "results", _RESULTS),
     Migration(2, "history of verifications", _VERIFICATIONS),
+    Migration(3, "signed statements", _STATEMENTS),
 )
 NEWEST = STEPS[-1].number
 

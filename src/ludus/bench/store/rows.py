@@ -45,11 +45,9 @@ class Series(NamedTuple):
 
 
 OWN_FIELDS = tuple(
-    field.name for field in fields(Result) if field.name not in {*Series._fields, "run"}
+    field.name for field in fields(Result) if field.name not in {*Series._fields, "run", "verified"}
 )
 """What a result's own row holds, in the order of :class:`~ludus.bench.result.Result`."""
-
-_CONTENT = tuple(name for name in OWN_FIELDS if name != "verified")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class Prepared:
 
 
 def prepare(result: Result) -> Prepared:
-    """Return the row of a result, with the digest of all of it but its verification.
+    """Return the row of a result, with the digest of all of it.
 
     Raises:
         StoreError: If it is no result, or is larger than a store takes.
@@ -88,13 +86,11 @@ def prepare(result: Result) -> Prepared:
             )
     row = {name: getattr(result, name) for name in OWN_FIELDS}
     for name in _FLOATS:
-        if row[name] is not None:
-            row[name] += 0.0  # SQLite has no negative zero
-            if abs(row[name]) > _LARGEST_SCORE:
-                raise StoreError(f"The {name} {row[name]} is beyond ±{_LARGEST_SCORE:g}.")
+        if row[name] is not None and abs(row[name]) > _LARGEST_SCORE:
+            raise StoreError(f"The {name} {row[name]} is beyond ±{_LARGEST_SCORE:g}.")
     row["extra"] = _extra_text(result)
     series = Series(*(getattr(result, name) for name in Series._fields))
-    content = [result.run, series, *(row[name] for name in _CONTENT)]
+    content = [result.run, series, *(row[name] for name in OWN_FIELDS)]
     row["digest"] = hashlib.sha256(json.dumps(content).encode()).digest()
     return Prepared(result.run, series, row)
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, get_args
+from typing import Any, Self
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from ludus.bench.board import Board, Scale
 from ludus.bench.leaderboard import make_boards
 from ludus.bench.result import Outcome, Result, Verified
+from ludus.bench.standing import Standing, standing
+from ludus.bench.statement import Statement
 from ludus.bench.store import jsonl
 from ludus.bench.store.engine import Database
 from ludus.bench.store.rows import OWN_FIELDS, Prepared, Series, prepare, restore
-from ludus.bench.store.tables import results, runs, series, verifications
-from ludus.bench.store.tally import Tally
+from ludus.bench.store.stating import read_statements, write_statements
+from ludus.bench.store.tables import results, runs, series
+from ludus.bench.store.tally import Tally, tally_results
 from ludus.bench.store.writing import Numbers, write_batch
 from ludus.errors import StoreError
+from ludus.record.keys import PublicKey
 
-__all__ = ["RunSummary", "Store", "VerificationChange"]
+__all__ = ["RunSummary", "Store"]
 
 BATCH = 2_000
 """Results per transaction."""
@@ -45,32 +47,21 @@ class RunSummary:
     last: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationChange:
-    """Who set a result's verification, when, and from what to what.
-
-    ``head`` is the chain head of the record that was looked at.
-    """
-
-    run: str
-    id: str
-    before: Verified
-    after: Verified
-    head: str | None
-    author: str
-    moment: str
-
-
 class Store:
     """Results of benchmarks in a database; :func:`~ludus.bench.store.open_store` opens one.
 
     Every method raises :class:`~ludus.errors.StoreError` if the database fails; its message names
     the store without its password. Threads and processes may share a store's address; one object
     may be used by several threads.
+
+    Args:
+        database: Where everything is.
+        trusted_keys: Whose statements make a result verified.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, trusted_keys: Iterable[PublicKey] = ()) -> None:
         self._open: Database | None = database
+        self._keys = frozenset(trusted_keys)
         self._known: Numbers = {}
         self.name = database.name
 
@@ -98,7 +89,7 @@ class Store:
         """Store results, and return how many of them are new.
 
         A result is known by its run and id. One that is there already with the same content is
-        passed over; its verification is no content, and stays what it is. An infrastructure
+        passed over. What a result counts as is not stored: statements decide it. An infrastructure
         fault is the lack of a result: a result that comes later takes its place. Each batch is a
         transaction: in whole or not at all, whatever happens meanwhile. Adding the same again
         after a failure is safe.
@@ -132,21 +123,14 @@ class Store:
         All of them are from one moment, however long the iteration takes.
         """
         wanted = _conditions({"agent": agent, "env": env, "suite": suite}, series)
-        having = _conditions({"outcome": outcome, "verified": verified}, results)
+        having = _conditions({"outcome": outcome}, results)
         of_runs = _conditions({"name": run}, runs)
         with self._database.reading() as connection:
-            kinds = _load_series(connection, wanted)
-            found = connection.execute(
-                select(runs.c.number, runs.c.name).where(*of_runs).order_by(runs.c.name)
-            ).all()
-            query = select(results.c.series, *(results.c[name] for name in OWN_FIELDS))
-            if wanted:
-                query = query.join(series, series.c.number == results.c.series).where(*wanted)
-            for number, name in found:
-                page = query.where(results.c.run == number, *having).order_by(results.c.id)
-                rows = connection.execution_options(yield_per=_PAGE).execute(page)
-                for kind, *values in rows:
-                    yield restore(name, kinds[kind], values)
+            told = self._standing(connection)
+            for result in _read(connection, wanted, having, of_runs):
+                judged = told.of(result)
+                if verified in (None, judged.verified):
+                    yield judged
 
     def runs(self) -> list[RunSummary]:
         """Return what there is of every run, sorted by name."""
@@ -163,85 +147,46 @@ class Store:
                 parts.setdefault(run, []).append((kinds[kind], *rest))
         return [_summary(name, parts[number]) for name, number in numbers if number in parts]
 
-    def mark_verified(
-        self,
-        run: str,
-        id: str,
-        status: Verified,
-        head: str | None = None,
-        *,
-        author: str | None = None,
-    ) -> None:
-        """Set what came of verifying a result's record; the history keeps who did so, and when.
+    def add_statements(self, statements: Iterable[Statement]) -> None:
+        """Store verification statements, whoever made them.
 
-        Args:
-            run: the result's.
-            id: the result's.
-            status: what it is from now on.
-            head: chain head of the record that was verified.
-            author: who says so; by default the user that runs this process.
+        A statement takes the place of earlier ones of the same key about the same results. Which
+        keys count is decided when results are read.
 
         Raises:
-            StoreError: If there is no such result, or the record verified is not the result's.
+            StoreError: If a signature is not genuine; nothing is stored then.
         """
-        if status not in get_args(Verified):
-            raise StoreError(f"A result is one of {get_args(Verified)}, not {status!r}.")
-        with self._database.writing() as connection:
-            query = select(results.c.number, results.c.verified, results.c.head)
-            query = query.join(runs, runs.c.number == results.c.run).with_for_update(of=results)
-            wanted = [*_conditions({"name": run}, runs), *_conditions({"id": id}, results)]
-            found = connection.execute(query.where(*wanted)).one_or_none()
-            if found is None:
-                raise StoreError(f"run {run!r} has no result {id!r} here; add it first.")
-            if status == "verified" and found.head != head:
+        taken = list(statements)
+        for one in taken:
+            if not one.is_genuine():
                 raise StoreError(
-                    f"the record that was verified ends in {head}, and that of result {id!r} of "
-                    f"run {run!r} in {found.head}: it is another one."
+                    f"the statement about run {one.run!r:.100} was not signed by "
+                    f"{one.key.fingerprint}, or was changed since. Verify the run again."
                 )
-            connection.execute(
-                update(results).where(results.c.number == found.number).values(verified=status)
-            )
-            change = {"result": found.number, "before": found.verified, "after": status}
-            said = {"head": head, "author": author or _user(), "moment": _now()}
-            connection.execute(insert(verifications), {**change, **said})
+        with self._database.writing() as connection:
+            write_statements(connection, taken)
 
-    def verifications(
-        self, *, run: str | None = None, id: str | None = None
-    ) -> list[VerificationChange]:
-        """Return every change of a verification, oldest first."""
-        names = ("before", "after", "head", "author", "moment")
-        query = (
-            select(runs.c.name, results.c.id, *(verifications.c[name] for name in names))
-            .join(results, results.c.number == verifications.c.result)
-            .join(runs, runs.c.number == results.c.run)
-            .where(*_conditions({"name": run}, runs), *_conditions({"id": id}, results))
-            .order_by(verifications.c.number)
-        )
+    def statements(self, *, run: str | None = None) -> list[Statement]:
+        """Return the statements there are, of all keys, trusted here or not."""
         with self._database.reading() as connection:
-            return [VerificationChange(*row) for row in connection.execute(query)]
+            return read_statements(connection, run=run)
 
     def tallies(self, *, suite: str | None = None) -> list[Tally]:
-        """Return counts and sums of scores per series, outcome and verification."""
+        """Return counts and sums of scores per series, outcome and what results count as.
+
+        The database counts the runs that no trusted statement speaks of. Results of the others
+        are read one by one, as each has to be compared with what was stated.
+        """
         wanted = _conditions({"suite": suite}, series)
-        columns = (results.c.series, results.c.outcome, results.c.verified)
-        query = select(
-            *columns, func.count().label("count"), func.sum(results.c.score).label("sum")
-        )
-        if wanted:
-            query = query.where(results.c.series.in_(select(series.c.number).where(*wanted)))
-        groups = query.group_by(*columns).subquery("groups")
-        # The ends of a group are looked up in the index: cheaper than to look for them on the way.
-        same = [column == groups.c[column.name] for column in columns]
-        ends = [
-            select(end(results.c.score)).where(*same).scalar_subquery()
-            for end in (func.min, func.max)
-        ]
         with self._database.reading() as connection:
-            kinds = _load_series(connection, wanted)
-            return [
-                Tally(*kinds[number], *rest)
-                for number, *rest in connection.execute(select(*groups.c, *ends))
-            ]
+            told = self._standing(connection)
+            query = select(runs.c.number).where(runs.c.name.in_(told.runs))
+            judged = list(connection.scalars(query)) if told.told else []
+            found = _count(connection, wanted, without=judged)
+            if judged:
+                own = _read(connection, wanted, [], [runs.c.number.in_(judged)])
+                found += tally_results(map(told.of, own))
+        return found
 
     def leaderboard(
         self,
@@ -256,7 +201,7 @@ class Store:
 
         Args:
             suite: its name.
-            verified_only: whether only results count whose record was verified.
+            verified_only: whether only results count that a trusted statement calls verified.
             limit: rows per board.
             references: by environment, the scores that count as 0 and as 1; by default those of
                 the suites that come with Ludus.
@@ -275,32 +220,93 @@ class Store:
     def export_jsonl(self, path: str | Path, **wanted: Any) -> int:
         """Write results as lines of JSON, and return how many; the file is there when whole.
 
-        Keyword arguments are those of :meth:`results`. The same results give the same file.
+        Keyword arguments are those of :meth:`results`. Statements about the runs of these results
+        follow after them. The same results and statements give the same file.
         """
-        return jsonl.write_file(Path(path), self.results(**wanted))
+        return jsonl.write_file(Path(path), self.results(**wanted), self.statements())
 
-    def import_jsonl(self, path: str | Path, *, trust_verified: bool = False) -> int:
-        """Store the results in a file, and return how many are new.
+    def import_jsonl(self, path: str | Path) -> int:
+        """Store the results and the statements in a file, and return how many results are new.
 
         All lines are checked before the first is stored. What was stored when a later failure
-        came stays, and importing the file again goes on from there.
+        came stays, and importing the file again goes on from there. What the results count as
+        here depends on whose statements these are.
 
         Args:
-            path: of a file with one result per line.
-            trust_verified: keep what the file calls verified; else it is unverified here.
+            path: of a file with one result or statement per line.
 
         Raises:
-            StoreError: If a line holds no result; the message gives its number.
+            StoreError: If a line holds neither; the message gives its number.
         """
-        for _ in jsonl.read_file(Path(path), trust_verified=trust_verified):
+        for _ in jsonl.read_file(Path(path)):
             pass
-        return self.add(jsonl.read_file(Path(path), trust_verified=trust_verified))
+        statements: list[Statement] = []
+        added = self.add(_results(jsonl.read_file(Path(path)), statements))
+        self.add_statements(statements)
+        return added
+
+    def _standing(self, connection: Connection) -> Standing:
+        if not self._keys:
+            return Standing()
+        return standing(read_statements(connection, keys=self._keys), self._keys)
 
     @property
     def _database(self) -> Database:
         if self._open is None:
             raise StoreError(f"{self.name}: the store is closed; open it again.")
         return self._open
+
+
+def _read(
+    connection: Connection,
+    wanted: list[ColumnElement[bool]],
+    having: list[ColumnElement[bool]],
+    of_runs: list[ColumnElement[bool]],
+) -> Iterator[Result]:
+    """Iterate over results, given conditions on series, results and runs."""
+    kinds = _load_series(connection, wanted)
+    found = connection.execute(
+        select(runs.c.number, runs.c.name).where(*of_runs).order_by(runs.c.name)
+    ).all()
+    query = select(results.c.series, *(results.c[name] for name in OWN_FIELDS))
+    if wanted:
+        query = query.join(series, series.c.number == results.c.series).where(*wanted)
+    for number, name in found:
+        page = query.where(results.c.run == number, *having).order_by(results.c.id)
+        rows = connection.execution_options(yield_per=_PAGE).execute(page)
+        for kind, *values in rows:
+            yield restore(name, kinds[kind], values)
+
+
+def _count(
+    connection: Connection, wanted: list[ColumnElement[bool]], *, without: Collection[int]
+) -> list[Tally]:
+    """Return the tallies of all runs but some; none of their results is more than a claim."""
+    columns = (results.c.series, results.c.outcome)
+    others = [results.c.run.not_in(without)] if without else []
+    query = select(*columns, func.count().label("count"), func.sum(results.c.score).label("sum"))
+    if wanted:
+        query = query.where(results.c.series.in_(select(series.c.number).where(*wanted)))
+    groups = query.where(*others).group_by(*columns).subquery("groups")
+    # The ends of a group are looked up in the index: cheaper than to look for them on the way.
+    same = [*(column == groups.c[column.name] for column in columns), *others]
+    ends = [
+        select(end(results.c.score)).where(*same).scalar_subquery() for end in (func.min, func.max)
+    ]
+    kinds = _load_series(connection, wanted)
+    return [
+        Tally(*kinds[number], outcome, "claimed", *rest)
+        for number, outcome, *rest in connection.execute(select(*groups.c, *ends))
+    ]
+
+
+def _results(lines: Iterable[Result | Statement], statements: list[Statement]) -> Iterator[Result]:
+    """Yield the results, and put the statements aside."""
+    for line in lines:
+        if isinstance(line, Statement):
+            statements.append(line)
+        else:
+            yield line
 
 
 def _batches(results: Iterable[Result], most: int) -> Iterator[list[Prepared]]:
@@ -347,14 +353,3 @@ def _summary(name: str, found: list[tuple[Series, int, str, str]]) -> RunSummary
         first=min(part[2] for part in found),
         last=max(part[3] for part in found),
     )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"

@@ -17,7 +17,7 @@ from sqlalchemy import (
     Text,
 )
 
-__all__ = ["metadata", "migrations", "results", "runs", "series", "verifications"]
+__all__ = ["metadata", "migrations", "results", "runs", "series", "statements"]
 
 metadata = MetaData()
 
@@ -67,20 +67,17 @@ results = Table(
     Column("reason", Text),
     Column("record", Text),
     Column("head", Text),
-    Column("verified", Text, nullable=False),
     Column("created", Text, nullable=False),
     Column("extra", Text, nullable=False),
     Column("digest", LargeBinary, nullable=False),
 )
 
-verifications = Table(
-    "ludus_verifications",
+statements = Table(
+    "ludus_statements",
     metadata,
     Column("number", BigInteger, primary_key=True),
-    Column("result", BigInteger, ForeignKey("ludus_results.number"), nullable=False),
-    Column("before", Text, nullable=False),
-    Column("after", Text, nullable=False),
-    Column("head", Text),
-    Column("author", Text, nullable=False),
-    Column("moment", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("public_key", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
 )

@@ -185,7 +185,7 @@ def _conflict(item: Prepared, series: Series, row: Mapping[str, Any], where: str
     told = [
         f"{name} is {_short(was[name])} there and {_short(now[name])} here"
         for name in (*Series._fields, *OWN_FIELDS)
-        if name != "verified" and was[name] != now[name]
+        if was[name] != now[name]
     ]
     rest = f"; and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
     return StoreError(

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ludus.bench.agents.spec import AgentSpec
-from ludus.bench.plan import Plan
+from ludus.bench.plan import Plan, units_of
 from ludus.bench.suite import Suite, suite_from
-from ludus.bench.unit import Unit
 from ludus.errors import ResearchError
 from ludus.research.discovery import BUNDLED
 from ludus.research.running.options import EpisodeOptions, TaskRow
@@ -66,21 +65,7 @@ def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> Plan:
             if twice
             else "There is nobody to work; name an agent."
         )
-    units = tuple(
-        Unit(
-            suite=suite.name,
-            suite_digest=suite.digest,
-            agent=spec,
-            env=row.id,
-            seed=seed,
-            budget=suite.budget_of(row),
-            kwargs=row.kwargs,
-        )
-        for seed in suite.seeds
-        for row in suite.environments
-        for spec in specs
-    )
-    return Plan(suite, specs, units, ())
+    return Plan(suite, specs, units_of(suite, specs), ())
 
 
 def task_row(task: Task) -> TaskRow:

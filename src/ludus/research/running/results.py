@@ -63,7 +63,6 @@ def result_of_record(job: Job) -> Result:
         source_hash=subject["task_digest"],
         record=job.record,
         head=reader.head,
-        verified="unverified",
         created=f"{story.closed[:19]}Z",
         extra=extra,
     )

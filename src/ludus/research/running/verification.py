@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -11,20 +10,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ludus.bench.faults import one_line
 from ludus.bench.folder import BenchFolder
-from ludus.bench.result import Result, Verified
-from ludus.bench.unit import id_of
-from ludus.bench.verification import UnitVerification
-from ludus.errors import Error, RecordError, TaskError
+from ludus.bench.plan import units_of
+from ludus.bench.result import Result
+from ludus.bench.unit import Unit
+from ludus.bench.verification import Looked, UnitVerification, differences, look, verify_units
+from ludus.errors import RecordError, TaskError
 from ludus.record import Verification, read_run, verify
-from ludus.record.keys import PublicKey
+from ludus.record.keys import PublicKey, SigningKey
 from ludus.record.reading import RunReader
 from ludus.record.verify import Check
 from ludus.research.discovery import load_task
 from ludus.research.running.claims import claim_of, failed_claim
+from ludus.research.running.job import EpisodeJob
 from ludus.research.running.options import RunFile
 from ludus.research.running.regrading import Regrader
+from ludus.research.running.results import result_of_record
 from ludus.research.running.rewards import reward_problem
 from ludus.research.running.story import KIND, Story, tell
 from ludus.research.task import Task
@@ -34,6 +35,8 @@ __all__ = ["is_episode", "verify_episode", "verify_research_run"]
 
 _IS_ID = re.compile(r"(?!.*\.ya?ml)[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch
 _OURS = ("spec", "source", "replay", "results")
+# What follows from settings of the machine where it was played, or is drawn there.
+_MACHINE = {"command_seconds"}
 
 
 def is_episode(path: str | os.PathLike[str]) -> bool:
@@ -109,80 +112,74 @@ def verify_research_run(
     *,
     regrade: bool = True,
     trusted_keys: Iterable[PublicKey] | None = None,
+    key: SigningKey | None = None,
     store: Any = None,
     backend: str | None = None,
     unlimited: bool = False,
 ) -> Iterator[UnitVerification]:
-    """Check every result of a run against its record, and mark it, as ``ludus bench verify`` does.
+    """Check every result of a run against its record, as :func:`ludus.bench.verify_run` does.
+
+    Args:
+        folder: Of the run.
+        regrade: Whether what was handed in is graded again.
+        trusted_keys: Whose signatures the records must have; ``None`` asks for none.
+        key: Signs the statement; by default the user's own key.
+        store: A store that gets the statement too.
+        backend: Of the sandboxes.
+        unlimited: Let them do without limits of memory and processors.
 
     Raises:
-        BenchError: The folder is damaged.
+        BenchError: The folder is damaged, or cannot be written.
         ResearchError: It is not that of a research run.
-        StoreError: The store does not have a result.
+        StoreError: The store does not take the statement.
     """
-    tasks = RunFile.read(folder.path).tasks
+    file = RunFile.read(folder.path)
     keys = None if trusted_keys is None else tuple(trusted_keys)
     options: dict[str, Any] = {"regrade": regrade, "trusted_keys": keys}
     options |= {"backend": backend, "unlimited": unlimited}
-    for result in folder.results():
-        if result.outcome == "infrastructure_fault":
-            continue
-        row = tasks.get(result.env)
-        options["task"] = None if row is None else row.task
-        problems, unchecked = _look(folder, result, options)
-        mark: Verified = "failed" if problems else "unverified" if unchecked else "verified"
-        marked = replace(result, verified=mark)
-        folder.write(marked)
-        if store is not None:
-            store.mark_verified(result.run, result.id, mark, head=result.head)
-        yield UnitVerification(marked, problems, unchecked)
+
+    def check(unit: Unit, result: Result) -> Looked:
+        row = file.tasks[unit.env]
+        job = EpisodeJob(unit, folder.name, str(folder.path), task=row, options=file.options)
+        checked = verify_episode(job.record_path, task=row.task, **options)
+        found = look(checked, regrade, lambda: _contradictions(job, result))
+        return replace(found, unchecked=(*found.unchecked, *_unranked(job)))
+
+    units = units_of(folder.suite, [row.spec() for row in folder.agents])
+    yield from verify_units(folder, units, check, key=key, store=store)
 
 
-def _look(
-    folder: BenchFolder, result: Result, options: dict[str, Any]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is wrong with a result, and what could not be checked."""
-    if result.record != f"records/{result.id}":
-        return (f"the result names the record {result.record}, not its own",), ()
-    path = folder.path / result.record
-    try:
-        checked = verify_episode(path, **options)
-        problems = [f"{one.name}: {one.detail}" for one in checked.checks if one.status == "failed"]
-        problems += [] if problems else _contradictions(folder, result, read_run(path))
-    except (Error, OSError) as problem:
-        return (one_line(problem),), ()
-    skipped = [one for one in checked.checks if one.status == "skipped"]
-    unchecked = [f"{one.name}: {one.detail}" for one in skipped if not one.optional]
-    if not options["regrade"]:
-        unchecked.append("replay: not asked for")
-    return tuple(problems), tuple(unchecked)
-
-
-def _contradictions(folder: BenchFolder, result: Result, reader: RunReader) -> Iterator[str]:
-    """Compare the result's own words with what its record says."""
-    claim = tell(reader.events).result or {}
-    unit = claim.get("unit") or {}
-    pairs = {
-        "record": (result.head, reader.head),
-        "id": (result.id, id_of(unit)),
-        "suite": (result.suite, unit.get("suite")),
-        "suite_digest": (result.suite_digest, unit.get("suite_digest")),
-        "suite of the run": (folder.suite.digest, unit.get("suite_digest")),
-        "agent": (result.extra.get("agent"), unit.get("agent")),
-        "agent's name": (result.agent, (unit.get("agent") or {}).get("name")),
-        "env": (result.env, reader.manifest["subject"].get("env")),
-        "seed": (result.seed, unit.get("seed")),
-        "budget": (json.loads(result.budget), unit.get("budget")),
-        "outcome": (result.outcome, claim.get("outcome")),
-        "reason": (result.reason, claim.get("reason") or None),
-        "score": (result.score, claim.get("value")),
-        "best_score": (result.best_score, claim.get("best")),
-        "steps": (result.steps, claim.get("steps")),
-        "cost": (result.cost, claim.get("cost")),
+def _contradictions(job: EpisodeJob, result: Result) -> Iterator[str]:
+    """Name what a result or its record say otherwise than suite and task do."""
+    reader = read_run(job.record_path)
+    subject, unit = reader.manifest["subject"], job.unit
+    expected = job.subject(load_task(job.task.task))
+    for name in sorted((expected.keys() | subject.keys()) - _MACHINE):
+        if subject.get(name) != expected.get(name):
+            yield (
+                f"the record is of another episode than the suite's: {name} is "
+                f"{subject.get(name)!r:.100}, and the suite's is {expected.get(name)!r:.100}"
+            )
+    if unit.kwargs.get("task_digest") != job.task.digest:
+        yield "the suite is about another version of the task"
+    options, budget = job.options, unit.budget
+    limits = {
+        "max_steps": (options.max_steps or budget.max_steps, budget.max_steps),
+        "time_limit": (options.time_limit, budget.max_seconds),
+        "cost_limit": (options.cost_limit, budget.max_cost),
     }
-    for name, (said, recorded) in pairs.items():
-        if said != recorded:
-            yield f"{name}: the result says {said!r:.100}, the record {recorded!r:.100}"
+    for name, (played, asked) in limits.items():
+        if played != asked:
+            yield f"it was played with {name}={played}, and the suite has {asked}"
+    if budget.max_steps is None or result.steps > budget.max_steps:
+        yield f"{result.steps} steps were taken, and the suite allows {budget.max_steps}"
+    yield from differences(result, result_of_record(job))
+
+
+def _unranked(job: EpisodeJob) -> Iterator[str]:
+    """Say why a result is not comparable with others, although nothing is wrong with it."""
+    if job.options.unlimited:
+        yield "limits: its sandboxes had no limits of memory and processors"
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:

@@ -23,7 +23,7 @@ from ludus.bench.result import Result
 __all__ = ["verification"]
 
 _RECORDS = 500
-_ORDER = ("failed", "unverified", "verified")
+_ORDER = ("failed", "claimed", "verified")
 
 
 def verification(facts: Facts) -> Section | None:
@@ -32,9 +32,10 @@ def verification(facts: Facts) -> Section | None:
         return None
     tally = facts.tally
     told = (
-        "Verified means that the record of a run was checked and, where that is possible, executed "
-        f"again. {share(tally.verified, tally.runs)} runs are verified, {count(tally.unverified)} "
-        f"were not checked, {count(tally.failed)} failed the check and count in no figure."
+        "Verified means that a key trusted by the author of this report has signed that the run's "
+        "record was executed again and gives this score. "
+        f"{share(tally.verified, tally.runs)} runs are verified, {count(tally.claimed)} are only "
+        f"claimed, {count(tally.failed)} failed the check and count in no figure."
     )
     kind: Literal["text", "warning"] = "warning" if tally.verified < tally.runs else "text"
     return Section(
@@ -49,14 +50,14 @@ def _by_agent(facts: Facts) -> Table:
         (
             name(agent),
             text(count(tally.verified)),
-            text(count(tally.unverified)),
+            text(count(tally.claimed)),
             text(count(tally.failed), "bad" if tally.failed else ""),
             text(count(tally.runs)),
         )
         for agent in facts.agents
         for tally in (facts.tallies[agent],)
     )
-    columns = (Column("Agent"), *numeric("✓ verified", "○ unverified", "✗ failed", "Runs"))
+    columns = (Column("Agent"), *numeric("✓ verified", "○ claimed", "✗ failed", "Runs"))
     caption = f"Runs of {plural(len(facts.agents), 'agent')} by what came of the check."
     return Table((caption,), columns, rows, "closed" if len(rows) > 40 else "")
 
@@ -69,7 +70,7 @@ def _records(facts: Facts) -> Table:
     if len(ordered) > _RECORDS:
         caption = (
             f"{_RECORDS} of {count(len(ordered))} records: those that failed first, then the "
-            "unverified, then the verified."
+            "claimed, then the verified."
         )
     columns = (
         Column("Agent"),

@@ -1,0 +1,67 @@
+"""The environment that a suite asks for, described as a recording of it must be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from ludus.bench.unit import Unit
+from ludus.record import canonical
+from ludus.record.reading import RunReader
+from ludus.record.replay import EPISODES
+from ludus.record.subject import describe
+from ludus.record.values import values_of
+from ludus.registration.build import make
+from ludus.registration.build_vector import make_vec
+
+__all__ = ["environment_problems"]
+
+
+def environment_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
+    """Name every way in which a record is of another environment than the unit's.
+
+    The unit's environment is made here and described as if it were about to be recorded: id,
+    arguments, wrappers, time limit, number of environments, spaces, registration.
+
+    Raises:
+        Error: The environment cannot be made here.
+    """
+    if reader.manifest["kind"] != EPISODES:
+        yield f"the record is of the kind {reader.manifest['kind']!r:.50}, not of episodes"
+        return
+    options = json.dumps([dict(unit.kwargs), unit.max_episode_steps], sort_keys=True)
+    expected = _described(unit.env, options, unit.agent.num_envs)
+    subject = reader.manifest["subject"]
+    for name in sorted(expected.keys() | subject.keys()):
+        # As bytes: a list is no tuple, and True is not 1.
+        wanted, found = (canonical.dumps(one.get(name)) for one in (expected, subject))
+        if wanted != found:
+            yield (
+                f"the record is of another environment than the suite's: {name} is "
+                f"{_shown(found)}, and the suite's is {_shown(wanted)}"
+            )
+
+
+@lru_cache(maxsize=256)  # a suite has few environments, a run many units
+def _described(env: str, options: str, num_envs: int | None) -> dict[str, Any]:
+    kwargs, limit = json.loads(options)
+    if limit is not None:
+        kwargs["max_episode_steps"] = limit
+    made: Any
+    if num_envs is None:
+        made = make(env, disable_env_checker=True, **kwargs)
+    else:
+        made = make_vec(env, num_envs=num_envs, **kwargs)
+    try:
+        actions = values_of("action", made.action_space)
+        observations = values_of("observation", made.observation_space)
+        return describe(made, actions, observations, stored=False)
+    finally:
+        made.close()
+
+
+def _shown(content: bytes) -> str:
+    text = content.decode()
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -1,0 +1,78 @@
+"""Verification statements in the tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import Connection, delete, insert, select
+
+from ludus.bench.statement import Statement
+from ludus.bench.store.tables import statements as table
+from ludus.errors import BenchError, StoreError
+from ludus.record.keys import PublicKey
+
+__all__ = ["read_statements", "write_statements"]
+
+
+def read_statements(
+    connection: Connection, *, run: str | None = None, keys: Collection[PublicKey] | None = None
+) -> list[Statement]:
+    """Return statements in the order in which they were stored.
+
+    What is no statement, as somebody else than a store wrote it, says nothing and is passed over.
+
+    Args:
+        connection: To the database.
+        run: Only about this one.
+        keys: Only of these.
+    """
+    query = select(table.c.content).order_by(table.c.number)
+    if run is not None:
+        query = query.where(table.c.run == run)
+    if keys is not None:
+        query = query.where(table.c.public_key.in_([key.hex for key in keys]))
+    found = []
+    for (content,) in connection.execute(query):
+        try:
+            found.append(Statement.from_bytes(bytes(content)))
+        except BenchError:
+            continue
+    return found
+
+
+def write_statements(connection: Connection, statements: Iterable[Statement]) -> None:
+    """Store statements; each replaces what the same key has said about the same results before.
+
+    Raises:
+        StoreError: One is too long to be stored.
+    """
+    for one in statements:
+        _drop_covered(connection, one)
+        content = one.to_bytes()
+        digest = hashlib.sha256(content).digest()
+        if connection.execute(select(table.c.number).where(table.c.digest == digest)).first():
+            continue
+        if len(one.run) > _LONGEST_RUN:
+            raise StoreError(f"The name of run {one.run!r:.80} is too long for a store.")
+        row = {"digest": digest, "run": one.run, "public_key": one.public_key, "content": content}
+        connection.execute(insert(table), row)
+
+
+_LONGEST_RUN = 300
+
+
+def _drop_covered(connection: Connection, statement: Statement) -> None:
+    """Remove older statements of the same key of which every finding is made anew."""
+    query = select(table.c.number, table.c.content).where(
+        table.c.run == statement.run, table.c.public_key == statement.public_key
+    )
+    units = {one.id for one in statement.findings}
+    for number, content in connection.execute(query).all():
+        try:
+            older = Statement.from_bytes(bytes(content))
+        except BenchError:
+            continue
+        same = older.plan == statement.plan and older.created < statement.created
+        if same and {one.id for one in older.findings} <= units:
+            connection.execute(delete(table).where(table.c.number == number))

@@ -1,0 +1,68 @@
+"""What ``ludus bench verify`` and ``ludus research verify`` share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ludus.cli.console import FAILED, out
+from ludus.untrusted.printable import printable
+
+if TYPE_CHECKING:
+    from ludus.bench.folder import BenchFolder
+    from ludus.bench.verification import UnitVerification
+
+__all__ = ["show_verification", "verifying"]
+
+_WORDS = ("verified", "claimed", "failed")
+
+
+@contextmanager
+def verifying(
+    trust: list[str] | None, key: Path | None, store: str | None
+) -> Iterator[dict[str, Any]]:
+    """Give the arguments of a verification that the options of its command stand for.
+
+    Args:
+        trust: Public keys that must have signed the records.
+        key: Path of the private key that signs the statement.
+        store: Where the statement goes too.
+    """
+    from ludus.record import load_public_key, load_signing_key
+
+    with ExitStack() as stack:
+        opened = None
+        if store is not None:
+            from ludus.bench.store import open_store
+
+            opened = stack.enter_context(open_store(store, create=False))
+        yield {
+            "trusted_keys": [load_public_key(one) for one in trust] if trust else None,
+            "key": None if key is None else load_signing_key(key),
+            "store": opened,
+        }
+
+
+def show_verification(folder: BenchFolder, done: Iterable[UnitVerification]) -> None:
+    """Print what a verification finds, as it comes, and end with an exit code if it must.
+
+    Raises:
+        typer.Exit: Something is wrong.
+    """
+    counts: Counter[str] = Counter()
+    for one in done:
+        result = one.result
+        counts[result.verified] += 1
+        for problem in one.problems or one.unchecked:
+            line = f"{result.agent} on {result.env}, seed {result.seed}: {problem}"
+            out.print(printable(line, 2000), markup=False, highlight=False)
+    missing = len(folder.unit_ids) - sum(counts.values())
+    rest = f", {missing} without a record" if missing else ""
+    typer.echo(", ".join(f"{counts[word]} {word}" for word in _WORDS) + rest)
+    if counts["failed"]:
+        raise typer.Exit(FAILED)
