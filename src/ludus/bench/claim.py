@@ -17,9 +17,26 @@ from ludus.bench.play import Tally
 from ludus.bench.result import Result
 from ludus.bench.unit import Unit
 
-__all__ = ["METRIC", "claim_fault", "claim_score", "mean", "record_of", "result_of"]
+__all__ = [
+    "FAULT_FIELDS",
+    "METRIC",
+    "RECORDS",
+    "SCORE_FIELDS",
+    "claim_fault",
+    "claim_score",
+    "mean",
+    "record_of",
+    "result_of",
+]
 
 METRIC = "mean_return"
+RECORDS = "records"
+"""The folder of a run that its records are in."""
+
+
+_COMMON = {"unit", "counted", "steps", "cost", "seconds", "stopped", "learns", "created"}
+SCORE_FIELDS = _COMMON | {"metric", "value", "episodes", "score"}
+FAULT_FIELDS = _COMMON | {"agent_fault"}
 
 
 def claim_score(unit: Unit, tally: Tally, seconds: float) -> dict[str, Any]:
@@ -93,7 +110,7 @@ def result_of(
 
 def record_of(unit: Unit) -> str:
     """Return the path of a unit's record, relative to the folder of its run."""
-    return f"records/{unit.id}"
+    return f"{RECORDS}/{unit.id}"
 
 
 def mean(values: Sequence[float]) -> float:

@@ -36,8 +36,8 @@ def environment_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
     subject = reader.manifest["subject"]
     for name in sorted(expected.keys() | subject.keys()):
         # As bytes: a list is no tuple, and True is not 1.
-        wanted, found = (canonical.dumps(one.get(name)) for one in (expected, subject))
-        if wanted != found:
+        wanted, found = expected.get(name, b"nothing"), canonical.dumps(subject.get(name))
+        if wanted != found or name not in subject:
             yield (
                 f"the record is of another environment than the suite's: {name} is "
                 f"{_shown(found)}, and the suite's is {_shown(wanted)}"
@@ -45,7 +45,8 @@ def environment_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
 
 
 @lru_cache(maxsize=256)  # a suite has few environments, a run many units
-def _described(env: str, options: str, num_envs: int | None) -> dict[str, Any]:
+def _described(env: str, options: str, num_envs: int | None) -> dict[str, bytes]:
+    """Return the subject that a recording of the environment has, each field as canonical JSON."""
     kwargs, limit = json.loads(options)
     if limit is not None:
         kwargs["max_episode_steps"] = limit
@@ -57,7 +58,8 @@ def _described(env: str, options: str, num_envs: int | None) -> dict[str, Any]:
     try:
         actions = values_of("action", made.action_space)
         observations = values_of("observation", made.observation_space)
-        return describe(made, actions, observations, stored=False)
+        subject = describe(made, actions, observations, stored=False)
+        return {name: canonical.dumps(value) for name, value in subject.items()}
     finally:
         made.close()
 

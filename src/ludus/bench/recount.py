@@ -13,7 +13,6 @@ from ludus.bench.unit import Unit
 from ludus.errors import RecordDamaged
 from ludus.record.episode_table import Episode, episodes
 from ludus.record.reading import RunReader
-from ludus.record.timeline import spans
 
 __all__ = ["Recount", "recount"]
 
@@ -54,7 +53,7 @@ def recount(reader: RunReader, unit: Unit, *, stopped: str | None, whole: bool) 
     if reader.manifest["subject"].get("num_envs") != count:
         raise RecordDamaged(f"the recording is not one of {count or 'a single'} environment(s)")
     found = list(episodes(reader, unfinished=True))
-    problems = [*_resets(reader, unit), *_seeds(found, unit)]
+    problems = [*_resets(reader, unit, len(found), whole), *_seeds(found, unit)]
     counting = _Counting(unit)
     counts = [counting.take(episode) for episode in found]
     steps = sum(episode.length for episode in found)
@@ -98,15 +97,19 @@ class _Counting:
         return counts
 
 
-def _resets(reader: RunReader, unit: Unit) -> Iterator[str]:
+def _resets(reader: RunReader, unit: Unit, played: int, whole: bool) -> Iterator[str]:
     """Name resets that no unit makes: an environment that starts elsewhere is another one."""
-    made = [reset for span in spans(reader) for reset in span.resets]
-    for number, reset in enumerate(made):
-        if reset.options is not None:
-            yield f"reset {number} was made with options, {reset.options!r:.100}"
-            return
-    if unit.agent.num_envs is not None and len(made) != 1:
-        yield f"the batch was reset {len(made)} times, not once"
+    made = 0
+    for event in reader.events:
+        if event.kind == "reset":
+            if event.data["options"] is not None:
+                yield f"reset {made} was made with options, {event.data['options']!r:.100}"
+                return
+            made += 1
+    wanted = played if unit.agent.num_envs is None else 1
+    # An agent may fail between a reset and the first step.
+    if made != wanted and (whole or made != wanted + 1):
+        yield f"it was reset {made} times, not {wanted}"
 
 
 def _seeds(found: list[Episode], unit: Unit) -> Iterator[str]:

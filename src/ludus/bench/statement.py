@@ -96,6 +96,12 @@ class Statement:
         """
         return self.key.verify(bytes.fromhex(self.signature), _signed_bytes(self.to_dict()))
 
+    def is_covered_by(self, newer: Statement) -> bool:
+        """Tell whether a newer statement of the same key is about all results of this one."""
+        same = (self.run, self.plan, self.public_key) == (newer.run, newer.plan, newer.public_key)
+        units = {one.id for one in newer.findings}
+        return same and self.created < newer.created and {one.id for one in self.findings} <= units
+
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as plain JSON."""
         fields = asdict(self)

@@ -1,9 +1,10 @@
-"""The statements in the folder of a bench run: ``RUN/verifications/<key>-<number>.json``."""
+"""The statements in the folder of a bench run: ``RUN/verifications/<key>-<digest>.json``."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from ludus.errors import BenchError, RecordError
 from ludus.record.folder import Folder
 from ludus.record.keys import PublicKey
 
-__all__ = ["read_statements", "write_statements"]
+__all__ = ["read_statements", "write_statement"]
 
 _FOLDER = "verifications"
-_NAME = re.compile(r"([0-9a-f]{16})-\d{1,4}\.json")
+_NAME = re.compile(r"([0-9a-f]{16})-[0-9a-f]{16}\.json")
 _MOST_BYTES = 64 << 20
 
 
@@ -25,11 +26,35 @@ def read_statements(run: Path, keys: Iterable[PublicKey]) -> list[Statement]:
     Nothing in them is believed yet. Whoever handed the folder over may have put anything there:
     what is no statement is passed over, as it says nothing.
     """
-    starts = {_start(key) for key in keys}
-    found: list[Statement] = []
+    return [statement for _, statement in _read(run, {_start(key) for key in keys})]
+
+
+def write_statement(run: Path, statement: Statement) -> None:
+    """Put a statement into a run's folder.
+
+    Earlier ones of the same key go, if every result that they speak of is spoken of anew.
+
+    Raises:
+        BenchError: It cannot be written.
+    """
+    start, content = _start(statement.key), statement.to_bytes()
+    own = f"{start}-{hashlib.sha256(content).hexdigest()[:16]}.json"
+    try:
+        with Folder(run) as folder:
+            # Below the open folder, so that no symbolic link leads elsewhere.
+            folder.replace(f"{_FOLDER}/{own}", iter([content]))
+            for name, other in list(_read(run, {start})):
+                if other.is_covered_by(statement):
+                    folder.remove(f"{_FOLDER}/{name}")
+    except (OSError, RecordError) as problem:
+        raise BenchError(f"No statement can be kept in {run / _FOLDER}: {problem}") from problem
+
+
+def _read(run: Path, starts: Collection[str]) -> Iterator[tuple[str, Statement]]:
+    """Yield file names and statements, until more was read than an honest folder holds."""
     left = _MOST_BYTES
     if (run / _FOLDER).is_symlink() or not (run / _FOLDER).is_dir():
-        return found
+        return
     with suppress(RecordError), Folder(run / _FOLDER) as folder:
         for name in folder.names():
             named = _NAME.fullmatch(name)
@@ -38,28 +63,7 @@ def read_statements(run: Path, keys: Iterable[PublicKey]) -> list[Statement]:
             with suppress(BenchError, RecordError):
                 content = folder.read(name, LONGEST) or b""
                 left -= len(content)
-                found.append(Statement.from_bytes(content))
-    return found
-
-
-def write_statements(run: Path, key: PublicKey, statements: Sequence[Statement]) -> None:
-    """Put a key's statements into a run's folder, in place of those it has made before.
-
-    Raises:
-        BenchError: They cannot be written.
-    """
-    kept = {f"{_start(key)}-{number}.json": one for number, one in enumerate(statements)}
-    try:
-        with Folder(run) as folder:
-            for name, statement in kept.items():
-                # Below the open folder, so that no symbolic link leads elsewhere.
-                folder.replace(f"{_FOLDER}/{name}", iter([statement.to_bytes()]))
-            for path in (run / _FOLDER).iterdir():
-                named = _NAME.fullmatch(path.name)
-                if named is not None and named[1] == _start(key) and path.name not in kept:
-                    folder.remove(f"{_FOLDER}/{path.name}")
-    except (OSError, RecordError) as problem:
-        raise BenchError(f"No statement can be kept in {run / _FOLDER}: {problem}") from problem
+                yield name, Statement.from_bytes(content)
 
 
 def _start(key: PublicKey) -> str:

@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ludus.bench.claim import METRIC, mean, record_of, result_of
+from ludus.bench.claim import (
+    FAULT_FIELDS,
+    METRIC,
+    RECORDS,
+    SCORE_FIELDS,
+    mean,
+    record_of,
+    result_of,
+)
 from ludus.bench.expectation import environment_problems
 from ludus.bench.faults import one_line
 from ludus.bench.folder import BenchFolder
@@ -25,6 +33,7 @@ from ludus.bench.verifier import keeping_statements
 from ludus.errors import Error
 from ludus.record import read_run
 from ludus.record.keys import PublicKey, SigningKey
+from ludus.record.manifest import MANIFEST
 from ludus.record.reading import RunReader
 from ludus.record.verify import Verification, verify
 
@@ -116,11 +125,11 @@ def verify_units(
         store: Likewise.
     """
     expected = {unit.id: unit for unit in units}
-    everywhere = tuple(_plan_problems(folder, list(expected)))
+    everywhere = (*_plan_problems(folder, list(expected)), *_left_out_problems(folder))
     with keeping_statements(folder, key, store) as verifier:
         for unit_id in folder.unit_ids:
             result = folder.result(unit_id)
-            if result is None or result.outcome == "infrastructure_fault":
+            if result is None or _is_nothing(folder, result):
                 continue
             found = _looked(expected.get(unit_id), result, check)
             problems = (*everywhere, *found.problems)
@@ -174,6 +183,8 @@ def differences(claimed: Result, follows: Result) -> Iterator[str]:
 def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], Looked]) -> Looked:
     if unit is None:
         return Looked(("the suite and the agents of this run have no such unit",))
+    if result.outcome == "infrastructure_fault":
+        return Looked(("it is said to have failed for no fault of the agent, and has a record",))
     if result.record != record_of(unit):
         return Looked((f"the result names the record {result.record}, not its own",))
     try:
@@ -182,6 +193,12 @@ def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], L
         return Looked((one_line(problem),))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         return Looked((f"nobody records a unit like this: {problem!r:.200}",))
+
+
+def _is_nothing(folder: BenchFolder, result: Result) -> bool:
+    """Tell whether there is nothing to check: no record, because the infrastructure failed."""
+    record = folder.path / RECORDS / result.id / MANIFEST
+    return result.outcome == "infrastructure_fault" and not record.exists()
 
 
 def _plan_problems(folder: BenchFolder, expected: list[str]) -> Iterator[str]:
@@ -196,6 +213,13 @@ def _plan_problems(folder: BenchFolder, expected: list[str]) -> Iterator[str]:
     yield f"bench.json lists other units than its suite and agents make: {counts}"
 
 
+def _left_out_problems(folder: BenchFolder) -> Iterator[str]:
+    known = {row.id for row in folder.suite.environments}
+    strange = sorted({row.env for row in folder.missing} - known)
+    if strange or len(folder.missing) != len({row.env for row in folder.missing}):
+        yield f"bench.json leaves out environments that the suite does not have: {strange!r:.200}"
+
+
 def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator[str]:
     """Name what a result or its record say otherwise than suite, rows and registry do."""
     reader = read_run(folder.path / record_of(unit))
@@ -204,11 +228,14 @@ def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator
     if len(claims) != 1:
         yield f"the record makes {len(claims)} claims about what it came to, not one"
         return
-    (claim,) = claims
+    kind, claim = claims[0]
+    is_fault = kind == "note"
+    if claim.keys() != (FAULT_FIELDS if is_fault else SCORE_FIELDS):
+        yield f"the record's claim has the fields {', '.join(sorted(claim))!r:.200}"
+        return
     if id_of(claim["unit"]) != unit.id:
         yield "the record's claim is about another unit"
         return
-    is_fault = "agent_fault" in claim
     counted = recount(reader, unit, stopped=claim["stopped"], whole=not is_fault)
     yield from counted.problems
     if is_fault:
@@ -221,10 +248,11 @@ def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator
     yield from differences(result, result_of(unit, folder.name, reader.head, claim, returns, curve))
 
 
-def _claims(reader: RunReader) -> Iterator[Mapping[str, Any]]:
+def _claims(reader: RunReader) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield kind and data of every event that says what the unit came to."""
     for event in reader.events:
-        if event.kind in ("result", "note") and "unit" in event.data:
-            yield event.data
+        if event.kind == "result" or (event.kind == "note" and "agent_fault" in event.data):
+            yield event.kind, event.data
 
 
 def _score_problems(

@@ -10,7 +10,7 @@ from typing import Any
 from ludus import logger
 from ludus.bench.folder import BenchFolder
 from ludus.bench.statement import MOST_FINDINGS, Finding, Statement, sign_statement
-from ludus.bench.statement_files import write_statements
+from ludus.bench.statement_files import write_statement
 from ludus.errors import DependencyNotInstalled
 from ludus.record.keys import SigningKey
 from ludus.record.trust import own_key
@@ -32,38 +32,31 @@ class Verifier:
     def __init__(self, folder: BenchFolder, key: SigningKey, store: Any) -> None:
         self._folder, self._key, self._store = folder, key, store
         self._findings: list[Finding] = []
-        self._signed: list[Statement] = []
         self._written = time.monotonic()
 
     def add(self, finding: Finding) -> None:
         """Take a finding; what is older than two seconds is in the folder."""
         self._findings.append(finding)
-        if len(self._findings) == MOST_FINDINGS or time.monotonic() - self._written > _EVERY:
-            self.write()
+        if len(self._findings) == MOST_FINDINGS:
+            self.close()
+        elif time.monotonic() - self._written > _EVERY:
+            write_statement(self._folder.path, self._sign())
+            self._written = time.monotonic()
 
-    def write(self) -> None:
+    def close(self) -> None:
         """Sign what was found, and put it into the folder and the store.
 
         Raises:
             BenchError: The folder cannot be written.
             StoreError: The store does not take it.
         """
-        self._written = time.monotonic()
-        current = [self._sign()] if self._findings else []
-        write_statements(self._folder.path, self._key.public, [*self._signed, *current])
-        if len(self._findings) == MOST_FINDINGS:
-            self._signed += current
-            self._findings = []
-            self._store_statements(current)
-
-    def close(self) -> None:
-        """Write what is left, also into the store."""
-        self.write()
-        self._store_statements([self._sign()] if self._findings else [])
-
-    def _store_statements(self, statements: list[Statement]) -> None:
+        if not self._findings:
+            return
+        statement = self._sign()
+        self._findings, self._written = [], time.monotonic()
+        write_statement(self._folder.path, statement)
         if self._store is not None:
-            self._store.add_statements(statements)
+            self._store.add_statements([statement])
 
     def _sign(self) -> Statement:
         suite = self._folder.suite

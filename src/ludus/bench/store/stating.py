@@ -14,6 +14,8 @@ from ludus.record.keys import PublicKey
 
 __all__ = ["read_statements", "write_statements"]
 
+_LONGEST_RUN = 300
+
 
 def read_statements(
     connection: Connection, *, run: str | None = None, keys: Collection[PublicKey] | None = None
@@ -59,20 +61,15 @@ def write_statements(connection: Connection, statements: Iterable[Statement]) ->
         connection.execute(insert(table), row)
 
 
-_LONGEST_RUN = 300
-
-
 def _drop_covered(connection: Connection, statement: Statement) -> None:
-    """Remove older statements of the same key of which every finding is made anew."""
+    """Remove older statements about nothing but what this one is about."""
     query = select(table.c.number, table.c.content).where(
         table.c.run == statement.run, table.c.public_key == statement.public_key
     )
-    units = {one.id for one in statement.findings}
     for number, content in connection.execute(query).all():
         try:
             older = Statement.from_bytes(bytes(content))
         except BenchError:
             continue
-        same = older.plan == statement.plan and older.created < statement.created
-        if same and {one.id for one in older.findings} <= units:
+        if older.is_covered_by(statement):
             connection.execute(delete(table).where(table.c.number == number))
