@@ -31,8 +31,8 @@ PINNED = {
     "ludus.record": """
         Block Check Difference Episode Event FsckReport Problem PublicKey RecordEpisodes
         RecordVectorEpisodes Replay Resumed Run RunReader Signature SigningKey Totals Verification
-        episodes fsck generate_key load_public_key load_signing_key provenance read_run replay
-        sign_run totals verify
+        episodes fsck generate_key load_public_key load_signing_key own_key provenance read_run
+        replay sign_run totals trusted_keys trusted_keys_path verify
     """,
     "ludus.research": """
         BaseTask MLGymEnv ResearchEnv Result Scale Settings Task TaskConfig check_task find_tasks

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from ludus.bench.store import open_store
 from ludus.cli.app import app
+from ludus.record import own_key
+from tests.bench.stating import some_key, stated
 from tests.bench.store.support import HEAD, make_result
 
 run = CliRunner(env={"COLUMNS": "200"}).invoke
@@ -18,13 +20,15 @@ run = CliRunner(env={"COLUMNS": "200"}).invoke
 @pytest.fixture
 def path(tmp_path):
     with open_store(tmp_path / "a.sqlite") as store:
+        good = make_result(id="1", agent="good", score=400.0, verified="verified")
         store.add(
             [
-                make_result(id="1", agent="good", score=400.0, verified="verified"),
+                good,
                 make_result(id="2", agent="[red]bad[/]\x1b[2J", score=20.0, head=HEAD),
                 make_result(id="3", agent="bad", outcome="agent_fault", suite="another"),
             ]
         )
+        store.add_statements(stated([good], own_key()))
     return tmp_path / "a.sqlite"
 
 
@@ -63,6 +67,15 @@ def test_one_suite_and_verified_results(path):
     assert "good" in result.output
     assert "bad" not in result.output
     assert "1 results are left out" in result.output
+
+
+def test_statements_of_others_count_if_they_are_trusted(path):
+    bad = make_result(id="2", agent="[red]bad[/]\x1b[2J", score=20.0, verified="verified")
+    with open_store(path) as store:
+        store.add_statements(stated([bad], some_key("bob")))
+    command = ["leaderboard", "--store", str(path), "--suite", "classic", "--verified"]
+    assert "bad" not in run(app, command).output
+    assert "bad" in run(app, [*command, "--trust", some_key("bob").public.hex]).output
 
 
 def test_json(path):
