@@ -225,6 +225,12 @@ def test_a_signature(run, tmp_path):
         ("agent", "better"),
         ("head", "0" * 64),
         ("suite_digest", "0" * 64),
+        ("cost", 7.0),
+        ("seconds", 0.5),
+        ("created", "2020-01-01T00:00:00Z"),
+        ("source_hash", "0" * 64),
+        ("run", "another"),
+        ("extra", {"normalised": 9.0}),
     ],
 )
 def test_a_result_that_its_record_contradicts(run, tmp_path, field, value):
@@ -237,9 +243,51 @@ def test_a_result_that_its_record_contradicts(run, tmp_path, field, value):
     assert any(field.split("_")[0] in problem or field == "head" for problem in found.problems)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"max_steps": 7}, "it was played with max_steps=7"),
+        ({"time_limit": 1e6}, "it was played with time_limit=1000000.0"),
+        ({"cost_limit": 5.0}, "it was played with cost_limit=5.0"),
+        ({"backend": "docker"}, "options is"),
+    ],
+)
+def test_other_limits_than_the_suites(run, tmp_path, change, words):
+    """The run's own file says how episodes were played; suite and record say otherwise."""
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    file = folder / "research.json"
+    data = json.loads(file.read_text())
+    data["options"] |= change
+    file.write_text(json.dumps(data))
+    (found,) = verify_research_run(BenchFolder.open(folder), regrade=False)
+    assert found.result.verified == "failed"
+    assert words in " ".join(found.problems)
+
+
+def test_more_steps_than_the_suite_allows(run, tmp_path):
+    """A record of a longer episode, rewritten to be about the suite's unit."""
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    target = record_of(folder)
+
+    def longer(kind, data):
+        if kind == "subject":
+            data["options"]["max_steps"] = 1000
+
+    shutil.rmtree(target)
+    rewritten(record_of(run), target, longer)
+    (file,) = (folder / "results").iterdir()
+    file.write_text(json.dumps({**json.loads(file.read_text()), "head": read_run(target).head}))
+    (found,) = verify_research_run(BenchFolder.open(folder), regrade=False)
+    assert "another episode than the suite's: options" in " ".join(found.problems)
+
+
 def test_results_are_marked(run):
     (found,) = verify_research_run(BenchFolder.open(run), regrade=False)
     assert (found.result.verified, found.problems) == ("claimed", ())
     (found,) = verify_research_run(BenchFolder.open(run), unlimited=UNLIMITED)
-    assert found.result.verified == "verified"
-    assert BenchFolder.open(run).results()[0].verified == "verified"
+    # Where nothing can be limited, agents have more than others, and nothing is ranked.
+    mark = "claimed" if UNLIMITED else "verified"
+    assert found.result.verified == mark
+    assert BenchFolder.open(run).results()[0].verified == mark
