@@ -110,6 +110,14 @@ class Result:
         plain = {name: getattr(self, name) for name in _CLAIMED}
         return {**plain, "extra": json.loads(json.dumps(self.extra))}
 
+    def marked(self, verified: Verified) -> Result:
+        """Return the result with what it counts as; its other fields are not checked again."""
+        made = object.__new__(Result)
+        for name in _CLAIMED:
+            object.__setattr__(made, name, getattr(self, name))
+        object.__setattr__(made, "verified", _one_of(get_args(Verified))(verified))
+        return made
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """Read what :meth:`to_dict` gave; a field ``verified``, which older files have, is ignored.

@@ -9,7 +9,7 @@ statements about a result the newest counts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ludus.bench.result import Result, Verified
 from ludus.bench.statement import Finding, Statement
@@ -41,7 +41,7 @@ class Standing:
         """Return the result with what it counts as."""
         about = self.told.get((result.run, result.id))
         if about is None:
-            return replace(result, verified="claimed")
+            return result.marked("claimed")
         digest = result.digest
         verdicts = {
             found.verdict
@@ -51,7 +51,7 @@ class Standing:
         verdict: Verified = "claimed"
         if verdicts:
             verdict = "failed" if "failed" in verdicts else "verified"
-        return replace(result, verified=verdict)
+        return result.marked(verdict)
 
     def missing(self, results: Iterable[Result]) -> set[_Key]:
         """Return the results that statements speak of and that are not among these."""

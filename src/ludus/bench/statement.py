@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ludus.errors import BenchError, CodecError
@@ -53,6 +53,11 @@ class Finding:
     executed: str
     verdict: Literal["verified", "failed"]
     problems: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain JSON."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**plain, "problems": list(self.problems)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +109,8 @@ class Statement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as plain JSON."""
-        fields = asdict(self)
-        fields["findings"] = [
-            {**asdict(one), "problems": list(one.problems)} for one in self.findings
-        ]
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields["findings"] = [one.to_dict() for one in self.findings]
         return {"format": _FORMAT, "version": _VERSION, "algorithm": _ALGORITHM, **fields}
 
     def to_bytes(self) -> bytes:

@@ -134,7 +134,7 @@ def verify_units(
             found = _looked(expected.get(unit_id), result, check)
             problems = (*everywhere, *found.problems)
             if found.unchecked and not problems:
-                yield UnitVerification(replace(result, verified="claimed"), (), found.unchecked)
+                yield UnitVerification(result.marked("claimed"), (), found.unchecked)
                 continue
             finding = Finding(
                 id=result.id,
@@ -147,7 +147,7 @@ def verify_units(
             )
             if verifier is not None:
                 verifier.add(finding)
-            marked = replace(result, verified=finding.verdict)
+            marked = result.marked(finding.verdict)
             yield UnitVerification(marked, problems, found.unchecked)
 
 
