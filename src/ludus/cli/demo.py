@@ -31,7 +31,8 @@ def run(
 ) -> None:
     """Make an environment, check it, play it, verify the score, film it, and step many at once.
 
-    Then let an agent work on a research task in a box, and grade what it hands in.
+    Then run a benchmark, verify it and forge a result of it; and let an agent work on a research
+    task in a sandbox, and grade what it hands in.
     """
     _list_environments()
     report = inspect_env(make("CartPole-v1").unwrapped, skip_render_check=True)
@@ -49,7 +50,29 @@ def run(
     )
     out.print(f"Its first episode on film: {_film(folder / 'video')}\n")
     out.print(_speeds())
+    _benchmark(_free(folder / "bench"))
     _research(_free(folder / "research"))
+
+
+def _benchmark(folder: Path) -> None:
+    """Show a verified benchmark, and what becomes of a result that somebody changes."""
+    from ludus.bench.demo import verified_benchmark
+    from ludus.errors import Error
+
+    try:
+        with out.status("Running and verifying a small benchmark …"):
+            rows = verified_benchmark(folder)
+    except Error as problem:
+        out.print(f"\nNo benchmark: {problem}", markup=False, highlight=False)
+        return
+    table = Table(title="\nA benchmark, verified by a signed statement", title_justify="left")
+    for column in ("agent", "environment", "score", "reads as", ""):
+        table.add_column(column, justify="right" if column == "score" else "left")
+    for what, one in rows:
+        style = "green" if one.verified == "verified" else "red"
+        cells = (one.agent, one.env, f"{one.score:.1f}" if one.score is not None else "–")
+        table.add_row(*map(Text, cells), Text(one.verified, style=style), Text(what))
+    out.print(table)
 
 
 def _research(folder: Path) -> None:
