@@ -176,6 +176,13 @@ class BenchFolder:
             ) from problem
         if result.id != unit_id:
             raise BenchError(f"{source} is the result of another unit, {result.id}. Remove it.")
+        if (result.suite, result.suite_digest) != (self.suite.name, self.suite.digest):
+            # Another suite has other references and floors: its scores would be measured wrongly.
+            raise BenchError(
+                f"{source} is a result of suite {result.suite} {result.suite_digest[:12]}, and "
+                f"{self.path / 'bench.json'} describes {self.suite.name} {self.suite.digest[:12]}. "
+                "One of the two was changed after the run; restore it, or run the suite again."
+            )
         return result
 
     def write(self, result: Result) -> None:

@@ -59,8 +59,10 @@ def suite_table(suite: Suite, missing: Collection[str]) -> Table:
 
 def run_table(done: BenchRun) -> Table:
     """Return scores by environment and agent, each with its denominator."""
-    scales, lower = done.suite.references, done.suite.lower
-    summaries = summarise(done.results, references=scales, lower=lower)
+    suite = done.suite
+    summaries = summarise(
+        done.results, references=suite.references, lower=suite.lower, floors=suite.floors
+    )
     title = f"{done.suite.name}: mean over seeds of the mean return"
     faults = any(
         s.counts.agent_faults or s.counts.infrastructure_faults for s in summaries.values()
@@ -94,7 +96,7 @@ def _estimate(found: Estimate | None, written: Callable[[float], str] = number) 
 
 
 def _counts(counts: Counts, *, faults: bool) -> tuple[str, ...]:
-    said = f"{counts.agent_faults} agent, {counts.infrastructure_faults} infrastructure"
+    said = f"{counts.agent_faults} agent, {counts.infrastructure_faults} infra"
     return (f"{counts.used}/{counts.results}", *([said] if faults else []))
 
 

@@ -89,9 +89,20 @@ _VERIFICATIONS = (
     "CREATE INDEX ludus_verifications_result ON ludus_verifications (result)",
 )
 
+_SUITES = (
+    """CREATE TABLE ludus_suites (
+        digest {text} NOT NULL PRIMARY KEY,
+        name {text} NOT NULL,
+        content {text} NOT NULL
+    )""",
+    # Tells, without a look into the table, which units have several results.
+    "CREATE INDEX ludus_results_units ON ludus_results (series, id)",
+)
+
 STEPS = (
     Migration(1, "results", _RESULTS),
     Migration(2, "history of verifications", _VERIFICATIONS),
+    Migration(3, "suites", _SUITES),
 )
 NEWEST = STEPS[-1].number
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
@@ -18,10 +18,15 @@ from ludus.bench.result import Outcome, Result, Verified
 from ludus.bench.store import jsonl
 from ludus.bench.store.engine import Database
 from ludus.bench.store.rows import OWN_FIELDS, Prepared, Series, prepare, restore
+from ludus.bench.store.suites import keep_suite, known_scale
 from ludus.bench.store.tables import results, runs, series, verifications
-from ludus.bench.store.tally import Tally
+from ludus.bench.store.tally import ScaleOf, Tally
+from ludus.bench.store.tallying import read_tallies
 from ludus.bench.store.writing import Numbers, write_batch
 from ludus.errors import StoreError
+
+if TYPE_CHECKING:
+    from ludus.bench.suite import Suite
 
 __all__ = ["RunSummary", "Store", "VerificationChange"]
 
@@ -220,28 +225,40 @@ class Store:
         with self._database.reading() as connection:
             return [VerificationChange(*row) for row in connection.execute(query)]
 
-    def tallies(self, *, suite: str | None = None) -> list[Tally]:
-        """Return counts and sums of scores per series, outcome and verification."""
+    def add_suite(self, suite: Suite) -> None:
+        """Keep what the scores of a suite's results are measured with; a run does so by itself.
+
+        Without it, and unless the suite comes with Ludus, a leaderboard has no references, and an
+        agent's fault counts as the worst score that was seen.
+
+        Raises:
+            StoreError: If the suite is larger than a store takes.
+        """
+        with self._database.writing() as connection:
+            keep_suite(connection, suite)
+
+    def tallies(self, *, suite: str | None = None, scale: ScaleOf | None = None) -> list[Tally]:
+        """Return counts and sums of scores per series, outcome and verification.
+
+        Args:
+            suite: its name.
+            scale: gives what scores are measured with; by default what the store knows.
+        """
+        return self._tallies(suite, scale)[0]
+
+    def _tallies(
+        self, suite: str | None, scale: ScaleOf | None
+    ) -> tuple[list[Tally], Mapping[tuple[str, str], Scale]]:
         wanted = _conditions({"suite": suite}, series)
-        columns = (results.c.series, results.c.outcome, results.c.verified)
-        query = select(
-            *columns, func.count().label("count"), func.sum(results.c.score).label("sum")
-        )
-        if wanted:
-            query = query.where(results.c.series.in_(select(series.c.number).where(*wanted)))
-        groups = query.group_by(*columns).subquery("groups")
-        # The ends of a group are looked up in the index: cheaper than to look for them on the way.
-        same = [column == groups.c[column.name] for column in columns]
-        ends = [
-            select(end(results.c.score)).where(*same).scalar_subquery()
-            for end in (func.min, func.max)
-        ]
+        known: dict[tuple[str, str], Scale] = {}
         with self._database.reading() as connection:
             kinds = _load_series(connection, wanted)
-            return [
-                Tally(*kinds[number], *rest)
-                for number, *rest in connection.execute(select(*groups.c, *ends))
-            ]
+            for one in kinds.values():
+                pair = one.suite, one.suite_digest
+                if pair not in known:
+                    known[pair] = scale(*pair) if scale else known_scale(connection, *pair)
+            found = read_tallies(connection, kinds, wanted, lambda *pair: known[pair])
+        return found, known
 
     def leaderboard(
         self,
@@ -251,6 +268,7 @@ class Store:
         limit: int | None = None,
         references: Mapping[str, tuple[float, float]] | None = None,
         lower_is_better: Collection[str] = (),
+        floors: Mapping[str, float] | None = None,
     ) -> list[Board]:
         """Return the leaderboards of one suite, or of all.
 
@@ -259,18 +277,22 @@ class Store:
             verified_only: whether only results count whose record was verified.
             limit: rows per board.
             references: by environment, the scores that count as 0 and as 1; by default those of
-                the suites that come with Ludus.
+                the suites in the store, and of those that come with Ludus.
             lower_is_better: environments in which lower scores are better, if there is no
                 reference.
+            floors: by environment, what an agent's fault counts as.
 
         Raises:
-            BenchError: If the limit or a reference is none.
+            BenchError: If the limit, a reference or a floor is none.
         """
-        options: dict[str, Any] = {"verified_only": verified_only, "limit": limit}
-        if references is not None or lower_is_better:
-            given = Scale(references or {}, lower_is_better)
-            options["scale"] = lambda *_: given
-        return make_boards(self.tallies(suite=suite), **options)
+        scale: ScaleOf | None = None
+        if references is not None or lower_is_better or floors is not None:
+            given = Scale(references or {}, lower_is_better, floors or {})
+            scale = lambda *_: given  # noqa: E731
+        tallies, known = self._tallies(suite, scale)
+        return make_boards(
+            tallies, verified_only=verified_only, limit=limit, scale=lambda *pair: known[pair]
+        )
 
     def export_jsonl(self, path: str | Path, **wanted: Any) -> int:
         """Write results as lines of JSON, and return how many; the file is there when whole.

@@ -17,7 +17,7 @@ from sqlalchemy import (
     Text,
 )
 
-__all__ = ["metadata", "migrations", "results", "runs", "series", "verifications"]
+__all__ = ["metadata", "migrations", "results", "runs", "series", "suites", "verifications"]
 
 metadata = MetaData()
 
@@ -83,4 +83,12 @@ verifications = Table(
     Column("head", Text),
     Column("author", Text, nullable=False),
     Column("moment", Text, nullable=False),
+)
+
+suites = Table(
+    "ludus_suites",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("content", Text, nullable=False),
 )

@@ -23,6 +23,8 @@ SUITE = "research"
 def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int]) -> Suite:
     """Return tasks as a suite: its scales are the tasks' own, from baseline to threshold.
 
+    So is the floor, what the null submission scores: an agent's fault counts as that.
+
     Raises:
         ResearchError: There are none, or two have one id.
         SuiteError: The seeds are none.
@@ -102,4 +104,6 @@ def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
     if scores.baseline is not None:
         source = "baseline and threshold of the task"
         row["reference"] = {"min": scores.baseline, "max": scores.threshold, "source": source}
+    if (floor := scores.scale.least) is not None:
+        row["floor"] = floor
     return row

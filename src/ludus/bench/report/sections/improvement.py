@@ -23,6 +23,7 @@ from ludus.bench.report.numbers import count, ratio, ratio_interval, share
 from ludus.bench.statistics.aggregates import probability_of_improvement
 from ludus.bench.statistics.bootstrap import estimate
 from ludus.bench.statistics.estimate import Estimate
+from ludus.bench.statistics.scores import joined
 
 __all__ = ["improvement"]
 
@@ -80,12 +81,12 @@ def _pair(facts: Facts, first: str, second: str) -> _Pair | None:
         return None
     found = estimate(
         probability_of_improvement,
-        {env: one[env] for env in envs},
-        {env: other[env] for env in envs},
+        joined({env: one[env] for env in envs}),
+        joined({env: other[env] for env in envs}),
         confidence=CONFIDENCE,
         resamples=facts.resamples,
     )
-    runs, other_runs = (sum(side[env].size for env in envs) for side in (one, other))
+    runs, other_runs = (sum(side[env][0].size for env in envs) for side in (one, other))
     return _Pair(first, second, found, runs, other_runs, len(envs))
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
+from ludus.bench.copies import without_copies
+from ludus.bench.names import lookalikes
+from ludus.bench.outcome import LARGEST_SCORE
 from ludus.bench.report.document import Inline, Name, Paragraph, Tile
-from ludus.bench.report.facts import LARGEST_SCORE, Facts
+from ludus.bench.report.facts import Facts
 from ludus.bench.report.numbers import count, plural, ratio, ratio_interval, share
+from ludus.bench.report.text import shorten, visible
 
 __all__ = ["cautions", "subtitle", "summary", "tiles"]
+
+_NAMED = 5
 
 
 def subtitle(facts: Facts) -> tuple[Inline, ...]:
@@ -64,12 +71,24 @@ def tiles(facts: Facts) -> tuple[Tile, ...]:
 def cautions(facts: Facts) -> tuple[Paragraph, ...]:
     """What makes the results less comparable than they look."""
     found: list[str] = []
-    seen = Counter((one.agent, one.env, one.seed, one.suite_digest) for one in facts.results)
+    found += _incomplete(facts)
+    distinct = without_copies(facts.results)
+    copies = len(facts.results) - len(distinct)
+    if copies:
+        found.append(
+            f"{share(copies, facts.tally.runs)} runs are copies of another one, and do not count."
+        )
+    seen = Counter((one.agent, one.env, one.seed, one.suite_digest) for one in distinct)
     repeated = sum(times - 1 for times in seen.values())
     if repeated:
         found.append(
             f"{share(repeated, facts.tally.runs)} runs repeat the agent, environment and seed of "
             "another one; each of them counts as a run of its own."
+        )
+    for group in lookalikes(facts.agents):
+        found.append(
+            f"{plural(len(group), 'agent')} have names that look alike and are told apart: "
+            f"{', '.join(repr(one) for one in group[:_NAMED])}."
         )
     mixed: dict[str, set[tuple[str, str | None]]] = {
         "budgets": {(one.env, one.budget) for one in facts.results},
@@ -103,6 +122,28 @@ def cautions(facts: Facts) -> tuple[Paragraph, ...]:
             "environment with a reference, so they have no aggregate measures and come last."
         )
     return tuple(Paragraph((text,), "warning") for text in found)
+
+
+def _incomplete(facts: Facts) -> Iterator[str]:
+    """What is missing: bad runs that were left out would raise every figure."""
+    if facts.planned is not None and facts.tally.runs < facts.planned:
+        missing = facts.planned - facts.tally.runs
+        yield f"{share(missing, facts.planned)} planned runs have no result and count in no figure."
+    few = set()
+    for env in facts.envs:
+        runs = {
+            agent: facts.cells[env, agent].scores.size
+            for agent in facts.agents
+            if (env, agent) in facts.cells
+        }
+        few |= {agent for agent, count_of in runs.items() if count_of < max(runs.values())}
+    if few:
+        named = ", ".join(shorten(visible(one), 40) for one in sorted(few)[:_NAMED])
+        more = " and more" if len(few) > _NAMED else ""
+        yield (
+            f"{share(len(few), len(facts.agents))} agents have fewer runs that count than others "
+            f"on some environment: {named}{more}."
+        )
 
 
 def _leader(facts: Facts) -> list[Inline]:
