@@ -158,6 +158,26 @@ class BenchFolder:
         found = (self.result(unit_id) for unit_id in self.unit_ids)
         return [result for result in found if result is not None]
 
+    def own_results(self) -> list[Result]:
+        """Return the results there are, after a check that they belong to the folder's suite.
+
+        For whoever measures them with the suite's references and floors.
+
+        Raises:
+            BenchError: A file is damaged, or of another suite.
+        """
+        found = self.results()
+        here = self.suite.name, self.suite.digest
+        for result in found:
+            if (result.suite, result.suite_digest) != here:
+                raise BenchError(
+                    f"{self._result_path(result.id)} is a result of suite {result.suite} "
+                    f"{result.suite_digest[:12]}, and {self.path / 'bench.json'} describes "
+                    f"{here[0]} {here[1][:12]}. One of the two was changed after the run; restore "
+                    "it, or run the suite again."
+                )
+        return found
+
     def result(self, unit_id: str) -> Result | None:
         """Return the result of a unit, if there is one.
 
@@ -176,13 +196,6 @@ class BenchFolder:
             ) from problem
         if result.id != unit_id:
             raise BenchError(f"{source} is the result of another unit, {result.id}. Remove it.")
-        if (result.suite, result.suite_digest) != (self.suite.name, self.suite.digest):
-            # Another suite has other references and floors: its scores would be measured wrongly.
-            raise BenchError(
-                f"{source} is a result of suite {result.suite} {result.suite_digest[:12]}, and "
-                f"{self.path / 'bench.json'} describes {self.suite.name} {self.suite.digest[:12]}. "
-                "One of the two was changed after the run; restore it, or run the suite again."
-            )
         return result
 
     def write(self, result: Result) -> None:

@@ -279,7 +279,6 @@ class _Making:
 
     def _all_notes(self, rows: int, limit: int | None) -> Iterable[str]:
         yield from self.notes
-        yield from self._doubts()
         names = Counter(env.rpartition("-v")[0] for env in self.envs)
         several = [env for env in self.envs if names[env.rpartition("-v")[0]] > 1]
         if several:
@@ -297,6 +296,7 @@ class _Making:
             yield f"{self.left_out} results are left out, as they are not verified."
         if self.refuted:
             yield f"{self.refuted.total()} results count nowhere: their verification failed."
+        yield from self._doubts()
         if limit is not None and rows > limit:
             yield f"{limit} of {rows} agents are shown."
 

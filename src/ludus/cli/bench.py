@@ -228,7 +228,7 @@ def report(
     try:
         run_folder = BenchFolder.open(folder)
         files = write_report(
-            run_folder.results(),
+            run_folder.own_results(),
             out_file or folder / "report.html",
             title=title or f"{run_folder.suite.title or run_folder.suite.name}: {run_folder.name}",
             references=run_folder.suite.references,

@@ -145,7 +145,7 @@ def read_side(text: str) -> tuple[BenchFolder, list[Result]]:
 
     path, at, agent = (text, "", "") if Path(text).exists() else text.rpartition("@")
     folder = BenchFolder.open(path or text)
-    results = folder.results()
+    results = folder.own_results()
     names = sorted({one.agent for one in results})
     if not at and len(names) > 1:
         fail(f"{text} has several agents; choose one: {', '.join(f'{text}@{n}' for n in names)}.")

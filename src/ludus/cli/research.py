@@ -186,7 +186,7 @@ def show(folder: RunFolder) -> None:
 
     try:
         opened = BenchFolder.open(folder)
-        results = opened.results()
+        results = opened.own_results()
     except (Error, OSError) as problem:
         fail(printable(problem, 2000))
     out.print(episodes_table(results, opened.suite))

@@ -28,7 +28,7 @@ def scores_table(done: BenchRun) -> Table:
     summaries = summarise(
         done.results, references=suite.references, lower=suite.lower, floors=suite.floors
     )
-    columns = ("task", "agent", "mean", "95 % interval", "normalised", "best", "n", "faults")
+    columns = ("task", "agent", "mean", "95 % interval", "scaled", "best", "n", "faults")
     table = _table("Scores on the test split", *columns)
     for env in sorted({one.env for one in done.results}):
         for agent, summary in summaries.items():
@@ -51,8 +51,8 @@ def scores_table(done: BenchRun) -> Table:
 def episodes_table(results: Sequence[Result], suite: Suite) -> Table:
     """Return one row for each episode; a score that is the task's floor is marked."""
     table = _table(
-        f"{len(results)} episodes (floor: the least that a score counts as, and what a fault does)",
-        "task", "agent", "seed", "score", "normalised", "end", "steps", "tried", "seconds",
+        f"{len(results)} episodes (* the floor: faults count as it, and so do worse scores)",
+        "task", "agent", "seed", "score", "scaled", "end", "steps", "val", "sec",
     )  # fmt: skip
     for one in results:
         normalised = _normalised(one, suite)
@@ -96,7 +96,7 @@ def _score(one: Result, suite: Suite) -> str:
     counted = _counted(one, suite)
     if counted is None:
         return NOTHING if one.outcome == "infrastructure_fault" else "no score"
-    return f"{counted:.6g}" if counted == one.score else f"{counted:.6g} (floor)"
+    return f"{counted:.6g}" if counted == one.score else f"{counted:.6g}*"
 
 
 def _normalised(one: Result, suite: Suite) -> float | None:
@@ -146,7 +146,7 @@ def _table(title: str, *columns: str) -> Table:
         table.add_column(
             column,
             overflow="fold",
-            no_wrap=column not in ("agent", "end"),
+            no_wrap=column not in ("task", "agent"),
             justify="left" if is_text else "right",
         )
     return table

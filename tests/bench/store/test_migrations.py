@@ -53,6 +53,8 @@ def test_data_survives_an_update(url):
         store.add([make_result()])
         with store._database.writing() as connection:
             connection.exec_driver_sql("DROP TABLE ludus_verifications")
+            connection.exec_driver_sql("DROP TABLE ludus_suites")
+            connection.exec_driver_sql("DROP INDEX ludus_results_units")
             connection.exec_driver_sql("DELETE FROM ludus_migrations WHERE number > 1")
     with open_store(url) as store:
         assert list(store.results()) == [make_result()]
