@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
 from ludus.bench import Settings
+from ludus.bench.report.write import build_document
 from ludus.bench.result import Result
 from ludus.bench.statistics import summarise
 from ludus.bench.store import open_store
@@ -230,3 +232,22 @@ def test_trajectories_and_rewards(played):
         events = read_run(played[0].folder / one.record).events
         steps = [event.data for event in events if event.kind == "step"]
         assert sum(step["reward"] for step in steps) == pytest.approx(scaled(counted))
+
+
+@pytest.mark.parametrize("agent", FAULTY)
+def test_alone(played, agent, tmp_path):
+    """What a fault counts as does not depend on who else is there."""
+    done = replace(played[0], results=[one for one in played[0].results if one.agent == agent])
+    (row,) = rows(scores_table(done))
+    assert (row["mean"], row["scaled"], row["best"]) == ("32", "-1.364", "32")
+    assert (
+        aup_lines(done)[0] == f"AUP of {agent}: attempt 0.000, submission 0.000" or agent == "late"
+    )
+    with open_store(tmp_path / "s.sqlite") as store:
+        store.add_suite(done.suite)
+        store.add(done.results)
+        ((row,),) = (board.rows for board in store.leaderboard())
+    assert (row.value, row.scores[0].mean) == (pytest.approx(scaled(FLOOR)), FLOOR)
+    document = build_document(done.results, references=done.suite.references)
+    cell = next(one for one in document.sections if one.anchor == "environments").blocks[2].rows[0]
+    assert [one.content for one in cell[1:5]] == ["32.00", "2 of 2", "–", "-1.364"]
