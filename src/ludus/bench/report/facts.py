@@ -270,11 +270,14 @@ def _figures(pool: Scores, resamples: int) -> dict[str, Estimate]:
 
 
 def _ranked(
-    agents: Iterable[str],
+    agents: Mapping[str, Sequence[Result]],
     figures: Mapping[str, Mapping[str, Estimate]],
     upward: Mapping[str, Mapping[str, tuple[FloatArray, int]]],
 ) -> tuple[str, ...]:
-    """By IQM; those without one come after, by their mean rank over environments."""
+    """By IQM; those without one come after, by their mean rank over environments.
+
+    Of two that are equal, the one that failed less often comes first.
+    """
     means: dict[str, dict[str, float]] = defaultdict(dict)
     for agent, tasks in upward.items():
         for env, (runs, _) in tasks.items():
@@ -284,9 +287,10 @@ def _ranked(
         for place, agent in enumerate(sorted(found, key=lambda one: (-found[one], one))):
             places[agent].append(place)
 
-    def standing(agent: str) -> tuple[bool, float, str]:
+    def standing(agent: str) -> tuple[bool, float, int, str]:
+        faults = sum(one.outcome == "agent_fault" for one in agents[agent])
         if agent in figures:
-            return False, -figures[agent]["IQM"].value, agent
-        return True, fmean(places[agent]) if agent in places else len(places), agent
+            return False, -figures[agent]["IQM"].value, faults, agent
+        return True, fmean(places[agent]) if agent in places else len(places), faults, agent
 
     return tuple(sorted(agents, key=standing))

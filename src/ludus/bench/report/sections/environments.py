@@ -80,10 +80,10 @@ def _caption(facts: Facts, env: str, agents: int) -> tuple[Inline, ...]:
     if not reference.higher_is_better:
         zero, one = one, zero
     told = start + f"reference {number(zero)} (counts as 0) to {number(one)} (counts as 1)"
-    told += _floor(facts, env)
+    end = f"{_floor(facts, env)}."
     if not reference.source:
-        return Name(env), told + "."
-    return Name(env), told + ", from ", Code(reference.source), "."
+        return Name(env), told + end
+    return Name(env), told + ", from ", Code(reference.source), end
 
 
 def _floor(facts: Facts, env: str) -> str:

@@ -52,7 +52,8 @@ def improvement(facts: Facts) -> Section | None:
         "How probable it is that a run of the first agent scores better than a run of the second "
         "on an environment picked at random; a tie is half a win, and 0.5 means no difference. A "
         "pair is compared on the environments where both have runs that count; 95 % intervals from "
-        f"{count(facts.resamples)} resamples, none where an environment has a single run."
+        f"{count(facts.resamples)} resamples, none where an environment has a single run "
+        "or an agent nothing but faults."
     )
     if len(facts.agents) > len(compared):
         told += f" Compared are the first {_AGENTS} of {len(facts.agents)} agents."
