@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from ludus.bench import BenchFolder, Settings, run_suite
 from ludus.bench.comparison import compare
@@ -15,10 +18,12 @@ from ludus.bench.leaderboard import make_boards
 from ludus.bench.names import lookalikes
 from ludus.bench.outcome import LARGEST_SCORE
 from ludus.bench.report.write import build_document
+from ludus.bench.runner import BenchRun
 from ludus.bench.statistics import Reference, summarise
 from ludus.bench.store import open_store
 from ludus.bench.store.tally import tally_results
 from ludus.bench.suite import load_suite, suite_from
+from ludus.cli.bench_tables import run_table
 from ludus.errors import BenchError, SuiteError
 from tests.bench.some_results import result, results
 
@@ -132,6 +137,29 @@ class TestFewerRuns:
             BenchError, match="seeds are missing: on CartPole-v1 the first lacks 1, 2"
         ):
             compare(*sides)
+
+
+class TestSelection:
+    def test_seeds_that_others_did_not_have(self):
+        rows = [*results({ENV: [400.0, 300.0]}), *results({ENV: [500.0, 500.0]}, agent="b")]
+        assert "different seeds" not in cautions(rows)
+        rows[-1] = replace(rows[-1], seed=4711)
+        assert "On 1 of 1 environments the agents were run with different seeds." in cautions(rows)
+
+    def test_two_agents_under_one_name(self):
+        kinds = [{"use": "weak"}, {"use": "strong"}]
+        rows = [result(seed=seed, extra={"agent": one}) for seed, one in enumerate(kinds)]
+        told = "1 of 1 agents have results of different code or options under one name: ppo."
+        assert told in cautions(rows)
+        assert told not in cautions(rows[:1])
+
+    def test_what_was_refuted_is_in_no_table(self):
+        rows = [result(score=400.0), result(seed=1, score=500.0, verified="failed")]
+        done = BenchRun(name="n", folder=Path(), suite=suite(), results=tuple(rows), planned=2)
+        screen = io.StringIO()
+        Console(file=screen, width=80).print(run_table(done))
+        assert "400" in screen.getvalue()
+        assert "450" not in screen.getvalue()
 
 
 class TestForeignSuites:

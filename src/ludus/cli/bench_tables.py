@@ -58,18 +58,20 @@ def suite_table(suite: Suite, missing: Collection[str]) -> Table:
 
 
 def run_table(done: BenchRun) -> Table:
-    """Return scores by environment and agent, each with its denominator."""
+    """Return scores by environment and agent, each with its denominator.
+
+    As in reports and on leaderboards, a result whose verification failed counts nowhere.
+    """
     suite = done.suite
-    summaries = summarise(
-        done.results, references=suite.references, lower=suite.lower, floors=suite.floors
-    )
+    kept = [one for one in done.results if one.verified != "failed"]
+    summaries = summarise(kept, references=suite.references, lower=suite.lower, floors=suite.floors)
     title = f"{done.suite.name}: mean over seeds of the mean return"
     faults = any(
         s.counts.agent_faults or s.counts.infrastructure_faults for s in summaries.values()
     )
     columns = ("environment", "agent", "mean", "95 % interval", "scaled", "n", "faults")
     table = _table(title, *columns[: None if faults else -1])
-    environments = sorted({one.env for one in done.results})
+    environments = sorted({one.env for one in kept})
     for env in environments:
         for agent, summary in summaries.items():
             for task in (task for task in summary.tasks if task.env == env):

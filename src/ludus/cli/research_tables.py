@@ -23,16 +23,18 @@ NOTHING = "–"
 
 
 def scores_table(done: BenchRun) -> Table:
-    """Return scores by task and agent, each with its denominator."""
+    """Return scores by task and agent, each with its denominator.
+
+    As in reports and on leaderboards, a result whose verification failed counts nowhere.
+    """
     suite = done.suite
-    summaries = summarise(
-        done.results, references=suite.references, lower=suite.lower, floors=suite.floors
-    )
+    kept = [one for one in done.results if one.verified != "failed"]
+    summaries = summarise(kept, references=suite.references, lower=suite.lower, floors=suite.floors)
     columns = ("task", "agent", "mean", "95 % interval", "scaled", "best", "n", "faults")
     table = _table("Scores on the test split", *columns)
-    for env in sorted({one.env for one in done.results}):
+    for env in sorted({one.env for one in kept}):
         for agent, summary in summaries.items():
-            mine = [one for one in done.results if (one.env, one.agent) == (env, agent)]
+            mine = [one for one in kept if (one.env, one.agent) == (env, agent)]
             for task in (task for task in summary.tasks if task.env == env):
                 counts = task.counts
                 found = [_normalised(one, suite) for one in mine]
@@ -74,7 +76,8 @@ def episodes_table(results: Sequence[Result], suite: Suite) -> Table:
 def aup_lines(done: BenchRun) -> list[str]:
     """Return AUP of agents and baseline in words, best attempt and best submission."""
     suite = done.suite
-    found = research_aup(done.results, references=suite.references, lower=suite.lower)
+    kept = [one for one in done.results if one.verified != "failed"]
+    found = research_aup(kept, references=suite.references, lower=suite.lower)
     if found is None:
         return ["There is no AUP: no score is positive and as good as the baseline's."]
     attempt, submission = found.attempt, found.submission

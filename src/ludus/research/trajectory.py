@@ -132,13 +132,13 @@ def _counted(
 ) -> tuple[str, float | None, float | None]:
     """Return what came of the grading, and what it counts as, raw and normalised."""
     graded, value = claim.get("outcome"), _number(claim.get("value"))
-    if graded not in ("scored", "agent_fault") or (graded == "scored") != (value is not None):
-        return "", None, None
+    if graded not in ("scored", "agent_fault"):
+        return "", value if graded is None else None, None
     try:
         scale = scale_of(subject)
         return graded, scale.counted(graded, value), scale.normalised(graded, value)
     except (TypeError, ValueError):
-        return graded, value, None
+        return graded, value if graded == "scored" else None, None
 
 
 def _text(value: Any) -> str:

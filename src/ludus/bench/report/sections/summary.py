@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
 from ludus.bench.copies import without_copies
 from ludus.bench.names import lookalikes
@@ -90,6 +91,7 @@ def cautions(facts: Facts) -> tuple[Paragraph, ...]:
             f"{plural(len(group), 'agent')} have names that look alike and are told apart: "
             f"{', '.join(repr(one) for one in group[:_NAMED])}."
         )
+    found += _selected(facts)
     mixed: dict[str, set[tuple[str, str | None]]] = {
         "budgets": {(one.env, one.budget) for one in facts.results},
         "versions of their source": {(one.env, one.source_hash) for one in facts.results},
@@ -138,12 +140,40 @@ def _incomplete(facts: Facts) -> Iterator[str]:
         }
         few |= {agent for agent, count_of in runs.items() if count_of < max(runs.values())}
     if few:
-        named = ", ".join(shorten(visible(one), 40) for one in sorted(few)[:_NAMED])
-        more = " and more" if len(few) > _NAMED else ""
         yield (
             f"{share(len(few), len(facts.agents))} agents have fewer runs that count than others "
-            f"on some environment: {named}{more}."
+            f"on some environment: {_listed(sorted(few))}."
         )
+
+
+def _selected(facts: Facts) -> Iterator[str]:
+    """What lets somebody pick the runs that look best: seeds, and agents under one name."""
+    seeds: dict[tuple[str, str], set[int]] = defaultdict(set)
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for one in facts.results:
+        seeds[one.env, one.agent].add(one.seed)
+        if (identity := one.extra.get("agent")) is not None:
+            kinds[one.agent].add(json.dumps(identity, sort_keys=True))
+    sets: dict[str, set[frozenset[int]]] = defaultdict(set)
+    for (env, _), found in seeds.items():
+        sets[env].add(frozenset(found))
+    several = sum(len(found) > 1 for found in sets.values())
+    if several:
+        yield (
+            f"On {share(several, len(facts.envs))} environments the agents were run with different "
+            "seeds."
+        )
+    merged = sorted(agent for agent, found in kinds.items() if len(found) > 1)
+    if merged:
+        yield (
+            f"{share(len(merged), len(facts.agents))} agents have results of different code or "
+            f"options under one name: {_listed(merged)}."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(shorten(visible(one), 40) for one in names[:_NAMED])
+    return f"{shown} and more" if len(names) > _NAMED else shown
 
 
 def _leader(facts: Facts) -> list[Inline]:
