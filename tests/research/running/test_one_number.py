@@ -16,11 +16,14 @@ from ludus.bench.report.write import build_document
 from ludus.bench.result import Result
 from ludus.bench.statistics import summarise
 from ludus.bench.store import open_store
+from ludus.bench.suite import load_suite, suites
 from ludus.cli.app import app
 from ludus.cli.research_tables import aup_lines, episodes_table, scores_table
 from ludus.interop.atif import to_atif
 from ludus.record import read_run
+from ludus.research.discovery import find_tasks, load_task
 from ludus.research.running import parse_agent, run_research
+from ludus.research.running.plan import suite_of
 from ludus.research.running.progress import EpisodeLines
 from ludus.research.trajectory import trajectory_of_run
 from tests.research.running.support import GOOD, GUESS, options, write_script
@@ -251,3 +254,20 @@ def test_alone(played, agent, tmp_path):
     document = build_document(done.results, references=done.suite.references)
     cell = next(one for one in document.sections if one.anchor == "environments").blocks[2].rows[0]
     assert [one.content for one in cell[1:5]] == ["32.00", "2 of 2", "–", "-1.364"]
+
+
+def test_floors_of_the_suite_of_environments_are_those_of_the_tasks():
+    """Its scores are normalised already; a fault counts as what the null submission gets."""
+    suite = load_suite("research")
+    scales = {task.env_id: task.scale for task in find_tasks().tasks}
+    assert suite.floors.keys() == {row.id for row in suite.environments}
+    for env, floor in suite.floors.items():
+        assert floor == pytest.approx(scales[env].worst, rel=1e-8)
+        assert floor < 0
+
+
+def test_runs_of_several_tasks_are_not_called_like_it():
+    tasks = [load_task(name) for name in ("blotto", "titanicSurvival")]
+    made = suite_of(tasks, options(), [0])
+    assert made.name not in suites()
+    assert made.floors == {task.env_id: task.scale.floor for task in tasks}

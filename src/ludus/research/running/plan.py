@@ -38,7 +38,8 @@ def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int
     one = re.sub(r"[^a-z0-9]+", "-", ids[0].lower()).strip("-")
     return suite_from(
         {
-            "name": SUITE if len(tasks) > 1 else f"{SUITE}-{one}",
+            # Not "research": the suite of that name has other scores, those of environments.
+            "name": f"{SUITE}-{one if len(tasks) == 1 else 'tasks'}",
             "title": "Research tasks" if len(tasks) > 1 else tasks[0].config.name,
             "seeds": list(seeds),
             "budget": {
