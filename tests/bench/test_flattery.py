@@ -107,7 +107,7 @@ class TestNames:
         board = stored(tmp_path, rows)
         assert "Names that look alike are different agents here: " in " ".join(board.notes)
         assert repr(other) in " ".join(board.notes)
-        assert "2 agents have names that look alike" in cautions(rows)
+        assert "2 of 2 agents have names that look like another's" in cautions(rows)
 
     def test_others_are_left_alone(self):
         assert lookalikes(["ppo", "ppo2", "dqn", "ppo-2"]) == []
@@ -202,6 +202,16 @@ class TestForeignSuites:
         told = "This is not the suite classic that comes with this Ludus."
         assert told in found["0" * 64].notes
         assert told not in found[known.digest].notes
+
+    def test_a_scale_that_is_none_hides_no_other_board(self, tmp_path):
+        narrow = suite(reference={"min": 0.0, "max": 1e-200, "source": "x"})
+        own = suite()
+        with open_store(tmp_path / "s.sqlite") as store:
+            for one, name in ((narrow, "narrow"), (own, "own")):
+                store.add_suite(one)
+                store.add([result(suite="mine", suite_digest=one.digest, agent=name, id=name)])
+            found = {board.rows[0].agent: board.ranked_by for board in store.leaderboard()}
+        assert found == {"narrow": "mean rank", "own": "normalised score"}
 
     @pytest.mark.parametrize("kind", ["other content", "other name", "no suite", "no JSON"])
     def test_a_store_with_another_suite_under_the_digest(self, kind, tmp_path):

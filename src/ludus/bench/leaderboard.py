@@ -324,8 +324,9 @@ class _Making:
         few = {agent for agent, env, cell in self._attempted() if cell.attempts < most[env]}
         if few:
             yield f"Fewer results than others have on some task: {_some(sorted(few))}."
-        for group in lookalikes(self.agents):
-            yield f"Names that look alike are different agents here: {_some(map(repr, group))}."
+        alike = [" and ".join(map(repr, group[:3])) for group in lookalikes(self.agents)]
+        if alike:
+            yield f"Names that look alike are different agents here: {_some(alike)}."
 
 
 def _is_named_like_bundled(suite: str, digest: str) -> bool:

@@ -58,16 +58,16 @@ def episodes_table(results: Sequence[Result], suite: Suite) -> Table:
     )  # fmt: skip
     for one in results:
         normalised = _normalised(one, suite)
-        end = str(one.extra.get("end", NOTHING))
+        end = printable(str(one.extra.get("end", NOTHING)))
         table.add_row(
             Text(_task(one.env)),
             Text(printable(one.agent)),
             str(one.seed),
             _score(one, suite),
             NOTHING if normalised is None else f"{normalised:.3f}",
-            end if one.outcome == "scored" else one.outcome.replace("_", " "),
+            Text(end if one.outcome == "scored" else one.outcome.replace("_", " ")),
             str(one.steps),
-            str(one.extra.get("validations", NOTHING)),
+            Text(printable(str(one.extra.get("validations", NOTHING)))),
             f"{one.seconds:.1f}",
         )
     return table

@@ -51,6 +51,7 @@ def known_scale(connection: Connection, name: str, digest: str) -> Scale:
         return bundled_scale(name, digest)
     try:
         suite = suite_from(json.loads(content), f"suite {name} in the store")
+        return scale_of(suite) if (suite.name, suite.digest) == (name, digest) else Scale()
     except (Error, ValueError, TypeError, RecursionError):
+        # One suite that is no scale must not keep all other boards from being shown.
         return Scale()
-    return scale_of(suite) if (suite.name, suite.digest) == (name, digest) else Scale()

@@ -86,10 +86,11 @@ def cautions(facts: Facts) -> tuple[Paragraph, ...]:
             f"{share(repeated, facts.tally.runs)} runs repeat the agent, environment and seed of "
             "another one; each of them counts as a run of its own."
         )
-    for group in lookalikes(facts.agents):
+    alike = [one for group in lookalikes(facts.agents) for one in group]
+    if alike:
         found.append(
-            f"{plural(len(group), 'agent')} have names that look alike and are told apart: "
-            f"{', '.join(repr(one) for one in group[:_NAMED])}."
+            f"{share(len(alike), len(facts.agents))} agents have names that look like another's, "
+            f"and are told apart: {_listed([repr(one) for one in alike])}."
         )
     found += _selected(facts)
     mixed: dict[str, set[tuple[str, str | None]]] = {
