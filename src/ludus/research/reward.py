@@ -103,7 +103,8 @@ class Scale:
             )
         if outcome == "infrastructure_fault":
             return None
-        return 0.0 if score is None or self.better(self.threshold, score) else 1.0
+        is_solved = outcome == "scored" and score is not None
+        return float(is_solved and not self.better(self.threshold, score or 0.0))
 
 
 @dataclass(frozen=True, slots=True)

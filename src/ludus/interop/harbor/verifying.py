@@ -91,13 +91,11 @@ def verify_submission(
         outcome = grade(exported, Artefacts(files), "test", seed, backend=backend)
     if isinstance(outcome, InfrastructureFault):
         raise GradingFailed(f"Task {task.id} could not be graded: {outcome.reason}")
-    scale = task.scale
-    failed = isinstance(outcome, AgentFault)
-    value = None if isinstance(outcome, AgentFault) else outcome.score.value
-    word: Literal["agent_fault", "scored"] = "agent_fault" if failed else "scored"
-    rewards = {"reward": scale.normalised(word, value)}
-    counted = scale.counted(word, value)
-    if counted is not None:
+    graded: tuple[Literal["agent_fault", "scored"], float | None] = ("agent_fault", None)
+    if not isinstance(outcome, AgentFault):
+        graded = ("scored", outcome.score.value)
+    rewards = {"reward": task.scale.normalised(*graded)}
+    if (counted := task.scale.counted(*graded)) is not None:
         rewards[task.config.evaluation.metric] = counted
     logs.mkdir(parents=True, exist_ok=True)
     (logs / REWARD).write_text(json.dumps(rewards), encoding="utf-8")
