@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ludus.bench.comparability import WORDS
@@ -232,7 +234,9 @@ class TestCompleteness:
     def test_repeated_work(self):
         a, b = agents()
         assert set(refused([*a, a[0]], b).reasons) == {"duplicates"}
-        assert compare([*a, a[0]], b, allow=["duplicates"]).tasks[0].a.n == 4
+        assert compare([*a, a[0]], b, allow=["duplicates"]).tasks[0].a.n == 3
+        again = replace(a[0], run="again", created="2027-01-01T00:00:00Z")
+        assert compare([*a, again], b, allow=["duplicates"]).tasks[0].a.n == 4
 
     def test_nothing_in_common(self):
         a, b = results({"CartPole-v1": [1.0]}), results({"Taxi-v3": [1.0]}, agent="random")

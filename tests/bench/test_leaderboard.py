@@ -21,9 +21,10 @@ from tests.bench.stating import some_key, stated
 from tests.bench.store.support import make_many, make_result
 
 
-def boards(*results, references=None, lower=(), **options):
-    scale = Scale(references or {}, lower)
-    tallies = tally_results(replace(one, id=str(n)) for n, one in enumerate(results))
+def boards(*results, references=None, lower=(), floors=None, **options):
+    scale = Scale(references or {}, lower, floors or {})
+    rows = [replace(one, id=str(n)) for n, one in enumerate(results)]
+    tallies = tally_results(rows, lambda *_: scale)
     return make_boards(tallies, scale=lambda *_: scale, **options)
 
 
@@ -33,11 +34,13 @@ def board(*results, **options):
 
 
 def scored(agent, score, env="A-v0", **changes):
-    return make_result(agent=agent, score=score, env=env, **changes)
+    return make_result(**{"agent": agent, "score": score, "env": env, "suite": "mine", **changes})
 
 
 def fault(agent, env="A-v0", outcome="agent_fault", **changes):
-    return make_result(agent=agent, env=env, outcome=outcome, **changes)
+    return make_result(
+        **{"agent": agent, "env": env, "outcome": outcome, "suite": "mine", **changes}
+    )
 
 
 def order(found):
@@ -97,7 +100,7 @@ def test_a_fault_of_the_agent_counts_as_the_worst_score():
     assert [row.agent for row in found.rows] == ["careful", "quitter", "worst"]
     row = found.rows[1]
     assert (row.results, row.scored, row.agent_faults) == (4, 1, 3)
-    assert (row.scores[0].mean, row.scores[0].scored, row.scores[0].agent_faults) == (9.0, 1, 3)
+    assert (row.scores[0].mean, row.scores[0].scored, row.scores[0].agent_faults) == (3.0, 1, 3)
     found = board(*careful, *quitter, references={"A-v0": (1.0, 9.0)})
     assert order(found) == [(1, "careful", 0.5), (2, "quitter", 0.25)]
 

@@ -87,7 +87,7 @@ def test_the_reference_solution_is_rewarded(exported, solved, tmp_path):
     assert rewards["reward"] > 1
 
 
-def test_files_that_are_missing_or_links_get_the_least_reward(exported, solved, tmp_path):
+def test_files_that_are_missing_or_links_get_the_least_reward(task, exported, solved, tmp_path):
     test = solved / "predictions" / "test.csv"
     test.unlink()
     assert isinstance(verify_submission(exported / "tests", solved, tmp_path / "a"), AgentFault)
@@ -100,7 +100,8 @@ def test_files_that_are_missing_or_links_get_the_least_reward(exported, solved, 
     assert isinstance(verify_submission(exported / "tests", solved, tmp_path / "c"), AgentFault)
     for name in "abc":
         rewards = json.loads((tmp_path / name / "reward.json").read_text())
-        assert rewards == {"reward": pytest.approx(-0.2 / 1.4)}
+        floor = task.config.evaluation.floor
+        assert rewards == {"reward": pytest.approx(-0.2 / 1.4), "mae": floor}
 
 
 def test_a_fault_that_is_not_the_agents_writes_no_reward(exported, solved, tmp_path, monkeypatch):

@@ -92,3 +92,25 @@ def test_what_is_not_finite_is_no_score(score):
 def test_scales_that_measure_nothing(fields, words):
     with pytest.raises(ValueError, match=words):
         Scale(*fields)
+
+
+@pytest.mark.parametrize(
+    ("scale", "raw", "u"),
+    [
+        (Scale(1.0, 0.5, 0.0), 0.0, -1.0),
+        (Scale(6.0, 17.0, 32.0, "lower"), 32.0, -15 / 11),
+        (Scale(1.0, 0.5), 0.5, 0.0),
+        (Scale(6.0, 17.0, None, "lower"), 17.0, 0.0),
+        (Scale(1.0, None, 0.25), 0.25, 0.0),
+        (Scale(1.0), None, 0.0),
+    ],
+)
+def test_a_fault_counts_as_the_floor(scale, raw, u):
+    """The floor, else the baseline; without both there is no score, and u is 0."""
+    for score in (None, scale.threshold):  # a fault has no score, whatever somebody claims
+        assert scale.counted("agent_fault", score) == raw
+        assert scale.normalised("agent_fault", score) == pytest.approx(u)
+    assert scale.worst == pytest.approx(u)
+    assert scale.counted("infrastructure_fault", None) is None
+    assert scale.normalised("infrastructure_fault", None) is None
+    assert scale.normalised("scored", scale.threshold) == 1

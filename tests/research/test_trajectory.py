@@ -34,3 +34,23 @@ def test_other_runs_are_refused(tmp_path):
         run.append("step", {"n": 0})
     with pytest.raises(RecordError, match="no action"):
         trajectory_of_run(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ({"outcome": "scored", "value": 0.9}, ("scored", ({"m": 0.9},), 0.8)),
+        ({"outcome": "scored", "value": -7.0}, ("scored", ({"m": 0.0},), -1.0)),
+        ({"outcome": "agent_fault", "value": None}, ("agent_fault", ({"m": 0.0},), -1.0)),
+        ({"outcome": "agent_fault", "value": 0.9}, ("agent_fault", ({"m": 0.0},), -1.0)),
+        ({"outcome": "infrastructure_fault", "value": 0.9}, ("", (), None)),
+        ({"outcome": "splendid", "value": 0.9}, ("", (), None)),
+    ],
+)
+def test_a_fault_counts_as_the_floor_whatever_the_record_claims(claim, expected, tmp_path):
+    scale = {"metric": "m", "threshold": 1.0, "baseline": 0.5, "floor": 0.0, "direction": "higher"}
+    with Run.create(tmp_path / "run", kind="research", subject={"evaluation": scale}) as run:
+        run.append("result", {"metric": "m", "normalised": 1.0, **claim})
+    read = trajectory_of_run(tmp_path / "run")
+    assert (read.graded, read.scores) == expected[:2]
+    assert read.normalised == (None if expected[2] is None else pytest.approx(expected[2]))

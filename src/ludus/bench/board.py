@@ -25,13 +25,15 @@ class Scale:
             lower one. Without one for every environment of a board, mean ranks decide there.
         lower_is_better: environments in which lower scores are better, for mean ranks; a
             reference tells by itself.
+        floors: by environment, the least that a result counts as, an agent's fault included.
 
     Raises:
-        BenchError: If a reference is none.
+        BenchError: If a reference or a floor is none.
     """
 
     references: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     lower_is_better: Collection[str] = ()
+    floors: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for env, (zero, one) in self.references.items():
@@ -40,6 +42,18 @@ class Scale:
                     f"The reference ({zero}, {one}) of {env} is no scale: two different numbers "
                     "are expected, the scores that count as 0 and as 1."
                 )
+        for env, floor in self.floors.items():
+            least = self.zero(env)
+            too_good = least is not None and (floor < least if self.falls(env) else floor > least)
+            if not isfinite(floor) or too_good:
+                raise BenchError(
+                    f"The floor {floor} of {env} is not finite, or better than {least}, the score "
+                    "that counts as 0: an agent's fault would count as more."
+                )
+
+    def zero(self, env: str) -> float | None:
+        """Return the score that counts as 0, ``None`` without a reference."""
+        return self.references[env][0] if env in self.references else None
 
     def falls(self, env: str) -> bool:
         """Return whether lower scores are better."""
@@ -64,7 +78,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class TaskScore:
-    """What an agent did in one task: ``mean`` over the ``scored`` results only."""
+    """What an agent did in one task.
+
+    Attributes:
+        mean: over scored results and agent's faults, which count as the floor; ``None`` if there
+            are neither, or no floor is known.
+        scored: results with a score.
+        agent_faults: results that the agent spoilt.
+        infrastructure_faults: results that count nowhere.
+    """
 
     mean: float | None
     scored: int
@@ -83,7 +105,7 @@ class BoardRow:
         tasks: how many those are. Who lacks some stands below those who lack none.
         results: all that count, faults included.
         scored: those with a score.
-        agent_faults: those that the agent spoilt; each counts as the lowest score of its task.
+        agent_faults: those that the agent spoilt; each counts as the floor of its task.
         infrastructure_faults: those that say nothing about the agent; they count nowhere else.
         verified: those whose record was verified.
         refuted: results beside these, that count nowhere, because their verification failed.

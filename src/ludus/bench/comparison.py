@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,8 +14,8 @@ from ludus.bench.statistics.aggregates import iqm, mean, probability_of_improvem
 from ludus.bench.statistics.bootstrap import Seed, estimate
 from ludus.bench.statistics.estimate import NOTHING, Estimate
 from ludus.bench.statistics.gathering import AgentScores, Counts, FaultPolicy, TaskScores, gather
-from ludus.bench.statistics.normalise import Reference, normalise_tasks
-from ludus.bench.statistics.scores import FloatArray, Scores, ScoresLike, as_scores
+from ludus.bench.statistics.normalise import Reference
+from ludus.bench.statistics.scores import FloatArray, Scores, ScoresLike, joined
 from ludus.errors import ComparisonRefused
 
 __all__ = ["Comparison", "Side", "TaskComparison", "compare"]
@@ -109,6 +109,7 @@ def compare(
     allow: Collection[str] = (),
     references: Mapping[str, Reference] | None = None,
     lower: Collection[str] = (),
+    floors: Mapping[str, float] | None = None,
     faults: FaultPolicy = "worst",
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -122,8 +123,9 @@ def compare(
         allow: objections to overrule: ``suites``, ``versions``, ``budgets``, ``tasks``, ``seeds``,
             ``duplicates``, ``claimed``, ``failed``. Each is stated in the caveats. ``failed``
             (records that failed verification) is not part of ``claimed``.
-        references: scale of each task, by environment id.
+        references: scale of each task, by environment id, with its floor.
         lower: tasks where lower is better; needed for those without a reference only.
+        floors: floors of tasks without a reference.
         faults: how agents' faults count, see :func:`~ludus.bench.statistics.gather`.
         confidence: of the intervals.
         resamples: of the bootstrap.
@@ -140,7 +142,7 @@ def compare(
     labels = _labels(*sides)
     found = objections(*sides)
     _refuse({word: reason for word, reason in found.items() if word not in words})
-    scores = _gather(sides, labels, references or {}, lower, faults)
+    scores = _gather(sides, labels, references or {}, lower, floors or {}, faults)
     figure = partial(estimate, confidence=confidence, resamples=resamples, seed=seed)
     common, left_out = _common(*scores)
     pairs = [(scores[0].tasks[env], scores[1].tasks[env]) for env in common]
@@ -188,6 +190,7 @@ def _gather(
     labels: tuple[str, str],
     references: Mapping[str, Reference],
     lower: Collection[str],
+    floors: Mapping[str, float],
     faults: FaultPolicy,
 ) -> tuple[AgentScores, AgentScores]:
     """Gather both together, so that a fault costs both the same; mixed versions become a task."""
@@ -202,6 +205,7 @@ def _gather(
         renamed,
         references={env: ref for env, ref in references.items() if names.get(env) == env},
         lower={names[env] for env in less & names.keys()},
+        floors={env: floor for env, floor in floors.items() if names.get(env) == env},
         faults=faults,
     )
     return gathered[labels[0]], gathered[labels[1]]
@@ -218,12 +222,14 @@ def _common(a: AgentScores, b: AgentScores) -> tuple[list[str], list[str]]:
 
 
 def _compare_task(a: TaskScores, b: TaskScores, figure: partial[Estimate]) -> TaskComparison:
+    first, second = a.as_scores(), b.as_scores()
+    upward = a.as_scores(a.upward), b.as_scores(b.upward)
     return TaskComparison(
         env=a.env,
-        a=figure(mean, a.runs),
-        b=figure(mean, b.runs),
-        difference=figure(_mean_difference, a.runs, b.runs),
-        improvement=figure(probability_of_improvement, a.upward, b.upward),
+        a=figure(mean, first),
+        b=figure(mean, second),
+        difference=figure(_mean_difference, first, second),
+        improvement=figure(probability_of_improvement, *upward),
         counts_a=a.counts,
         counts_b=b.counts,
         reference=a.reference,
@@ -236,13 +242,11 @@ def _overall(
 ) -> tuple[dict[str, Estimate | None], list[str]]:
     """IQM of both and their difference, where one scale holds for all tasks."""
     names = ("iqm_a", "iqm_b", "iqm_difference")
-    references = {task.env: task.reference for task, _ in pairs if task.reference}
     unscaled = [task.env for task, _ in pairs if not task.reference]
     if not unscaled:
-        runs = ({task.env: task.runs for task in side} for side in zip(*pairs, strict=True))
-        a, b = (normalise_tasks(one, references) for one in runs)
+        a, b = (_joined(side, _normalised) for side in zip(*pairs, strict=True))
     elif len(pairs) == 1:
-        a, b = (as_scores({task.env: task.runs}) for task in pairs[0])
+        a, b = (task.as_scores() for task in pairs[0])
     else:
         lacking = ", ".join(unscaled)
         caveat = f"No IQM over all tasks: no reference minimum and maximum for {lacking}."
@@ -252,8 +256,15 @@ def _overall(
 
 
 def _upward(pairs: Sequence[tuple[TaskScores, TaskScores]]) -> list[Scores]:
-    sides = zip(*pairs, strict=True)
-    return [as_scores({task.env: task.upward for task in side}) for side in sides]
+    return [_joined(side, lambda task: task.upward) for side in zip(*pairs, strict=True)]
+
+
+def _joined(side: Sequence[TaskScores], values: Callable[[TaskScores], FloatArray]) -> Scores:
+    return joined({task.env: (values(task), task.counts.scored) for task in side})
+
+
+def _normalised(task: TaskScores) -> FloatArray:
+    return task.runs if task.reference is None else task.reference.scale(task.runs)
 
 
 def _labels(first: Sequence[Result], second: Sequence[Result]) -> tuple[str, str]:

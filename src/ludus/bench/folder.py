@@ -182,6 +182,29 @@ class BenchFolder:
         keys = all_trusted_keys() if trusted_keys is None else tuple(trusted_keys)
         return standing(read_statements(self.path, keys), keys, plan=self.digest)
 
+    def own_results(self, *, trusted_keys: Iterable[PublicKey] | None = None) -> list[Result]:
+        """Return the results there are, after a check that they belong to the folder's suite.
+
+        For whoever measures them with the suite's references and floors.
+
+        Args:
+            trusted_keys: As for :meth:`results`.
+
+        Raises:
+            BenchError: A file is damaged, or of another suite.
+        """
+        found = self.results(trusted_keys=trusted_keys)
+        here = self.suite.name, self.suite.digest
+        for result in found:
+            if (result.suite, result.suite_digest) != here:
+                raise BenchError(
+                    f"{self._result_path(result.id)} is a result of suite {result.suite} "
+                    f"{result.suite_digest[:12]}, and {self.path / 'bench.json'} describes "
+                    f"{here[0]} {here[1][:12]}. One of the two was changed after the run; restore "
+                    "it, or run the suite again."
+                )
+        return found
+
     def result(self, unit_id: str) -> Result | None:
         """Return the result of a unit as it is claimed, if there is one.
 

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from ludus.bench.board import Board, BoardRow, RankedBy, Scale, Task, TaskScore
-from ludus.bench.store.tally import SOURCE, Tally
+from ludus.bench.names import lookalikes
+from ludus.bench.outcome import fault_floor, worst_of
+from ludus.bench.store.tally import SOURCE, ScaleOf, Tally
 from ludus.errors import BenchError
 
-__all__ = ["bundled_scale", "make_boards"]
+if TYPE_CHECKING:
+    from ludus.bench.suite import Suite
+
+__all__ = ["bundled_scale", "make_boards", "scale_of"]
 
 
 def bundled_scale(suite: str, digest: str) -> Scale:
@@ -27,13 +33,16 @@ def bundled_scale(suite: str, digest: str) -> Scale:
     from ludus.bench.suite import load_suite, suites
 
     found = load_suite(suite) if suite in suites() else None
-    if found is None or found.digest != digest:
-        return Scale()
+    return Scale() if found is None or found.digest != digest else scale_of(found)
+
+
+def scale_of(suite: Suite) -> Scale:
+    """Return what scores of a suite are measured with."""
     pairs = {
         env: (one.minimum, one.maximum) if one.higher_is_better else (one.maximum, one.minimum)
-        for env, one in found.references.items()
+        for env, one in suite.references.items()
     }
-    return Scale(pairs, found.lower)
+    return Scale(pairs, suite.lower, suite.floors)
 
 
 def make_boards(
@@ -41,7 +50,7 @@ def make_boards(
     *,
     verified_only: bool = False,
     limit: int | None = None,
-    scale: Callable[[str, str], Scale] = bundled_scale,
+    scale: ScaleOf = bundled_scale,
 ) -> list[Board]:
     """Return the leaderboards that tallies give, sorted by suite.
 
@@ -97,11 +106,14 @@ class _Cell:
     agent_faults: int = 0
     infrastructure_faults: int = 0
     total: float = 0.0
+    worst: float | None = None
 
-    def count(self, tally: Tally) -> None:
+    def count(self, tally: Tally, lower: bool) -> None:
         if tally.outcome == "scored":
             self.scored += tally.results
             self.total += tally.total or 0.0
+            ends = (self.worst, tally.highest if lower else tally.lowest)
+            self.worst = worst_of([one for one in ends if one is not None], lower=lower)
         elif tally.outcome == "agent_fault":
             self.agent_faults += tally.results
         else:
@@ -117,8 +129,10 @@ class _Cell:
         spoilt = self.agent_faults * fault if self.agent_faults else 0.0
         return (self.total + spoilt) / self.attempts
 
-    def score(self) -> TaskScore:
-        mean = self.total / self.scored if self.scored else None
+    def score(self, floor: float | None) -> TaskScore:
+        mean = None
+        if self.attempts and (floor is not None or not self.agent_faults):
+            mean = self.mean(floor or 0.0)
         return TaskScore(mean, self.scored, self.agent_faults, self.infrastructure_faults)
 
 
@@ -158,17 +172,27 @@ class _Making:
         if self.verified_only and tally.verified != "verified":
             self.left_out += tally.results
             return False
-        self.cells[tally.agent][tally.env].count(tally)
+        lower = self.scale.falls(tally.env)
+        self.cells[tally.agent][tally.env].count(tally, lower)
         self.verified[tally.agent] += tally.results if tally.verified == "verified" else 0
         self.budgets[tally.env] = tally.budget
         if tally.source_hash is not None:
             self.sources[tally.env].add(tally.source_hash)
-        worst = tally.highest if self.scale.falls(tally.env) else tally.lowest
+        worst = tally.highest if lower else tally.lowest
         if worst is not None:
             known = self.worst.get(tally.env, worst)
-            choose = max if self.scale.falls(tally.env) else min
-            self.worst[tally.env] = choose(known, worst)
+            self.worst[tally.env] = max(known, worst) if lower else min(known, worst)
         return True
+
+    def _floor(self, env: str, cell: _Cell) -> float | None:
+        """Return what a fault of an agent counts as in a task."""
+        return fault_floor(
+            declared=self.scale.floors.get(env),
+            zero=self.scale.zero(env),
+            own=() if cell.worst is None else (cell.worst,),
+            seen=(self.worst[env],) if env in self.worst else (),
+            lower=self.scale.falls(env),
+        )
 
     def _attempted(self) -> Iterator[tuple[str, str, _Cell]]:
         """Iterate over agent, environment and cell where something tells about the agent."""
@@ -208,7 +232,8 @@ class _Making:
         values: dict[str, dict[str, float]] = defaultdict(dict)
         for agent, env, cell in self._attempted():
             zero, one = self.scale.references[env]
-            values[agent][env] = (cell.mean(zero) - zero) / (one - zero)
+            floor = self._floor(env, cell)
+            values[agent][env] = (cell.mean(zero if floor is None else floor) - zero) / (one - zero)
         return values
 
     def _ranks(self) -> dict[str, dict[str, float]]:
@@ -220,7 +245,8 @@ class _Making:
         means: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
         for agent, env, cell in self._attempted():
             sign = 1 if self.scale.falls(env) else -1
-            mean = cell.mean(self.worst.get(env, sign * inf))
+            floor = self._floor(env, cell)
+            mean = cell.mean(sign * inf if floor is None else floor)
             means[env][agent] = sign * mean, cell.agent_faults / cell.attempts
         for env, found in means.items():
             ordered = sorted(found.values())
@@ -245,7 +271,10 @@ class _Making:
             infrastructure_faults=broken,
             verified=self.verified[agent],
             refuted=self.refuted[agent],
-            scores=tuple(own[env].score() if env in own else None for env in self.envs),
+            scores=tuple(
+                own[env].score(self._floor(env, own[env])) if env in own else None
+                for env in self.envs
+            ),
         )
 
     def _all_notes(self, rows: int, limit: int | None) -> Iterable[str]:
@@ -267,8 +296,43 @@ class _Making:
             yield f"{self.left_out} results are left out, as they are not verified."
         if self.refuted:
             yield f"{self.refuted.total()} results count nowhere: their verification failed."
+        yield from self._doubts()
         if limit is not None and rows > limit:
             yield f"{limit} of {rows} agents are shown."
+
+    def _doubts(self) -> Iterable[str]:
+        """Say what may make an agent look better than it is."""
+        if _is_named_like_bundled(self.first.suite, self.first.suite_digest):
+            yield f"This is not the suite {self.first.suite} that comes with this Ludus."
+        unknown = sorted(
+            {
+                env
+                for _, env, cell in self._attempted()
+                if cell.agent_faults
+                and env not in self.scale.floors
+                and env not in self.scale.references
+            }
+        )
+        if unknown:
+            yield (
+                f"No floor and no reference are known for {_some(unknown)}: faults count there as "
+                "the worst score that was seen."
+            )
+        most: Counter[str] = Counter()
+        for _, env, cell in self._attempted():
+            most[env] = max(most[env], cell.attempts)
+        few = {agent for agent, env, cell in self._attempted() if cell.attempts < most[env]}
+        if few:
+            yield f"Fewer results than others have on some task: {_some(sorted(few))}."
+        alike = [" and ".join(map(repr, group[:3])) for group in lookalikes(self.agents)]
+        if alike:
+            yield f"Names that look alike are different agents here: {_some(alike)}."
+
+
+def _is_named_like_bundled(suite: str, digest: str) -> bool:
+    from ludus.bench.suite import load_suite, suites
+
+    return suite in suites() and load_suite(suite).digest != digest
 
 
 def _some(names: Iterable[str], most: int = 5) -> str:

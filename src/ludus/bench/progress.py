@@ -147,7 +147,9 @@ def describe_result(result: Result) -> str:
     head = f"{result.agent} on {result.env}, seed {result.seed}: "
     if result.outcome == "scored":
         return f"{head}{result.score:g} over {result.episodes} episodes ({result.seconds:.1f} s)"
-    return f"{head}{result.outcome.replace('_', ' ')}: {result.reason}"
+    counted = result.extra.get("counted")
+    worth = "" if counted is None else f", counts as {counted:g}"
+    return f"{head}{result.outcome.replace('_', ' ')}{worth}: {result.reason}"
 
 
 def duration(seconds: float) -> str:

@@ -17,6 +17,7 @@ from ludus.bench.engines import open_engine
 from ludus.bench.execute import Job, fault_result
 from ludus.bench.faults import one_line
 from ludus.bench.folder import AgentRow, BenchFolder
+from ludus.bench.outcome import with_counted
 from ludus.bench.plan import Plan, make_plan
 from ludus.bench.progress import NoProgress, Progress
 from ludus.bench.result import Result
@@ -247,6 +248,7 @@ class _Runner:
             from ludus.bench.store import open_store
 
             self._store = open_store(self._settings.store)
+            self._store.add_suite(self._folder.suite)
             self._store.add(self._results.values())
         self._settings.progress.begin(len(self._plan.units), len(self._results))
 
@@ -313,7 +315,10 @@ class _Runner:
                 f"kept; when there is room: ludus bench resume {self._folder.path}"
             ) from problem
 
-    def _keep(self, result: Result) -> None:
+    def _keep(self, done: Result) -> None:
+        suite = self._folder.suite
+        floor, lower = suite.floors.get(done.env), done.env in suite.lower
+        result = with_counted(done, floor=floor, lower=lower)
         self._folder.write(result)
         self._results[result.id] = result
         self._spent.steps += result.steps

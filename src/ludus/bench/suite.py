@@ -66,6 +66,8 @@ class Environment(BaseModel):
         better: Whether higher or lower scores are.
         budget: What differs from the suite's budget.
         reference: What scores are normalised with.
+        floor: The least that a unit counts as, an agent's fault included; by default the
+            reference's ``min``, or the agent's own worst score if that is worse.
         install: How to get the environment, where it is not registered.
     """
 
@@ -77,6 +79,7 @@ class Environment(BaseModel):
     better: Literal["higher", "lower"] = "higher"
     budget: BudgetChange = BudgetChange()
     reference: Reference | None = None
+    floor: Annotated[float, Field(allow_inf_nan=False)] | None = None
     install: str | None = None
 
     @field_validator("id")
@@ -96,6 +99,14 @@ class Environment(BaseModel):
             raise ValueError(
                 f"{self.better} scores are better, so the reference's 'max', which counts as 1, "
                 f"must be {self.better} than its 'min'"
+            )
+        if self.reference is None or self.floor is None:
+            return self
+        zero = self.reference.min
+        if self.floor < zero if self.better == "lower" else self.floor > zero:
+            raise ValueError(
+                f"the floor {self.floor:g} is better than the reference's 'min' {zero:g}; an "
+                "agent's fault would count as more than 0"
             )
         return self
 
@@ -179,6 +190,10 @@ class Suite(BaseModel):
     def digest(self) -> str:
         """The SHA-256 of what scores depend on beside seed, agent and budget."""
         rows = [row.model_dump(exclude={"budget", "install"}) for row in self.environments]
+        for row in rows:
+            # A suite that declares no floor is what it was before there were any.
+            if row["floor"] is None:
+                del row["floor"]
         data = {"name": self.name, "version": self.version, "environments": rows}
         text = json.dumps(data, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
@@ -188,11 +203,17 @@ class Suite(BaseModel):
         """What scores are normalised with, by environment id, where there is something."""
         return {
             env_id_of(row.id): Scale.between(
-                row.reference.min, row.reference.max, row.reference.source
+                row.reference.min, row.reference.max, row.reference.source, floor=row.floor
             )
             for row in self.environments
             if row.reference is not None
         }
+
+    @property
+    def floors(self) -> dict[str, float]:
+        """The least that a unit counts as, by environment id, where it is declared."""
+        rows = ((env_id_of(row.id), row.floor) for row in self.environments)
+        return {env: floor for env, floor in rows if floor is not None}
 
     @property
     def lower(self) -> tuple[str, ...]:

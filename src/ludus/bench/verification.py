@@ -24,10 +24,12 @@ from ludus.bench.claim import (
 from ludus.bench.expectation import environment_problems
 from ludus.bench.faults import one_line
 from ludus.bench.folder import BenchFolder
+from ludus.bench.outcome import with_counted
 from ludus.bench.plan import units_of
 from ludus.bench.recount import recount
 from ludus.bench.result import Result
 from ludus.bench.statement import Finding
+from ludus.bench.suite import Suite
 from ludus.bench.unit import Unit, id_of
 from ludus.bench.verifier import keeping_statements
 from ludus.errors import Error
@@ -172,12 +174,25 @@ def look(
     return Looked(tuple(problems), tuple(unchecked), " ".join(done))
 
 
-def differences(claimed: Result, follows: Result) -> Iterator[str]:
-    """Name the fields in which a result differs from the one that follows from its record."""
-    said, right = claimed.to_dict(), follows.to_dict()
+def differences(claimed: Result, follows: Result, suite: Suite) -> Iterator[str]:
+    """Name the fields in which a result differs from the one that follows from its record.
+
+    Args:
+        claimed: The result.
+        follows: What record and unit give.
+        suite: Its floors are part of what results say.
+    """
+    env = follows.env
+    counted = with_counted(follows, floor=suite.floors.get(env), lower=env in suite.lower)
+    said, right = claimed.to_dict(), counted.to_dict()
     for name in right:
         if said[name] != right[name]:
-            yield f"{name}: the result says {said[name]!r:.100}, the record {right[name]!r:.100}"
+            yield f"{name}: the result says {_shown(said[name])}, the record {_shown(right[name])}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], Looked]) -> Looked:
@@ -245,7 +260,8 @@ def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator
         yield from _score_problems(claim, counted.returns, counted.steps)
         returns = counted.returns
     curve = counted.curve[: claim["counted"]] if claim["learns"] else None
-    yield from differences(result, result_of(unit, folder.name, reader.head, claim, returns, curve))
+    follows = result_of(unit, folder.name, reader.head, claim, returns, curve)
+    yield from differences(result, follows, folder.suite)
 
 
 def _claims(reader: RunReader) -> Iterator[tuple[str, Mapping[str, Any]]]:

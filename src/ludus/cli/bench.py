@@ -203,6 +203,7 @@ def compare_runs(
             allow=allow or (),
             references=suite.references,
             lower=suite.lower,
+            floors=suite.floors,
         )
     except ComparisonRefused as refusal:
         words = " ".join(f"--allow {word}" for word in refusal.reasons)
@@ -238,10 +239,13 @@ def report(
     try:
         run_folder = BenchFolder.open(folder)
         files = write_report(
-            run_folder.results(trusted_keys=trusted_keys(trust or ())),
+            run_folder.own_results(trusted_keys=trusted_keys(trust or ())),
             out_file or folder / "report.html",
             title=title or f"{run_folder.suite.title or run_folder.suite.name}: {run_folder.name}",
             references=run_folder.suite.references,
+            lower=run_folder.suite.lower,
+            floors=run_folder.suite.floors,
+            planned=len(run_folder.unit_ids),
             provenance={
                 "suite": run_folder.suite.name,
                 "suite_digest": run_folder.suite.digest,

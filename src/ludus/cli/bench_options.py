@@ -165,7 +165,7 @@ def read_side(text: str, trust: list[str] | None) -> tuple[BenchFolder, list[Res
 
     path, at, agent = (text, "", "") if Path(text).exists() else text.rpartition("@")
     folder = BenchFolder.open(path or text)
-    results = folder.results(trusted_keys=trusted_keys(trust or ()))
+    results = folder.own_results(trusted_keys=trusted_keys(trust or ()))
     names = sorted({one.agent for one in results})
     if not at and len(names) > 1:
         fail(f"{text} has several agents; choose one: {', '.join(f'{text}@{n}' for n in names)}.")

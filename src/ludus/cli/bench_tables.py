@@ -58,16 +58,20 @@ def suite_table(suite: Suite, missing: Collection[str]) -> Table:
 
 
 def run_table(done: BenchRun) -> Table:
-    """Return scores by environment and agent, each with its denominator."""
-    scales, lower = done.suite.references, done.suite.lower
-    summaries = summarise(done.results, references=scales, lower=lower)
+    """Return scores by environment and agent, each with its denominator.
+
+    As in reports and on leaderboards, a result whose verification failed counts nowhere.
+    """
+    suite = done.suite
+    kept = [one for one in done.results if one.verified != "failed"]
+    summaries = summarise(kept, references=suite.references, lower=suite.lower, floors=suite.floors)
     title = f"{done.suite.name}: mean over seeds of the mean return"
     faults = any(
         s.counts.agent_faults or s.counts.infrastructure_faults for s in summaries.values()
     )
     columns = ("environment", "agent", "mean", "95 % interval", "scaled", "n", "faults")
     table = _table(title, *columns[: None if faults else -1])
-    environments = sorted({one.env for one in done.results})
+    environments = sorted({one.env for one in kept})
     for env in environments:
         for agent, summary in summaries.items():
             for task in (task for task in summary.tasks if task.env == env):
@@ -94,7 +98,7 @@ def _estimate(found: Estimate | None, written: Callable[[float], str] = number) 
 
 
 def _counts(counts: Counts, *, faults: bool) -> tuple[str, ...]:
-    said = f"{counts.agent_faults} agent, {counts.infrastructure_faults} infrastructure"
+    said = f"{counts.agent_faults} agent, {counts.infrastructure_faults} infra"
     return (f"{counts.used}/{counts.results}", *([said] if faults else []))
 
 

@@ -22,8 +22,8 @@ __all__ = ["run"]
 
 _TASK_WIDTH, _MEAN_WIDTH = 28, 24
 _EXPLAINED = (
-    "A task's mean is over its scored results (n); an agent's fault ranks as 0 of the reference, "
-    "or as the worst score of its task if there is none, an infrastructure fault not at all."
+    "A task's mean is over its n results that count; an agent's fault counts as the floor of its "
+    "task, an infrastructure fault not at all."
 )
 
 
@@ -116,9 +116,10 @@ def _cells(board: Board, row: BoardRow) -> tuple[Text, ...]:
 def _mean(score: TaskScore | None) -> Text:
     if score is None:
         return Text("–")
-    faults = f", {score.agent_faults} faults" if score.agent_faults else ""
-    mean = "–" if score.mean is None else f"{score.mean:.4g}"
-    return Text(f"{mean} (n={score.scored}{faults})")
+    count, faults = score.scored + score.agent_faults, score.agent_faults
+    mean = ("no score" if faults else "–") if score.mean is None else f"{score.mean:.4g}"
+    told = f", {faults} fault{'s' if faults > 1 else ''}" if faults else ""
+    return Text(f"{mean} (n={count}{told})")
 
 
 def _text(value: str, most: int = 80) -> Text:

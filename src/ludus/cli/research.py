@@ -188,10 +188,10 @@ def show(folder: RunFolder) -> None:
 
     try:
         opened = BenchFolder.open(folder)
-        results = opened.results()
+        results = opened.own_results()
     except (Error, OSError) as problem:
         fail(printable(problem, 2000))
-    out.print(episodes_table(results))
+    out.print(episodes_table(results, opened.suite))
     finished = {one.id for one in results}
     for unit in (one for one in opened.unit_ids if one not in finished):
         found = standing(opened.path / "records" / unit)
@@ -302,7 +302,7 @@ def _conclude(done: BenchRun) -> None:
     from ludus.cli.research_tables import aup_lines, episodes_table, scores_table
 
     if done.results:
-        out.print(episodes_table(done.results))
+        out.print(episodes_table(done.results, done.suite))
         out.print(scores_table(done))
         for line in aup_lines(done):
             out.print(line, markup=False, highlight=False)

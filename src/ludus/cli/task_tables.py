@@ -22,8 +22,10 @@ def solved_table(found: Solved, seed: int) -> Table:
         ("solution", found.solution),
         ("outcome", found.outcome.replace("_", " ")),
     ]
-    if found.score is not None:
-        rows.append((f"{scores.metric} (test)", f"{found.score:.6g}"))
+    counted = scale.counted(found.outcome, found.score)
+    if counted is not None:
+        floor = "" if counted == found.score else " (floor)"
+        rows.append((f"{scores.metric} (test)", f"{counted:.6g}{floor}"))
     if found.validation is not None:
         rows.append((f"{scores.metric} (validation)", f"{found.validation:.6g}"))
     if found.normalised is not None:
@@ -48,6 +50,7 @@ def solved_json(found: Solved, seed: int) -> dict[str, Any]:
         "outcome": found.outcome,
         "metric": found.task.config.evaluation.metric,
         "score": found.score,
+        "counted": found.task.scale.counted(found.outcome, found.score),
         "normalised": found.normalised,
         "validation": found.validation,
         "reason": found.reason,

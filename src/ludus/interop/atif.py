@@ -44,7 +44,9 @@ def to_atif(trajectory: Trajectory, *, session: str | None = None) -> dict[str, 
         "task": trajectory.task,
         "recorded_by": trajectory.source,
         "outcome": trajectory.outcome or None,
+        "graded": trajectory.graded or None,
         "scores": [dict(score) for score in trajectory.scores] or None,
+        "normalised_score": trajectory.normalised,
         "model_calls": trajectory.calls,
     }
     return _known(

@@ -120,9 +120,11 @@ def _rows(story: Story) -> tuple[tuple[str, str, str], ...]:
 
 
 def _summary(result: Result) -> str:
-    if result.score is None:
-        return f"The work has no score: {result.reason}"
     scale = load_task(TASK).scale
+    if result.score is None:
+        counted = scale.counted(result.outcome, result.score)
+        worth = "does not count" if counted is None else f"counts as {counted:g}"
+        return f"The work has no score and {worth}: {result.reason}"
     return (
         f"Graded on games that it never saw: {result.score:.3f} (baseline {scale.baseline:g}, "
         f"goal {scale.threshold:g}), normalised {float(str(result.extra['normalised'])):.2f}, in "

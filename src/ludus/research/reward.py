@@ -23,6 +23,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ludus.bench.outcome import counted_score, normalised_score
+from ludus.bench.result import Outcome
+
 __all__ = ["Direction", "Ledger", "Scale"]
 
 Direction = Literal["higher", "lower"]
@@ -67,9 +70,12 @@ class Scale:
     @property
     def worst(self) -> float:
         """The least that u can be; an agent whose submission is refused gets it."""
-        if self.baseline is None or self.floor is None:
-            return 0.0
-        return self._share(self.floor, self.baseline)
+        return self.normalised("agent_fault", None) or 0.0
+
+    @property
+    def least(self) -> float | None:
+        """The least that a submission counts as: the floor, else the baseline's score."""
+        return self.baseline if self.floor is None else self.floor
 
     def normalise(self, score: float) -> float:
         """Return u of a score.
@@ -77,14 +83,28 @@ class Scale:
         Raises:
             ValueError: It is not finite, so it is no score.
         """
-        if not math.isfinite(score):
-            raise ValueError(f"{score} is no score; expected a finite number")
-        if self.baseline is None:
-            return 0.0 if self.better(self.threshold, score) else 1.0
-        return max(self._share(score, self.baseline), self.worst)
+        return self.normalised("scored", score) or 0.0
 
-    def _share(self, score: float, baseline: float) -> float:
-        return (score - baseline) / (self.threshold - baseline)
+    def counted(self, outcome: Outcome, score: float | None) -> float | None:
+        """Return the score that an outcome counts as, see :func:`ludus.bench.outcome`."""
+        return counted_score(outcome, score, floor=self.least, lower=self.direction == "lower")
+
+    def normalised(self, outcome: Outcome, score: float | None) -> float | None:
+        """Return u of an outcome; ``None`` if it says nothing about the agent.
+
+        Raises:
+            ValueError: The score is not finite, so it is no score.
+        """
+        if score is not None and not math.isfinite(score):
+            raise ValueError(f"{score} is no score; expected a finite number")
+        if self.baseline is not None:
+            return normalised_score(
+                outcome, score, zero=self.baseline, one=self.threshold, floor=self.least
+            )
+        if outcome == "infrastructure_fault":
+            return None
+        is_solved = outcome == "scored" and score is not None
+        return float(is_solved and not self.better(self.threshold, score or 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,9 +175,9 @@ def reward_of(task: BaseTask, history: Sequence[Result]) -> float:
 
 
 def _settle(scale: Scale, ledger: Ledger, result: Result) -> tuple[float, Ledger]:
-    if result.outcome == "scored" and result.score is not None:
-        u = scale.normalise(result.score)
-        return ledger.settled(u) if result.final else ledger.improved(u)
-    if result.outcome == "agent_fault" and result.final:
-        return ledger.settled(scale.worst)
-    return 0.0, ledger
+    if result.outcome is None or (result.outcome == "agent_fault" and not result.final):
+        return 0.0, ledger
+    u = scale.normalised(result.outcome, result.score)
+    if u is None:
+        return 0.0, ledger
+    return ledger.settled(u) if result.final else ledger.improved(u)

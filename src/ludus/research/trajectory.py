@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ludus.errors import RecordError
 from ludus.record.reading import read_run
+from ludus.research.running.claims import scale_of
 
 __all__ = ["Trajectory", "TrajectoryStep", "trajectory_of_run"]
 
@@ -50,8 +52,13 @@ class Trajectory:
     model: str = ""
     outcome: str = ""
     """How it ended, in the record's own word."""
+    graded: str = ""
+    """What came of the grading: ``scored``, ``agent_fault``; empty if that is not known."""
     scores: tuple[Mapping[str, float], ...] = ()
-    """Validations and the end, each as metrics by name; the last one is the last claimed."""
+    """Validations and the end, each as metrics by name; the last one is the last claimed. An
+    agent's fault counts as the floor of its task."""
+    normalised: float | None = None
+    """The last score between the task's baseline (0) and threshold (1)."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     calls: int | None = None
@@ -72,20 +79,18 @@ def trajectory_of_run(path: str | os.PathLike[str]) -> Trajectory:
     subject = run.manifest.get("subject")
     subject = subject if isinstance(subject, Mapping) else {}
     steps: list[TrajectoryStep] = []
-    scores: list[Mapping[str, float]] = []
     claim: Mapping[str, Any] = {}
     for event in run.events:
         if event.kind == "step":
             steps.append(_step(event.data, len(steps)))
         elif event.kind == "result":
             claim = event.data
-            metric, value = event.data.get("metric"), _number(event.data.get("value"))
-            if isinstance(metric, str) and value is not None:
-                scores.append({metric: value})
         if len(steps) > MAX_STEPS:
             raise RecordError(f"{path} has more than {MAX_STEPS} steps.")
     usage = claim.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
+    graded, value, normalised = _counted(claim, subject)
+    metric = claim.get("metric")
     return Trajectory(
         task=_text(subject.get("task")),
         steps=tuple(steps),
@@ -94,7 +99,9 @@ def trajectory_of_run(path: str | os.PathLike[str]) -> Trajectory:
         agent=_text(subject.get("agent")),
         model=_text(subject.get("model")),
         outcome=_text(claim.get("end")) or _text(run.outcome),
-        scores=tuple(scores),
+        graded=graded,
+        scores=({metric: value},) if isinstance(metric, str) and value is not None else (),
+        normalised=normalised,
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
         calls=_count(usage.get("calls")),
@@ -120,6 +127,20 @@ def _step(data: Mapping[str, Any], n: int) -> TrajectoryStep:
     )
 
 
+def _counted(
+    claim: Mapping[str, Any], subject: Mapping[str, Any]
+) -> tuple[str, float | None, float | None]:
+    """Return what came of the grading, and what it counts as, raw and normalised."""
+    graded, value = claim.get("outcome"), _number(claim.get("value"))
+    if graded not in ("scored", "agent_fault"):
+        return "", value if graded is None else None, None
+    try:
+        scale = scale_of(subject)
+        return graded, scale.counted(graded, value), scale.normalised(graded, value)
+    except (TypeError, ValueError):
+        return graded, value if graded == "scored" else None, None
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -130,4 +151,4 @@ def _count(value: Any) -> int | None:
 
 def _number(value: Any) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    return float(value) if is_number and abs(value) <= sys.float_info.max else None

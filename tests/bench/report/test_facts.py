@@ -18,7 +18,8 @@ from .samples import REFERENCES, SKILL, fault, result, usual
 def test_means_at_once_equal_means_one_by_one():
     rng = np.random.default_rng(0)
     groups = [rng.normal(size=size) for size in (3, 10, 1, 0, 10, 3)]
-    found = mean_estimates(groups, resamples=500, confidence=0.95)
+    sizes = [group.size for group in groups]
+    found = mean_estimates(groups, sizes, resamples=500, confidence=0.95)
     assert found[3] is None
     for group, one in zip(groups, found, strict=True):
         if one is not None:

@@ -221,18 +221,20 @@ def test_curves_may_be_given_beside_the_results(tmp_path):
 def test_what_makes_results_less_comparable_is_said(tmp_path):
     results = [
         result(),
-        result(run="again"),
+        result(run="copied"),
+        result(run="again", created="2026-02-01T12:00:00Z"),
         result(seed=1, budget='{"episodes":3}', source_hash="ef" * 32, suite_digest="other"),
         result(seed=2, verified="failed", score=1e200),
         result("lame", "Acrobot-v1"),
     ]
     text = write_report(results, tmp_path, references=REFERENCES).markdown.read_text("utf-8")
     for said in (
-        "1 of 5 runs repeat the agent",
+        "1 of 6 runs are copies of another one, and do not count",
+        "1 of 6 runs repeat the agent",
         "1 of 2 environments were run with different budgets",
         "1 of 2 environments were run with different versions of their source",
         "different suites",
-        "1 of 5 runs failed the check",
+        "1 of 6 runs failed the check",
         "beyond 1e+150",
         "No agent has a run that counts on every environment with a reference",
     ):

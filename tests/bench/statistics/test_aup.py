@@ -57,7 +57,8 @@ few = settings(max_examples=50, deadline=None)
 class TestHandComputedTable:
     @pytest.fixture
     def found(self):
-        return aup(TABLE, lower=["loss"], baseline=BASELINE)
+        """As MLGym computes it."""
+        return aup(TABLE, lower=["loss"], baseline=BASELINE, infeasible="penalty")
 
     def test_values(self, found):
         expected = {agent: steps / 3 * 1.2 / 499 for agent, steps in STEPS.items()}
@@ -89,6 +90,42 @@ class TestHandComputedTable:
         assert alone.values["a"] != pytest.approx(found.values["a"])
 
 
+class TestInfeasible:
+    """Of the table above: b fails on accuracy, c on accuracy and on loss."""
+
+    @pytest.fixture
+    def found(self):
+        return aup(TABLE, lower=["loss"], baseline=BASELINE)
+
+    def test_reaches_no_threshold(self, found):
+        steps = {**STEPS, "b": 499 + 499, "c": 373}
+        expected = {agent: count / 3 * 1.2 / 499 for agent, count in steps.items()}
+        assert found.values == pytest.approx(expected, rel=0, abs=1e-12)
+        assert found.profiles["b"][-1] == pytest.approx(2 / 3)
+        assert found.profiles["c"][-1] == pytest.approx(1 / 3)
+
+    def test_who_fails_everywhere_has_nothing(self):
+        table = {**TABLE, "broken": dict.fromkeys(BASELINE)}
+        for way, near in (("never", 0.0), ("penalty", 0.5435)):
+            found = aup(table, lower=["loss"], baseline=BASELINE, infeasible=way)
+            assert found.values["broken"] == pytest.approx(near, abs=1e-3)
+
+    def test_where_the_area_ends_is_the_same(self, found):
+        assert found.tau_max == 1.2
+        assert found.values["a"] == pytest.approx(ROUNDED["a"], abs=5e-5)
+
+    def test_an_agent_that_is_called_baseline_takes_nobodys_place(self):
+        table = {"baseline": {"t": 0.2}, "good": {"t": 2.0}}
+        found = aup(table, baseline={"t": 1.0})
+        assert found.baseline == "baseline (of the tasks)"
+        assert found.infeasible == {("baseline", "t")}
+        assert found.values["baseline"] == 0 < found.values["baseline (of the tasks)"]
+
+    def test_a_score_next_to_nothing(self):
+        found = aup({"a": {"t": 5e-324}, "b": {"t": 1e300}})
+        assert found.values["a"] == 0 < found.values["b"] < math.inf
+
+
 def test_a_coarse_sum():
     # r = 1 and 2; 1.05 × 2 = 2.1, up to 3; log10 3 = .477, up to .5. Left ends: 0 .1 .2 .3 .4.
     # log10 2 = .301 is reached at .4 only, so the second has one step of .1.
@@ -106,7 +143,9 @@ def test_missing_in_any_form_is_infeasible():
     rows = {"none": {"t": None}, "nan": {"t": math.nan}, "absent": {}, "one": {"t": 1.0}}
     found = aup(rows)
     assert found.infeasible == {("none", "t"), ("nan", "t"), ("absent", "t")}
-    assert found.ratios["absent"]["t"] == 1.05
+    assert found.ratios["absent"]["t"] == math.inf
+    assert found.values["absent"] == 0
+    assert aup(rows, infeasible="penalty").ratios["absent"]["t"] == 1.05
 
 
 class TestZeroAndNegative:
@@ -161,7 +200,7 @@ class TestZeroAndNegative:
         ({"a": {"t": 1.0}}, {"tau_max": 0.0}, "positive tau_max"),
         ({"a": {"t": 1.0}}, {"tau_max": math.nan}, "positive tau_max"),
         ({"a": {"t": 1.0}}, {"nonpositive": "guess"}, "'refuse', 'infeasible', 'omit'"),
-        ({"baseline": {"t": 1.0}}, {"baseline": {"t": 1.0}}, "called 'baseline' already"),
+        ({"a": {"t": 1.0}}, {"infeasible": "guess"}, "'never', 'penalty'"),
     ],
 )
 def test_bad_calls(table, options, match):
@@ -231,7 +270,9 @@ class TestBestEntries:
     def test_attempt_and_submission(self):
         assert best_entries(self.RUNS, entry="attempt")[0] == {"a": {"t": 9.0}, "b": {"t": 4.0}}
         table, caveats = best_entries(self.RUNS, entry="submission")
-        assert (table, caveats) == ({"a": {"t": 5.0}, "b": {"t": None}}, ())
+        assert table == {"a": {"t": 5.0}, "b": {"t": None}}
+        assert caveats == ("Each entry is the best of 2 runs, not their mean.",)
+        assert best_entries(self.RUNS[:1], entry="submission")[1] == ()
 
     def test_lower(self):
         table, _ = best_entries(self.RUNS, entry="attempt", lower=["t"])

@@ -24,14 +24,43 @@ class TestFaults:
         task = gather(self.MIXED, references=CARTPOLE)["ppo"].tasks["CartPole-v1"]
         assert sorted(task.runs) == [20.0, 100.0, 300.0]
         assert str(task.counts) == (
-            "n = 3 of 4 results: 2 scored, 1 agent fault, 1 of them counted as the worst score, "
+            "n = 3 of 4 results: 2 scored, 1 agent fault, 1 of them counted as the floor, "
             "1 infrastructure fault (never counted)"
         )
 
     def test_failing_never_pays(self):
-        worse = [*self.MIXED, result(agent="other", score=5.0)]
-        runs = gather(worse, references=CARTPOLE)["ppo"].tasks["CartPole-v1"].runs
-        assert min(runs) == 5.0
+        worse = [*self.MIXED, result(seed=9, score=5.0)]
+        task = gather(worse, references=CARTPOLE)["ppo"].tasks["CartPole-v1"]
+        assert sorted(task.runs) == [5.0, 5.0, 100.0, 300.0]
+        assert task.floor == 5.0
+
+    @pytest.mark.parametrize("floor", [None, -10.0])
+    def test_who_else_is_there_makes_no_difference(self, floor):
+        references = {"CartPole-v1": Reference(20.0, 500.0, floor=floor)}
+        others = [result(agent="other", score=score, seed=9) for score in (-1e9, 5.0)]
+        alone = gather(self.MIXED, references=references)["ppo"].tasks["CartPole-v1"]
+        among = gather([*self.MIXED, *others], references=references)["ppo"].tasks["CartPole-v1"]
+        assert list(alone.runs) == list(among.runs)
+        assert alone.floor == (20.0 if floor is None else floor)
+
+    def test_no_score_counts_as_less_than_a_floor(self):
+        references = {"CartPole-v1": Reference(20.0, 500.0, floor=0.0)}
+        worse = [*self.MIXED, result(seed=9, score=-700.0)]
+        task = gather(worse, references=references)["ppo"].tasks["CartPole-v1"]
+        assert sorted(task.runs) == [0.0, 0.0, 100.0, 300.0]
+
+    def test_a_floor_needs_no_reference(self):
+        found = gather([fault("agent", 0)], floors={"CartPole-v1": 3.0})["ppo"]
+        assert list(found.tasks["CartPole-v1"].runs) == [3.0]
+        assert found.caveats == ()
+
+    def test_faults_alone_have_no_interval(self):
+        failed = [fault("agent", seed) for seed in range(4)]
+        found = summarise(failed, references=CARTPOLE)["ppo"]
+        for one in (found.mean, found.iqm, found.optimality_gap, found.tasks[0].mean):
+            assert (one.interval, one.n) == (None, 4)
+        mixed = summarise([*failed, result(seed=9)], references=CARTPOLE)["ppo"]
+        assert mixed.mean.interval is not None
 
     def test_without_a_reference_the_worst_seen_counts_and_that_is_told(self):
         found = gather([*self.MIXED, result(agent="other", score=50.0)])["ppo"]
@@ -57,6 +86,12 @@ class TestFaults:
         assert found.with_runs == ()
         assert (found.counts.used, found.counts.infrastructure_faults) == (0, 1)
         assert "no run that counts on CartPole-v1" in found.caveats[0]
+
+    def test_copies_count_once(self):
+        again = [*self.MIXED, *(result(**{**one.to_dict(), "run": "b"}) for one in self.MIXED)]
+        found = gather(again, references=CARTPOLE)["ppo"]
+        assert sorted(found.tasks["CartPole-v1"].runs) == [20.0, 100.0, 300.0]
+        assert found.caveats == ("4 copies of results of ppo left out.",)
 
     def test_nothing_to_count_a_fault_as(self):
         found = gather([fault("agent", 0)])["ppo"]
@@ -109,6 +144,17 @@ class TestSummary:
             assert one.interval is None
             assert "±" not in str(one)
             assert "[" not in str(one)
+
+    def test_who_lacks_a_task_has_no_figure_over_all(self):
+        """Else who leaves out the hard ones would have the higher mean."""
+        whole = results({"CartPole-v1": [260.0, 260.0], "Taxi-v3": [-700.0, -700.0]})
+        picky = results({"CartPole-v1": [250.0, 250.0]}, agent="picky")
+        lost = result(agent="picky", env="Taxi-v3", outcome="infrastructure_fault")
+        for rows in ([*whole, *picky], [*whole, *picky, lost]):
+            found = summarise(rows, references=BOTH)
+            assert found["ppo"].iqm is not None
+            assert (found["picky"].mean, found["picky"].iqm) == (None, None)
+            assert "picky lacks Taxi-v3" in found["picky"].caveats[-1]
 
     def test_nothing_that_counts(self):
         found = summarise([fault("infrastructure", 0)])["ppo"]

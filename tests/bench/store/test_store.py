@@ -13,6 +13,7 @@ from ludus.bench.store import open_store
 from ludus.bench.store.rows import LARGEST_EXTRA
 from ludus.bench.store.store import Store
 from ludus.bench.store.tables import statements
+from ludus.bench.suite import suite_from
 from ludus.errors import StoreError
 from tests.bench.stating import some_key, stated
 from tests.bench.store.support import make_many, make_result
@@ -350,3 +351,24 @@ def test_the_database_checks_too(store):
 
 def test_password_is_never_shown(store):
     assert "s3cret" not in f"{store!r} {store.name} {vars(store)}"
+
+
+def test_floors_suites_and_copies(store):
+    """A fault counts as the floor of the suite that is kept, a copy not at all."""
+    row = {"id": "CartPole-v1", "reference": {"min": 20, "max": 500, "source": "x"}, "floor": -100}
+    own = suite_from({"name": "mine", "budget": {"episodes": 1}, "environments": [row]}, "test")
+    about = {"suite": "mine", "suite_digest": own.digest}
+    rows = [
+        make_result(id="a", score=-900.0, **about),
+        make_result(id="b", score=300.0, **about),
+        make_result(id="b", score=300.0, run="copy", **about),
+        make_result(id="c", outcome="agent_fault", **about),
+    ]
+    store.add(rows)
+    store.add_suite(own)
+    store.add_suite(own)
+    (board,) = store.leaderboard()
+    (found,) = board.rows
+    assert (found.scored, found.agent_faults) == (2, 1)
+    assert found.scores[0].mean == pytest.approx((-100 + 300 - 100) / 3)
+    assert found.value == pytest.approx((100 / 3 - 20) / 480)

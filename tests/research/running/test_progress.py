@@ -48,4 +48,5 @@ def test_lines(tmp_path, monkeypatch):
         settings=Settings(engine="serial", progress=progress),
     )  # fmt: skip
     assert "1 episodes" in screen.getvalue()
-    assert "agent fault: answer.json is missing" in screen.getvalue()
+    told = "agent fault, counts as 0, normalised -1.000: answer.json is missing"
+    assert told in screen.getvalue()

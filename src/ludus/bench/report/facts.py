@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ludus.bench.outcome import LARGEST_SCORE
 from ludus.bench.report.charts.style import STYLES
 from ludus.bench.report.intervals import mean_estimates
 from ludus.bench.result import Result
@@ -18,12 +18,11 @@ from ludus.bench.statistics.aggregates import iqm, mean, median, optimality_gap
 from ludus.bench.statistics.bootstrap import bootstrap, has_spread, tails
 from ludus.bench.statistics.estimate import Estimate
 from ludus.bench.statistics.gathering import AgentScores, TaskScores, gather
-from ludus.bench.statistics.normalise import Reference, normalise_tasks
-from ludus.bench.statistics.scores import FloatArray, Scores
+from ludus.bench.statistics.normalise import Reference
+from ludus.bench.statistics.scores import FloatArray, Scores, joined
 
 __all__ = [
     "CONFIDENCE",
-    "LARGEST_SCORE",
     "MEASURES",
     "Cell",
     "Facts",
@@ -39,9 +38,6 @@ MEASURES = {"IQM": iqm, "Mean": mean, "Median": median, "Optimality gap": optima
 ReferenceLike: TypeAlias = Any
 """A :class:`Reference`, a pair (score that counts as 0, score that counts as 1), or an object with
 ``min``, ``max`` and ``source``, such as a suite's."""
-
-LARGEST_SCORE = 1e150
-"""Scores beyond count as this one, so that no sum and no normalised score overflows."""
 
 _NARROWEST = 1e-100
 _RESAMPLES, _FEWEST, _DRAWS = 2000, 200, 40_000_000
@@ -73,15 +69,17 @@ class Cell:
 
     Attributes:
         tally: Of all its runs.
-        scores: Of the runs that count, as they were scored; none if no run counts.
+        scores: What the runs that count count as; none if no run counts.
         mean: Of these scores; None where there are none.
         normalised: The mean on the scale of the environment's reference, where there is one.
+        floor: What a fault of the agent counts as there, if that is known.
     """
 
     tally: Tally
     scores: FloatArray
     mean: Estimate | None
     normalised: float | None
+    floor: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,9 +96,11 @@ class Facts:
         lower: Environments where lower scores are better.
         pools: Normalised scores of the agents that have one on every environment with a reference.
         figures: Aggregate measures of those agents, by agent and measure.
-        upward: By agent and environment, scores turned so that higher is better.
+        upward: By agent and environment, runs turned so that higher is better, with the number of
+            those that have a score of their own.
         tallies: By agent.
         resamples: How often every bootstrap was drawn.
+        planned: How many results there should be, if that is known.
     """
 
     results: tuple[Result, ...]
@@ -112,9 +112,10 @@ class Facts:
     lower: frozenset[str]
     pools: Mapping[str, Scores]
     figures: Mapping[str, Mapping[str, Estimate]]
-    upward: Mapping[str, Mapping[str, FloatArray]]
+    upward: Mapping[str, Mapping[str, tuple[FloatArray, int]]]
     tallies: Mapping[str, Tally]
     resamples: int
+    planned: int | None = None
 
     def style(self, agent: str) -> int:
         """The agent's place in the ranking, which is its style in every chart."""
@@ -130,16 +131,21 @@ def collect(
     results: Iterable[Result],
     references: Mapping[str, ReferenceLike] | None = None,
     lower: Collection[str] = (),
+    floors: Mapping[str, float] | None = None,
+    planned: int | None = None,
 ) -> Facts:
     """Compute what a report tells.
 
     A result whose record failed its check counts in no figure, an agent's fault counts as the
-    worst score of its environment, an infrastructure fault not at all.
+    floor of its environment, an infrastructure fault not at all.
 
     Args:
         results: Of any number of agents.
         references: By environment id.
         lower: Environments where lower is better; needed for those without a reference.
+        floors: By environment id, the least that a run counts as; needed where the reference is
+            not a :class:`Reference` that has it.
+        planned: How many results there should be.
 
     Raises:
         ValueError: A reference is not two different finite numbers.
@@ -151,18 +157,26 @@ def collect(
         groups[result.env, result.agent].append(result)
         by_agent[result.agent].append(result)
     envs = tuple(sorted({env for env, _ in groups}))
-    known = {env: _reference(env, one) for env, one in (references or {}).items() if env in envs}
+    known = {
+        env: _reference(env, one, (floors or {}).get(env))
+        for env, one in (references or {}).items()
+        if env in envs
+    }
     unscaled = set(lower) - known.keys()
     gathered = gather(
-        (_bounded(result) for result in kept if result.verified != "failed"),
+        (result for result in kept if result.verified != "failed"),
         references=known,
         lower=unscaled,
+        floors=floors,
     )
     resamples = int(min(max(_DRAWS // max(len(kept), 1), _FEWEST), _RESAMPLES))
     pools = _pools(gathered, known)
     figures = {agent: _figures(pool, resamples) for agent, pool in pools.items()}
     upward = {
-        agent: {env: scores.tasks[env].upward for env in scores.with_runs}
+        agent: {
+            env: (scores.tasks[env].upward, scores.tasks[env].counts.scored)
+            for env in scores.with_runs
+        }
         for agent, scores in gathered.items()
     }
     return Facts(
@@ -178,24 +192,20 @@ def collect(
         upward=upward,
         tallies={agent: Tally.of(group) for agent, group in by_agent.items()},
         resamples=resamples,
+        planned=planned,
     )
 
 
-def _bounded(result: Result) -> Result:
-    if result.score is None or abs(result.score) <= LARGEST_SCORE:
-        return result
-    return replace(result, score=math.copysign(LARGEST_SCORE, result.score))
-
-
-def _reference(env: str, given: ReferenceLike) -> Reference:
+def _reference(env: str, given: ReferenceLike, floor: float | None) -> Reference:
     if isinstance(given, Reference):
-        return _scale(env, given)
+        least = floor if given.floor is None else given.floor
+        return _scale(env, replace(given, floor=least))
     pair = (given.min, given.max) if hasattr(given, "min") else tuple(given)
     if len(pair) != 2:
         raise ValueError(f"The reference of {env} has to be two scores; got {given!r}.")
     zero, one = map(float, pair)
     source = str(getattr(given, "source", ""))
-    return _scale(env, Reference.between(zero, one, source))
+    return _scale(env, Reference.between(zero, one, source, floor=floor))
 
 
 def _scale(env: str, reference: Reference) -> Reference:
@@ -218,12 +228,14 @@ def _cells(
         for env, agent in groups
     }
     scores = [np.empty(0) if task is None else task.runs for task in tasks.values()]
-    means = mean_estimates(scores, resamples=resamples, confidence=CONFIDENCE)
+    own = [0 if task is None else task.counts.scored for task in tasks.values()]
+    means = mean_estimates(scores, own, resamples=resamples, confidence=CONFIDENCE)
     cells = {}
     for (pair, task), runs, figure in zip(tasks.items(), scores, means, strict=True):
         scale = task.reference if task else None
         normalised = float(scale.scale(figure.value)) if scale and figure else None
-        cells[pair] = Cell(Tally.of(groups[pair]), runs, figure, normalised)
+        floor = task.floor if task else None
+        cells[pair] = Cell(Tally.of(groups[pair]), runs, figure, normalised, floor)
     return cells
 
 
@@ -231,7 +243,12 @@ def _pools(
     gathered: Mapping[str, AgentScores], references: Mapping[str, Reference]
 ) -> dict[str, Scores]:
     return {
-        agent: normalise_tasks({env: scores.tasks[env].runs for env in references}, references)
+        agent: joined(
+            {
+                env: (scale.scale(scores.tasks[env].runs), scores.tasks[env].counts.scored)
+                for env, scale in references.items()
+            }
+        )
         for agent, scores in gathered.items()
         if references and references.keys() <= set(scores.with_runs)
     }
@@ -253,23 +270,27 @@ def _figures(pool: Scores, resamples: int) -> dict[str, Estimate]:
 
 
 def _ranked(
-    agents: Iterable[str],
+    agents: Mapping[str, Sequence[Result]],
     figures: Mapping[str, Mapping[str, Estimate]],
-    upward: Mapping[str, Mapping[str, FloatArray]],
+    upward: Mapping[str, Mapping[str, tuple[FloatArray, int]]],
 ) -> tuple[str, ...]:
-    """By IQM; those without one come after, by their mean rank over environments."""
+    """By IQM; those without one come after, by their mean rank over environments.
+
+    Of two that are equal, the one that failed less often comes first.
+    """
     means: dict[str, dict[str, float]] = defaultdict(dict)
     for agent, tasks in upward.items():
-        for env, runs in tasks.items():
+        for env, (runs, _) in tasks.items():
             means[env][agent] = float(runs.mean())
     places: dict[str, list[int]] = defaultdict(list)
     for found in means.values():
         for place, agent in enumerate(sorted(found, key=lambda one: (-found[one], one))):
             places[agent].append(place)
 
-    def standing(agent: str) -> tuple[bool, float, str]:
+    def standing(agent: str) -> tuple[bool, float, int, str]:
+        faults = sum(one.outcome == "agent_fault" for one in agents[agent])
         if agent in figures:
-            return False, -figures[agent]["IQM"].value, agent
-        return True, fmean(places[agent]) if agent in places else len(places), agent
+            return False, -figures[agent]["IQM"].value, faults, agent
+        return True, fmean(places[agent]) if agent in places else len(places), faults, agent
 
     return tuple(sorted(agents, key=standing))

@@ -17,9 +17,12 @@ _VALUES_AT_ONCE = 2**22
 
 
 def mean_estimates(
-    groups: Sequence[FloatArray], *, resamples: int, confidence: float
+    groups: Sequence[FloatArray], scored: Sequence[int], *, resamples: int, confidence: float
 ) -> list[Estimate | None]:
-    """The mean of every group with its bootstrap interval; None for a group without scores.
+    """The mean of every group with its bootstrap interval; None for an empty group.
+
+    ``scored`` counts the runs of each group with a score of their own: without any, the group is
+    the floor, several times, and has no interval.
 
     The same numbers as :func:`ludus.bench.statistics.bootstrap.estimate` gives group by group with
     its default seed: there, too, groups of one size are all resampled by the same draws.
@@ -37,10 +40,11 @@ def mean_estimates(
             values = np.stack([groups[index] for index in part])
             low, high = _ends(values, resamples, confidence)
             for row, index in enumerate(part):
+                alone = size == 1 or not scored[index]
                 found[index] = Estimate(
                     float(values[row].mean()),
-                    None if size == 1 else float(low[row]),
-                    None if size == 1 else float(high[row]),
+                    None if alone else float(low[row]),
+                    None if alone else float(high[row]),
                     size,
                     confidence,
                 )

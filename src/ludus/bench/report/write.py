@@ -45,6 +45,8 @@ def write_report(
     provenance: Mapping[str, object] | None = None,
     curves: Mapping[str, Curve] | None = None,
     lower: Collection[str] = (),
+    floors: Mapping[str, float] | None = None,
+    planned: int | None = None,
 ) -> ReportFiles:
     """Write a report of results.
 
@@ -59,6 +61,9 @@ def write_report(
             ``command`` (text, or a list of arguments) is shown as the way to reproduce.
         curves: Learning curves by result id, beside those in ``extra["curve"]`` of results.
         lower: Environments where lower is better; needed for those without a reference only.
+        floors: By environment id, what an agent's fault counts as; a suite's ``references`` have
+            it already.
+        planned: How many runs there should be; the report says if some are missing.
 
     Raises:
         ValueError: A reference is not two different finite numbers.
@@ -71,6 +76,8 @@ def write_report(
         provenance=provenance,
         curves=curves,
         lower=lower,
+        floors=floors,
+        planned=planned,
     )
     target = Path(path)
     if target.suffix.lower() not in _SUFFIXES:
@@ -91,13 +98,15 @@ def build_document(
     provenance: Mapping[str, object] | None = None,
     curves: Mapping[str, Curve] | None = None,
     lower: Collection[str] = (),
+    floors: Mapping[str, float] | None = None,
+    planned: int | None = None,
 ) -> Document:
     """Compute what :func:`write_report` writes.
 
     Raises:
         ValueError: As there.
     """
-    facts = collect(results, references, lower)
+    facts = collect(results, references, lower, floors, planned)
     return Document(
         title=title,
         subtitle=subtitle(facts),

@@ -3,8 +3,10 @@
 On each task an agent gets the ratio ``r`` between the best agent's score and its own (turned
 over where lower is better), so that 1 is best. ``rho(tau)`` is the share of tasks on which
 ``log10 r ≤ tau``, and AUP the area under it from 0 to ``tau_max``: higher is better. An entry
-that is infeasible (missing, negative, or worse than the baseline) gets 1.05 times the worst
-feasible ratio of its task.
+that is infeasible (missing, negative, or worse than the baseline) reaches no threshold, so an agent
+that fails everywhere has an AUP of 0. MLGym gives it 1.05 times the worst feasible ratio of its
+task instead, which puts it close to the baseline; ``infeasible="penalty"`` computes that figure.
+``tau_max`` is MLGym's in both cases.
 
 Two weaknesses belong to the figure and are told with every value. Ratios are to the best of the
 agents compared, and ``tau_max`` comes from their worst, so a value holds within its set only. And
@@ -22,13 +24,16 @@ import numpy as np
 
 from ludus.bench.statistics.scores import FloatArray
 
-__all__ = ["BASELINE", "Aup", "AupTable", "NonPositive", "aup"]
+__all__ = ["BASELINE", "Aup", "AupTable", "Infeasible", "NonPositive", "aup"]
 
 BASELINE = "baseline"
+"""How the baseline is called among the agents, unless one of them has the name."""
 AupTable = Mapping[str, Mapping[str, float | None]]
+Infeasible = Literal["never", "penalty"]
 NonPositive = Literal["refuse", "infeasible", "omit"]
 
 _PENALTY = 1.05
+_LARGEST_RATIO = 1e300  # so that no tau_max overflows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,9 +45,10 @@ class Aup:
         tau_max: where the area ends.
         taus: thresholds of the profiles.
         profiles: ``rho`` at each threshold, by agent.
-        ratios: by agent and task.
-        infeasible: pairs of agent and task whose ratio is the penalty.
+        ratios: by agent and task; infinite where an entry is infeasible, unless it is penalised.
+        infeasible: pairs of agent and task without a feasible score.
         tasks: that were counted.
+        baseline: how the baseline is called among the agents; ``None`` if none was given.
         caveats: sentences that belong beside the values wherever they are shown.
     """
 
@@ -54,6 +60,7 @@ class Aup:
     infeasible: frozenset[tuple[str, str]]
     tasks: tuple[str, ...]
     caveats: tuple[str, ...]
+    baseline: str | None = None
 
 
 def aup(
@@ -62,6 +69,7 @@ def aup(
     lower: Collection[str] = (),
     baseline: Mapping[str, float] | None = None,
     nonpositive: NonPositive = "refuse",
+    infeasible: Infeasible = "never",
     tau_max: float | None = None,
     points: int = 500,
 ) -> Aup:
@@ -70,11 +78,14 @@ def aup(
     Args:
         table: by agent, then by task; ``None``, NaN or no entry is a missing score.
         lower: tasks whose metric is better the lower it is.
-        baseline: the baseline's score by task. It is compared like an agent, as ``"baseline"``,
-            and whoever is worse on a task is infeasible there.
+        baseline: the baseline's score by task. It is compared like an agent, as ``"baseline"``
+            (``"baseline (of the tasks)"`` if an agent has that name), and whoever is worse on a
+            task is infeasible there.
         nonpositive: what to do where a score is zero or negative, so that no ratio exists:
             ``"refuse"``; ``"infeasible"``, as MLGym does, for tasks where higher is better; or
             ``"omit"`` the task for all agents. The last two are told in the caveats.
+        infeasible: ``"never"`` if such entries reach no threshold; ``"penalty"`` for MLGym's
+            figure.
         tau_max: where the area ends; by default what the worst ratio asks for.
         points: thresholds from 0 to ``tau_max``, of which the left Riemann sum is taken.
 
@@ -83,37 +94,51 @@ def aup(
             dealt with; the message names agent and task, and the ways out.
     """
     end_is_wrong = tau_max is not None and not 0 < tau_max < math.inf
-    if nonpositive not in get_args(NonPositive) or points < 2 or end_is_wrong:
+    words_are_wrong = nonpositive not in get_args(NonPositive) or infeasible not in get_args(
+        Infeasible
+    )
+    if words_are_wrong or points < 2 or end_is_wrong:
         raise ValueError(
-            f"aup takes nonpositive from {get_args(NonPositive)}, points of at least 2 and a "
-            f"positive tau_max; got {nonpositive!r}, {points} and {tau_max}."
+            f"aup takes nonpositive from {get_args(NonPositive)}, infeasible from "
+            f"{get_args(Infeasible)}, points of at least 2 and a positive tau_max; got "
+            f"{nonpositive!r}, {infeasible!r}, {points} and {tau_max}."
         )
     rows = {agent: dict(scores) for agent, scores in table.items()}
-    if baseline is not None:
-        if BASELINE in rows:
-            raise ValueError(f"An agent is called {BASELINE!r} already; give one of the two.")
-        rows[BASELINE] = dict(baseline)
+    name = None if baseline is None else _free_name(rows)
+    if name is not None:
+        rows[name] = dict(baseline or {})
     less, floor = {lower} if isinstance(lower, str) else set(lower), baseline or {}
     names = dict.fromkeys(task for scores in rows.values() for task in scores)
     columns = {task: _Column(task, rows, task in less, floor.get(task)) for task in names}
     kept, caveats = _admit(columns, nonpositive)
-    ratios = {task: column.ratios() for task, column in kept.items()}
+    ratios = {
+        task: column.ratios(column.penalty if infeasible == "penalty" else math.inf)
+        for task, column in kept.items()
+    }
     end = tau_max if tau_max is not None else _tau_max(kept.values())
     taus = np.linspace(0.0, end, points)
     logs = {agent: np.log10([ratios[task][agent] for task in kept]) for agent in rows}
     profiles = {agent: (log[:, None] <= taus).mean(axis=0) for agent, log in logs.items()}
     step = end / (points - 1)
-    infeasible = {(agent, task) for task, one in kept.items() for agent in one.infeasible}
+    failed = {(agent, task) for task, one in kept.items() for agent in one.infeasible}
     return Aup(
         values={agent: float(rho[:-1].sum() * step) for agent, rho in profiles.items()},
         tau_max=float(end),
         taus=taus,
         profiles=profiles,
         ratios={agent: {task: ratios[task][agent] for task in kept} for agent in rows},
-        infeasible=frozenset(infeasible),
+        infeasible=frozenset(failed),
         tasks=tuple(kept),
         caveats=(_portability(rows, end, given=tau_max is not None), *caveats),
+        baseline=name,
     )
+
+
+def _free_name(taken: Collection[str]) -> str:
+    name = BASELINE
+    while name in taken:
+        name += " (of the tasks)"
+    return name
 
 
 class _Column:
@@ -139,13 +164,14 @@ class _Column:
 
     @property
     def penalty(self) -> float:
-        return _PENALTY * (max(self.feasible.values()) / min(self.feasible.values()))
+        ratio = max(self.feasible.values()) / min(self.feasible.values())
+        return _PENALTY * min(ratio, _LARGEST_RATIO)
 
-    def ratios(self) -> dict[str, float]:
+    def ratios(self, infeasible: float) -> dict[str, float]:
         scores = self.feasible
         best = min(scores.values()) if self.lower else max(scores.values())
         ratios = {a: s / best if self.lower else best / s for a, s in scores.items()}
-        return ratios | dict.fromkeys(self.infeasible, self.penalty)
+        return ratios | dict.fromkeys(self.infeasible, infeasible)
 
     def _worse(self, score: float, baseline: float | None) -> bool:
         if baseline is None:

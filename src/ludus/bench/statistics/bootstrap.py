@@ -67,8 +67,8 @@ def estimate(
 ) -> Estimate:
     """Compute a figure with its percentile interval; ``n`` counts the runs of all ``scores``.
 
-    There is no interval where a task has a single run: its resamples are all the same, and the
-    interval would be too narrow by an unknown amount.
+    There is no interval where a task has a single run, or nothing but faults: its resamples are
+    all the same, and the interval would be too narrow by an unknown amount.
 
     Raises:
         ValueError: as :func:`bootstrap` does.
@@ -83,8 +83,8 @@ def estimate(
 
 
 def has_spread(scores: Scores) -> bool:
-    """Whether every task has at least two runs, so that an interval means something."""
-    return min(scores.sizes) > 1
+    """Whether every task has two runs and a score, so that an interval means something."""
+    return min(scores.sizes) > 1 and (scores.scored is None or min(scores.scored) > 0)
 
 
 def tails(confidence: float) -> tuple[float, float]:

@@ -9,15 +9,17 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ludus.bench.copies import without_copies
+from ludus.bench.outcome import counted_score, fault_floor
 from ludus.bench.result import Result
 from ludus.bench.statistics.aup import AupTable
-from ludus.bench.statistics.normalise import Reference, normalise_tasks
-from ludus.bench.statistics.scores import FloatArray, Scores, as_scores
+from ludus.bench.statistics.normalise import Reference
+from ludus.bench.statistics.scores import FloatArray, Scores, joined
 
 __all__ = ["AgentScores", "Counts", "FaultPolicy", "TaskScores", "best_entries", "gather"]
 
 FaultPolicy = Literal["worst", "omit"]
-"""An agent's fault counts as the worst score of its task, or is left out of the figures."""
+"""An agent's fault counts as the floor of its task, or is left out of the figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Counts:
         scored: of them, those with a score.
         agent_faults: those that failed by the agent's fault.
         infrastructure_faults: those that failed by nobody's merit; they never count.
-        used: runs in the figure: the scored, and the agent's faults if they count as the worst.
+        used: runs in the figure: the scored, and the agent's faults if they count as the floor.
     """
 
     results: int = 0
@@ -43,7 +45,7 @@ class Counts:
 
     def __str__(self) -> str:
         counted = self.used - self.scored
-        how = f", {counted} of them counted as the worst score" if self.agent_faults else ""
+        how = f", {counted} of them counted as the floor" if self.agent_faults else ""
         return (
             f"n = {self.used} of {self.results} results: {self.scored} scored, "
             f"{_plural(self.agent_faults, 'agent fault')}{how}, "
@@ -57,10 +59,11 @@ class TaskScores:
 
     Attributes:
         env: id of the environment.
-        runs: scores that count, faults that count as the worst included; may be empty.
+        runs: scores that count, faults that count as the floor included; may be empty.
         counts: the denominator.
         reference: the task's scale, if known.
         higher_is_better: whether a higher score is.
+        floor: what the agent's faults count as, if that is known.
     """
 
     env: str
@@ -68,11 +71,20 @@ class TaskScores:
     counts: Counts
     reference: Reference | None
     higher_is_better: bool = True
+    floor: float | None = None
 
     @property
     def upward(self) -> FloatArray:
         """The runs turned so that higher is better."""
         return self.runs if self.higher_is_better else -self.runs
+
+    def as_scores(self, values: FloatArray | None = None) -> Scores:
+        """Return the runs, or other values of the same runs, as the figures take them.
+
+        Raises:
+            ValueError: if there are none.
+        """
+        return joined({self.env: (self.runs if values is None else values, self.counts.scored)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,13 +117,18 @@ class AgentScores:
         Raises:
             ValueError: if no task has a run.
         """
-        return as_scores({env: self.tasks[env].upward for env in self.with_runs})
+        tasks = (self.tasks[env] for env in self.with_runs)
+        return joined({task.env: (task.upward, task.counts.scored) for task in tasks})
 
     def normalised(self) -> Scores | None:
         """Scores on the scales of the references; ``None`` if a task with runs has none."""
-        runs = {env: self.tasks[env].runs for env in self.with_runs}
-        references = {env: ref for env in runs if (ref := self.tasks[env].reference)}
-        return normalise_tasks(runs, references) if runs and len(references) == len(runs) else None
+        found = {}
+        for env in self.with_runs:
+            task = self.tasks[env]
+            if task.reference is None:
+                return None
+            found[env] = task.reference.scale(task.runs), task.counts.scored
+        return joined(found) if found else None
 
 
 def gather(
@@ -119,18 +136,20 @@ def gather(
     *,
     references: Mapping[str, Reference] | None = None,
     lower: Collection[str] = (),
+    floors: Mapping[str, float] | None = None,
     faults: FaultPolicy = "worst",
 ) -> dict[str, AgentScores]:
     """Sort results by agent and task, and decide which count.
 
     Infrastructure faults never count and are always stated. By default an agent's fault counts as
-    the worst score of its task: the reference's, or the worst that any of the agents got, if that
-    is worse or no reference is known. So failing never pays.
+    the floor of its task, see :func:`~ludus.bench.outcome.fault_floor`, and no score counts as
+    less than a floor that is declared. A result that is listed twice counts once.
 
     Args:
         results: of any number of agents.
-        references: scale of each task, by environment id.
+        references: scale of each task, by environment id, with the floor if one is declared.
         lower: tasks where lower is better; needed for those without a reference only.
+        floors: floors of tasks without a reference.
         faults: ``"worst"``, or ``"omit"`` to leave agents' faults out.
 
     Raises:
@@ -140,17 +159,32 @@ def gather(
         raise ValueError(f"Agents' faults count as 'worst' or 'omit'; got {faults!r}.")
     scales = references or {}
     less = _lower(lower, scales)
+    declared = {env: ref.floor for env, ref in scales.items()}
+    declared = {**(floors or {}), **{env: one for env, one in declared.items() if one is not None}}
+    given = list(results)
     groups: dict[str, dict[str, list[Result]]] = {}
-    for result in results:
+    seen: dict[str, list[float]] = {}
+    for result in without_copies(given):
         groups.setdefault(result.agent, {}).setdefault(result.env, []).append(result)
-    worst = _worst(groups, scales, less) if faults == "worst" else {}
+        if result.score is not None:
+            seen.setdefault(result.env, []).append(result.score)
     gathered = {}
     for agent in sorted(groups):
-        tasks = {
-            env: _task_scores(env, found, scales.get(env), worst.get(env), env not in less)
-            for env, found in sorted(groups[agent].items())
-        }
-        caveats = _caveats(agent, tasks, groups[agent], faults)
+        tasks = {}
+        for env, found in sorted(groups[agent].items()):
+            scale, is_lower = scales.get(env), env in less
+            floor = fault_floor(
+                declared=declared.get(env),
+                zero=None if scale is None else scale.worst,
+                own=[result.score for result in found if result.score is not None],
+                seen=seen.get(env, ()),
+                lower=is_lower,
+            )
+            tasks[env] = _task_scores(env, found, scale, floor, not is_lower, faults)
+        caveats = _caveats(agent, tasks, groups[agent], faults, declared)
+        copies = sum(one.agent == agent for one in given) - sum(map(len, groups[agent].values()))
+        if copies:
+            caveats.append(f"{_plural(copies, 'copy', 'copies')} of results of {agent} left out.")
         gathered[agent] = AgentScores(agent, tasks, tuple(caveats))
     return gathered
 
@@ -170,12 +204,13 @@ def best_entries(
         lower: tasks whose metric is better the lower it is.
 
     Returns:
-        The table, and caveats: the best of more runs is better, so unequal numbers are told.
+        The table, and caveats: an entry is the best of its runs and not their mean, and the best
+        of more runs is better.
     """
     table: dict[str, dict[str, float | None]] = {}
     tried: Counter[tuple[str, str]] = Counter()
     less = frozenset(lower)
-    for result in results:
+    for result in without_copies(results):
         if result.outcome == "infrastructure_fault":
             continue
         tried[result.agent, result.env] += 1
@@ -184,10 +219,13 @@ def best_entries(
         known = [one for one in (row.get(result.env), score) if one is not None]
         pick = min if result.env in less else max
         row[result.env] = pick(known, default=None)
-    if len(set(tried.values())) <= 1:
+    few, many = min(tried.values(), default=1), max(tried.values(), default=1)
+    if few == many == 1:
         return table, ()
-    few, many = min(tried.values()), max(tried.values())
-    return table, (f"The best is taken of {few} to {many} runs, and more runs have a better best.",)
+    if few == many:
+        return table, (f"Each entry is the best of {many} runs, not their mean.",)
+    told = f"The best is taken of {few} to {many} runs, and more runs have a better best."
+    return table, (f"Each entry is the best of its runs, not their mean. {told}",)
 
 
 def _lower(lower: Collection[str], references: Mapping[str, Reference]) -> frozenset[str]:
@@ -201,24 +239,12 @@ def _lower(lower: Collection[str], references: Mapping[str, Reference]) -> froze
     return frozenset(said | {e for e, ref in references.items() if not ref.higher_is_better})
 
 
-def _worst(
-    groups: Mapping[str, Mapping[str, list[Result]]],
-    references: Mapping[str, Reference],
-    lower: Collection[str],
-) -> dict[str, float]:
-    seen: dict[str, list[float]] = {env: [ref.worst] for env, ref in references.items()}
-    for tasks in groups.values():
-        for env, results in tasks.items():
-            scores = [result.score for result in results if result.score is not None]
-            seen.setdefault(env, []).extend(scores)
-    return {env: (max if env in lower else min)(found) for env, found in seen.items() if found}
-
-
 def _caveats(
     agent: str,
     tasks: Mapping[str, TaskScores],
     groups: Mapping[str, list[Result]],
     faults: FaultPolicy,
+    declared: Collection[str],
 ) -> list[str]:
     caveats = []
     empty = [env for env, task in tasks.items() if not task.runs.size]
@@ -227,18 +253,22 @@ def _caveats(
     failed = sum(task.counts.agent_faults for task in tasks.values())
     if failed and faults == "omit":
         caveats.append(f"{_plural(failed, 'agent fault')} of {agent} left out of the figures.")
-    unscaled = [e for e, t in tasks.items() if t.counts.used > t.counts.scored and not t.reference]
+    unscaled = [
+        env
+        for env, task in tasks.items()
+        if task.counts.used > task.counts.scored and not task.reference and env not in declared
+    ]
     if unscaled:
         caveats.append(
-            f"No reference minimum is known for {', '.join(unscaled)}: faults of {agent} count as "
-            f"the worst score that was seen."
+            f"No floor and no reference minimum are known for {', '.join(unscaled)}: faults of "
+            f"{agent} count as the worst score that was seen."
         )
     ids = Counter(result.id for group in groups.values() for result in group)
     repeated = sum(count - 1 for count in ids.values())
     if repeated:
         caveats.append(
-            f"{_plural(repeated, 'result')} of {agent} repeat work that another run did; "
-            f"intervals are too narrow if they are copies."
+            f"{_plural(repeated, 'result')} of {agent} repeat work that another run did; each "
+            f"counts as a run of its own."
         )
     return caveats
 
@@ -247,23 +277,26 @@ def _task_scores(
     env: str,
     results: list[Result],
     reference: Reference | None,
-    worst: float | None,
+    floor: float | None,
     higher_is_better: bool,
+    faults: FaultPolicy,
 ) -> TaskScores:
-    scores = [result.score for result in results if result.score is not None]
     outcomes = Counter(result.outcome for result in results)
-    failed = outcomes["agent_fault"]
-    counted = scores if worst is None else scores + [worst] * failed
+    counted = [
+        counted_score(result.outcome, result.score, floor=floor, lower=not higher_is_better)
+        for result in results
+        if faults == "worst" or result.outcome == "scored"
+    ]
+    runs = np.asarray([one for one in counted if one is not None], dtype=np.float64)
     counts = Counts(
         results=len(results),
-        scored=len(scores),
-        agent_faults=failed,
+        scored=outcomes["scored"],
+        agent_faults=outcomes["agent_fault"],
         infrastructure_faults=outcomes["infrastructure_fault"],
-        used=len(counted),
+        used=runs.size,
     )
-    runs = np.asarray(counted, dtype=np.float64)
-    return TaskScores(env, runs, counts, reference, higher_is_better)
+    return TaskScores(env, runs, counts, reference, higher_is_better, floor)
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def _plural(count: int, noun: str, many: str | None = None) -> str:
+    return f"{count} {noun if count == 1 else many or noun + 's'}"

@@ -24,15 +24,18 @@ class Reference:
         maximum: the higher, such as the best that is possible.
         higher_is_better: if not, ``maximum`` becomes 0 and ``minimum`` becomes 1.
         source: where the two come from.
+        floor: the least that a result counts as, an agent's fault included; not better than the
+            score that becomes 0. ``None`` if the task declares none.
 
     Raises:
-        ValueError: if the two are not finite, or not in order.
+        ValueError: if the numbers are not finite, or not in order.
     """
 
     minimum: float
     maximum: float
     higher_is_better: bool = True
     source: str = ""
+    floor: float | None = None
 
     def __post_init__(self) -> None:
         finite = math.isfinite(self.minimum) and math.isfinite(self.maximum)
@@ -42,16 +45,30 @@ class Reference:
                 f"{self.maximum}. For scores where lower is better, give the two in the same "
                 f"order and higher_is_better=False."
             )
+        if self.floor is None:
+            return
+        if not math.isfinite(self.floor) or float(self.scale(self.floor)) > 0:
+            raise ValueError(
+                f"The floor {self.floor} is not finite, or better than {self.worst}, the score "
+                f"that becomes 0; give the least that a result can count as."
+            )
 
     @classmethod
-    def between(cls, zero: float, one: float, source: str = "") -> Reference:
+    def between(
+        cls, zero: float, one: float, source: str = "", *, floor: float | None = None
+    ) -> Reference:
         """Make a reference of the score that becomes 0 and the score that becomes 1."""
-        return cls(min(zero, one), max(zero, one), one > zero, source)
+        return cls(min(zero, one), max(zero, one), one > zero, source, floor)
 
     @property
     def worst(self) -> float:
         """The end of the scale that becomes 0."""
         return self.minimum if self.higher_is_better else self.maximum
+
+    @property
+    def best(self) -> float:
+        """The end of the scale that becomes 1."""
+        return self.maximum if self.higher_is_better else self.minimum
 
     def scale(self, scores: npt.ArrayLike) -> FloatArray:
         """Give scores as shares of the way from worst to best; they may lie beyond either."""

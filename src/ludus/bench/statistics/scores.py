@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "Scores", "ScoresLike", "as_scores", "same_tasks", "task_means"]
+__all__ = [
+    "FloatArray",
+    "Scores",
+    "ScoresLike",
+    "as_scores",
+    "joined",
+    "same_tasks",
+    "task_means",
+]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -22,11 +30,14 @@ class Scores:
         values: of shape ``(..., runs of all tasks)``.
         sizes: runs of each task, at least one.
         names: of the tasks, sorted, or ``None`` where they came as a matrix.
+        scored: of each task, the runs that have a score of their own; the others are faults that
+            count as the floor. ``None`` if all have.
     """
 
     values: FloatArray
     sizes: tuple[int, ...]
     names: tuple[str, ...] | None = field(default=None, kw_only=True)
+    scored: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     @property
     def starts(self) -> npt.NDArray[np.intp]:
@@ -83,6 +94,16 @@ def as_scores(scores: ScoresLike) -> Scores:
         )
     runs, tasks = matrix.shape
     return Scores(_finite(matrix.T.reshape(-1)), (runs,) * tasks)
+
+
+def joined(tasks: Mapping[str, tuple[npt.ArrayLike, int]]) -> Scores:
+    """Join the runs of tasks, each with the number of its runs that have a score of their own.
+
+    Raises:
+        ValueError: as :func:`as_scores` does.
+    """
+    found = as_scores({name: runs for name, (runs, _) in tasks.items()})
+    return replace(found, scored=tuple(tasks[name][1] for name in sorted(tasks)))
 
 
 def same_tasks(x: Scores, y: Scores) -> None:

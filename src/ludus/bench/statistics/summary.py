@@ -51,7 +51,7 @@ class Summary:
         counts: the denominator.
         tasks: each by itself.
         mean: over tasks of normalised means; ``None`` where scales differ and a task has no
-            reference, as the next two.
+            reference, or where the agent lacks a task that another has, as the next two.
         median: over tasks.
         iqm: over all runs.
         optimality_gap: below 1 on the references' scales; needs them even for a single task.
@@ -80,6 +80,7 @@ def summarise(
     *,
     references: Mapping[str, Reference] | None = None,
     lower: Collection[str] = (),
+    floors: Mapping[str, float] | None = None,
     faults: FaultPolicy = "worst",
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -89,8 +90,9 @@ def summarise(
 
     Args:
         results: of any number of agents.
-        references: scale of each task, by environment id.
+        references: scale of each task, by environment id, with its floor.
         lower: tasks where lower is better; needed for those without a reference only.
+        floors: floors of tasks without a reference.
         faults: how agents' faults count, see :func:`gather`.
         confidence: of the intervals.
         resamples: of the bootstrap.
@@ -100,16 +102,24 @@ def summarise(
         ValueError: if an option is out of its range.
     """
     figure = partial(estimate, confidence=confidence, resamples=resamples, seed=seed)
-    gathered = gather(results, references=references, lower=lower, faults=faults)
-    return {agent: _summary(scores, figure) for agent, scores in gathered.items()}
+    gathered = gather(results, references=references, lower=lower, floors=floors, faults=faults)
+    tasks = {env for scores in gathered.values() for env in scores.with_runs}
+    return {agent: _summary(scores, tasks, figure) for agent, scores in gathered.items()}
 
 
-def _summary(scores: AgentScores, figure: partial[Estimate]) -> Summary:
+def _summary(scores: AgentScores, tasks: set[str], figure: partial[Estimate]) -> Summary:
     pool, caveats = scores.normalised(), list(scores.caveats)
     normalised = pool is not None
-    if pool is None and len(scores.with_runs) == 1:
-        task = scores.tasks[scores.with_runs[0]]
-        pool = Scores(task.runs, (task.runs.size,), names=(task.env,))
+    lacking = sorted(tasks - set(scores.with_runs))
+    if lacking:
+        # A mean over the easier half of the tasks would stand beside means over all of them.
+        pool, normalised = None, False
+        caveats.append(
+            f"No figure over all tasks: {scores.agent} lacks {', '.join(lacking)}, which others "
+            f"have a run on."
+        )
+    elif pool is None and len(scores.with_runs) == 1:
+        pool = scores.tasks[scores.with_runs[0]].as_scores()
     elif pool is None and scores.with_runs:
         unscaled = [env for env in scores.with_runs if scores.tasks[env].reference is None]
         caveats.append(
@@ -130,7 +140,7 @@ def _summary(scores: AgentScores, figure: partial[Estimate]) -> Summary:
 
 
 def _task_summary(task: TaskScores, figure: partial[Estimate]) -> TaskSummary:
-    pool = Scores(task.runs, (task.runs.size,), names=(task.env,)) if task.runs.size else None
+    pool = task.as_scores() if task.runs.size else None
     center = figure(mean, pool) if pool else None
     return TaskSummary(
         env=task.env,

@@ -93,8 +93,8 @@ _VERIFICATIONS = (
 _STATEMENTS = (
     "DROP INDEX ludus_results_tally",
     "ALTER TABLE ludus_results DROP COLUMN verified",
-    # All that a leaderboard asks for; the run tells results that statements speak of from others.
-    "CREATE INDEX ludus_results_tally ON ludus_results (series, outcome, score, run)",
+    # All that a leaderboard asks for, so that it never looks into the table.
+    "CREATE INDEX ludus_results_tally ON ludus_results (series, outcome, score)",
     "DROP TABLE ludus_verifications",
     """CREATE TABLE ludus_statements (
         number {key},
@@ -106,10 +106,21 @@ _STATEMENTS = (
     "CREATE INDEX ludus_statements_key ON ludus_statements (public_key)",
 )
 
+_SUITES = (
+    """CREATE TABLE ludus_suites (
+        digest {text} NOT NULL PRIMARY KEY,
+        name {text} NOT NULL,
+        content {text} NOT NULL
+    )""",
+    # Tells, without a look into the table, which units have several results.
+    "CREATE INDEX ludus_results_units ON ludus_results (series, id)",
+)
+
 STEPS = (
     Migration(1, "results", _RESULTS),
     Migration(2, "history of verifications", _VERIFICATIONS),
     Migration(3, "signed statements", _STATEMENTS),
+    Migration(4, "suites", _SUITES),
 )
 NEWEST = STEPS[-1].number
 

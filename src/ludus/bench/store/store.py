@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
@@ -17,13 +17,19 @@ from ludus.bench.standing import Standing, standing
 from ludus.bench.statement import Statement
 from ludus.bench.store import jsonl
 from ludus.bench.store.engine import Database
-from ludus.bench.store.rows import OWN_FIELDS, Prepared, Series, prepare, restore
+from ludus.bench.store.reading import load_series, read_results
+from ludus.bench.store.rows import Prepared, Series, prepare
 from ludus.bench.store.stating import read_statements, write_statements
+from ludus.bench.store.suites import keep_suite, known_scale
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import Tally, tally_results
+from ludus.bench.store.tally import ScaleOf, Tally
+from ludus.bench.store.tallying import read_tallies
 from ludus.bench.store.writing import Numbers, write_batch
 from ludus.errors import StoreError
 from ludus.record.keys import PublicKey
+
+if TYPE_CHECKING:
+    from ludus.bench.suite import Suite
 
 __all__ = ["RunSummary", "Store"]
 
@@ -31,7 +37,6 @@ BATCH = 2_000
 """Results per transaction."""
 
 _HEAVIEST = 16 << 20  # characters per transaction, about
-_PAGE = 50  # results in memory while reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,7 @@ class Store:
         of_runs = _conditions({"name": run}, runs)
         with self._database.reading() as connection:
             told = self._standing(connection)
-            for result in _read(connection, wanted, having, of_runs):
+            for result in read_results(connection, wanted, having, of_runs):
                 judged = told.of(result)
                 if verified in (None, judged.verified):
                     yield judged
@@ -140,7 +145,7 @@ class Store:
         ).group_by(results.c.run, results.c.series)
         parts: dict[int, list[tuple[Series, int, str, str]]] = {}
         with self._database.reading() as connection:
-            kinds = _load_series(connection, [])
+            kinds = load_series(connection, [])
             names = connection.execute(select(runs.c.name, runs.c.number).order_by(runs.c.name))
             numbers = [(name, number) for name, number in names]
             for run, kind, *rest in connection.execute(query):
@@ -171,22 +176,41 @@ class Store:
         with self._database.reading() as connection:
             return read_statements(connection, run=run)
 
-    def tallies(self, *, suite: str | None = None) -> list[Tally]:
+    def add_suite(self, suite: Suite) -> None:
+        """Keep what the scores of a suite's results are measured with; a run does so by itself.
+
+        Without it, and unless the suite comes with Ludus, a leaderboard has no references, and an
+        agent's fault counts as the worst score that was seen.
+
+        Raises:
+            StoreError: If the suite is larger than a store takes.
+        """
+        with self._database.writing() as connection:
+            keep_suite(connection, suite)
+
+    def tallies(self, *, suite: str | None = None, scale: ScaleOf | None = None) -> list[Tally]:
         """Return counts and sums of scores per series, outcome and what results count as.
 
-        The database counts the runs that no trusted statement speaks of. Results of the others
-        are read one by one, as each has to be compared with what was stated.
+        Args:
+            suite: its name.
+            scale: gives what scores are measured with; by default what the store knows.
         """
+        return self._tallies(suite, scale)[0]
+
+    def _tallies(
+        self, suite: str | None, scale: ScaleOf | None
+    ) -> tuple[list[Tally], Mapping[tuple[str, str], Scale]]:
         wanted = _conditions({"suite": suite}, series)
+        known: dict[tuple[str, str], Scale] = {}
         with self._database.reading() as connection:
+            kinds = load_series(connection, wanted)
+            for one in kinds.values():
+                pair = one.suite, one.suite_digest
+                if pair not in known:
+                    known[pair] = scale(*pair) if scale else known_scale(connection, *pair)
             told = self._standing(connection)
-            query = select(runs.c.number).where(runs.c.name.in_(told.runs))
-            judged = list(connection.scalars(query)) if told.told else []
-            found = _count(connection, wanted, without=judged)
-            if judged:
-                own = _read(connection, wanted, [], [runs.c.number.in_(judged)])
-                found += tally_results(map(told.of, own))
-        return found
+            found = read_tallies(connection, kinds, wanted, lambda *pair: known[pair], told)
+        return found, known
 
     def leaderboard(
         self,
@@ -196,6 +220,7 @@ class Store:
         limit: int | None = None,
         references: Mapping[str, tuple[float, float]] | None = None,
         lower_is_better: Collection[str] = (),
+        floors: Mapping[str, float] | None = None,
     ) -> list[Board]:
         """Return the leaderboards of one suite, or of all.
 
@@ -204,18 +229,22 @@ class Store:
             verified_only: whether only results count that a trusted statement calls verified.
             limit: rows per board.
             references: by environment, the scores that count as 0 and as 1; by default those of
-                the suites that come with Ludus.
+                the suites in the store, and of those that come with Ludus.
             lower_is_better: environments in which lower scores are better, if there is no
                 reference.
+            floors: by environment, what an agent's fault counts as.
 
         Raises:
-            BenchError: If the limit or a reference is none.
+            BenchError: If the limit, a reference or a floor is none.
         """
-        options: dict[str, Any] = {"verified_only": verified_only, "limit": limit}
-        if references is not None or lower_is_better:
-            given = Scale(references or {}, lower_is_better)
-            options["scale"] = lambda *_: given
-        return make_boards(self.tallies(suite=suite), **options)
+        scale: ScaleOf | None = None
+        if references is not None or lower_is_better or floors is not None:
+            given = Scale(references or {}, lower_is_better, floors or {})
+            scale = lambda *_: given  # noqa: E731
+        tallies, known = self._tallies(suite, scale)
+        return make_boards(
+            tallies, verified_only=verified_only, limit=limit, scale=lambda *pair: known[pair]
+        )
 
     def export_jsonl(self, path: str | Path, **wanted: Any) -> int:
         """Write results as lines of JSON, and return how many; the file is there when whole.
@@ -257,49 +286,6 @@ class Store:
         return self._open
 
 
-def _read(
-    connection: Connection,
-    wanted: list[ColumnElement[bool]],
-    having: list[ColumnElement[bool]],
-    of_runs: list[ColumnElement[bool]],
-) -> Iterator[Result]:
-    """Iterate over results, given conditions on series, results and runs."""
-    kinds = _load_series(connection, wanted)
-    found = connection.execute(
-        select(runs.c.number, runs.c.name).where(*of_runs).order_by(runs.c.name)
-    ).all()
-    query = select(results.c.series, *(results.c[name] for name in OWN_FIELDS))
-    if wanted:
-        query = query.join(series, series.c.number == results.c.series).where(*wanted)
-    for number, name in found:
-        page = query.where(results.c.run == number, *having).order_by(results.c.id)
-        rows = connection.execution_options(yield_per=_PAGE).execute(page)
-        for kind, *values in rows:
-            yield restore(name, kinds[kind], values)
-
-
-def _count(
-    connection: Connection, wanted: list[ColumnElement[bool]], *, without: Collection[int]
-) -> list[Tally]:
-    """Return the tallies of all runs but some; none of their results is more than a claim."""
-    columns = (results.c.series, results.c.outcome)
-    others = [results.c.run.not_in(without)] if without else []
-    query = select(*columns, func.count().label("count"), func.sum(results.c.score).label("sum"))
-    if wanted:
-        query = query.where(results.c.series.in_(select(series.c.number).where(*wanted)))
-    groups = query.where(*others).group_by(*columns).subquery("groups")
-    # The ends of a group are looked up in the index: cheaper than to look for them on the way.
-    same = [*(column == groups.c[column.name] for column in columns), *others]
-    ends = [
-        select(end(results.c.score)).where(*same).scalar_subquery() for end in (func.min, func.max)
-    ]
-    kinds = _load_series(connection, wanted)
-    return [
-        Tally(*kinds[number], outcome, "claimed", *rest)
-        for number, outcome, *rest in connection.execute(select(*groups.c, *ends))
-    ]
-
-
 def _results(lines: Iterable[Result | Statement], statements: list[Statement]) -> Iterator[Result]:
     """Yield the results, and put the statements aside."""
     for line in lines:
@@ -335,11 +321,6 @@ def _conditions(values: Mapping[str, object], table: Any) -> list[ColumnElement[
 
 def _encodable(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
-
-
-def _load_series(connection: Connection, wanted: list[ColumnElement[bool]]) -> dict[int, Series]:
-    query = select(series.c.number, *(series.c[name] for name in Series._fields)).where(*wanted)
-    return {number: Series(*values) for number, *values in connection.execute(query)}
 
 
 def _summary(name: str, found: list[tuple[Series, int, str, str]]) -> RunSummary:

@@ -17,7 +17,7 @@ from sqlalchemy import (
     Text,
 )
 
-__all__ = ["metadata", "migrations", "results", "runs", "series", "statements"]
+__all__ = ["metadata", "migrations", "results", "runs", "series", "statements", "suites"]
 
 metadata = MetaData()
 
@@ -80,4 +80,12 @@ statements = Table(
     Column("run", Text, nullable=False),
     Column("public_key", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
+)
+
+suites = Table(
+    "ludus_suites",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("content", Text, nullable=False),
 )

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from ludus.bench.board import Scale
+from ludus.bench.copies import without_copies
+from ludus.bench.outcome import counted_score
 from ludus.bench.result import Outcome, Result, Verified
 
-__all__ = ["SOURCE", "Tally", "tally_results"]
+__all__ = ["SOURCE", "ScaleOf", "Tally", "tally_results"]
+
+ScaleOf: TypeAlias = Callable[[str, str], Scale]
+"""Gives what scores are measured with, for a suite's name and digest."""
 
 
 class Tally(NamedTuple):
     """Results that differ in seed, run and score only: how many, and their scores' sum and range.
 
-    ``total``, ``lowest`` and ``highest`` are ``None`` for faults.
+    Scores are what they count as: one that is worse than its task's floor is the floor. ``total``,
+    ``lowest`` and ``highest`` are ``None`` for faults. Copies of a result count once.
     """
 
     suite: str
@@ -36,15 +43,19 @@ SOURCE = Tally._fields.index("source_hash")
 _KEY = Tally._fields.index("results")
 
 
-def tally_results(results: Iterable[Result]) -> list[Tally]:
+def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> list[Tally]:
     """Return the tallies of results, as a store makes them of its rows."""
     scores: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     counts: Counter[tuple[Any, ...]] = Counter()
-    for one in results:
+    for one in without_copies(results):
         key = tuple(getattr(one, name) for name in Tally._fields[:_KEY])
         counts[key] += 1
-        if one.score is not None:
-            scores[key].append(one.score)
+        if one.score is None:
+            continue
+        measure = Scale() if scale is None else scale(one.suite, one.suite_digest)
+        floor, lower = measure.floors.get(one.env), measure.falls(one.env)
+        counted = counted_score(one.outcome, one.score, floor=floor, lower=lower)
+        scores[key].append(one.score if counted is None else counted)
     made = []
     for key, count in counts.items():
         found = scores.get(key)

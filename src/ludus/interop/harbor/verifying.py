@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ludus.errors import GradingFailed, SubmissionRejected
 from ludus.record.outside import read_small
@@ -66,7 +67,8 @@ def verify_submission(
 ) -> Outcome:
     """Grade what lies in a workspace by the test split, and write the reward.
 
-    The reward is the normalised score; a submission that is malformed gets the least there is.
+    The reward is the normalised score, and the metric stands beside it; a submission that is
+    malformed counts as the task's floor in both.
 
     Args:
         tests: The folder ``tests`` of an exported task.
@@ -89,10 +91,12 @@ def verify_submission(
         outcome = grade(exported, Artefacts(files), "test", seed, backend=backend)
     if isinstance(outcome, InfrastructureFault):
         raise GradingFailed(f"Task {task.id} could not be graded: {outcome.reason}")
-    rewards = {"reward": task.scale.worst}
+    graded: tuple[Literal["agent_fault", "scored"], float | None] = ("agent_fault", None)
     if not isinstance(outcome, AgentFault):
-        value = outcome.score.value
-        rewards = {"reward": task.scale.normalise(value), task.config.evaluation.metric: value}
+        graded = ("scored", outcome.score.value)
+    rewards = {"reward": task.scale.normalised(*graded)}
+    if (counted := task.scale.counted(*graded)) is not None:
+        rewards[task.config.evaluation.metric] = counted
     logs.mkdir(parents=True, exist_ok=True)
     (logs / REWARD).write_text(json.dumps(rewards), encoding="utf-8")
     return outcome

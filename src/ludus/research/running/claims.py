@@ -29,8 +29,7 @@ def claim_of(story: Story, subject: Mapping[str, Any]) -> dict[str, Any]:
     if final["outcome"] not in ("scored", "agent_fault"):
         raise ValueError(f"the work was not graded: {final['outcome']!r:.40}")
     score = final["score"]
-    scale = scale_of(subject)
-    normalised = scale.worst if score is None else scale.normalise(score)
+    normalised = scale_of(subject).normalised(final["outcome"], score)
     return {
         **_common(story, subject),
         "outcome": final["outcome"],

@@ -22,6 +22,8 @@ SUITE = "research"
 def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int]) -> Suite:
     """Return tasks as a suite: its scales are the tasks' own, from baseline to threshold.
 
+    So is the floor, what the null submission scores: an agent's fault counts as that.
+
     Raises:
         ResearchError: There are none, or two have one id.
         SuiteError: The seeds are none.
@@ -35,7 +37,8 @@ def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int
     one = re.sub(r"[^a-z0-9]+", "-", ids[0].lower()).strip("-")
     return suite_from(
         {
-            "name": SUITE if len(tasks) > 1 else f"{SUITE}-{one}",
+            # Not "research": the suite of that name has other scores, those of environments.
+            "name": f"{SUITE}-{one if len(tasks) == 1 else 'tasks'}",
             "title": "Research tasks" if len(tasks) > 1 else tasks[0].config.name,
             "seeds": list(seeds),
             "budget": {
@@ -87,4 +90,6 @@ def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
     if scores.baseline is not None:
         source = "baseline and threshold of the task"
         row["reference"] = {"min": scores.baseline, "max": scores.threshold, "source": source}
+    if (floor := scores.scale.least) is not None:
+        row["floor"] = floor
     return row

@@ -115,9 +115,12 @@ def describe_episode(result: Result) -> str:
     normalised = float(result.extra["normalised"])  # type: ignore[arg-type]
     count = result.extra["validations"]
     rest = f"{result.steps} steps, {count} validations, {duration(result.seconds)}"
-    if result.score is None:
-        return f"{head}agent fault: {result.reason} ({rest})"
-    return f"{head}{result.score:g}, normalised {normalised:.3f} ({rest})"
+    counted = result.extra.get("counted", result.score)
+    told = "no score" if counted is None else f"{counted:g}"
+    worth = f"{told}, normalised {normalised:.3f}"
+    if result.outcome == "agent_fault":
+        return f"{head}agent fault, counts as {worth}: {result.reason} ({rest})"
+    return f"{head}{worth} ({rest})"
 
 
 @dataclass(frozen=True, slots=True)

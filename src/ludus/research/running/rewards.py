@@ -26,9 +26,9 @@ def reward_problem(story: Story, subject: Mapping[str, Any]) -> str | None:
         graded, final = step["graded"], step["final"]
         reward = 0.0
         if final is not None:
-            score = final["score"]
-            u = scale.worst if score is None else scale.normalise(score)
-            reward, ledger = ledger.settled(u)
+            u = scale.normalised(final["outcome"], final["score"])
+            if u is not None:
+                reward, ledger = ledger.settled(u)
         elif graded is not None and graded["score"] is not None:
             reward, ledger = ledger.improved(scale.normalise(graded["score"]))
         if not math.isclose(step["reward"], reward, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):

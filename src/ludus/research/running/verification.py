@@ -13,6 +13,7 @@ from typing import Any
 from ludus.bench.folder import BenchFolder
 from ludus.bench.plan import units_of
 from ludus.bench.result import Result
+from ludus.bench.suite import Suite
 from ludus.bench.unit import Unit
 from ludus.bench.verification import Looked, UnitVerification, differences, look, verify_units
 from ludus.errors import RecordError, TaskError
@@ -142,14 +143,14 @@ def verify_research_run(
         row = file.tasks[unit.env]
         job = EpisodeJob(unit, folder.name, str(folder.path), task=row, options=file.options)
         checked = verify_episode(job.record_path, task=row.task, **options)
-        found = look(checked, regrade, lambda: _contradictions(job, result))
+        found = look(checked, regrade, lambda: _contradictions(job, result, folder.suite))
         return replace(found, unchecked=(*found.unchecked, *_unranked(job)))
 
     units = units_of(folder.suite, [row.spec() for row in folder.agents])
     yield from verify_units(folder, units, check, key=key, store=store)
 
 
-def _contradictions(job: EpisodeJob, result: Result) -> Iterator[str]:
+def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[str]:
     """Name what a result or its record say otherwise than suite and task do."""
     reader = read_run(job.record_path)
     subject, unit = reader.manifest["subject"], job.unit
@@ -173,7 +174,7 @@ def _contradictions(job: EpisodeJob, result: Result) -> Iterator[str]:
             yield f"it was played with {name}={played}, and the suite has {asked}"
     if budget.max_steps is None or result.steps > budget.max_steps:
         yield f"{result.steps} steps were taken, and the suite allows {budget.max_steps}"
-    yield from differences(result, result_of_record(job))
+    yield from differences(result, result_of_record(job), suite)
 
 
 def _unranked(job: EpisodeJob) -> Iterator[str]:

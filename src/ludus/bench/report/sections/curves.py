@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -64,7 +64,8 @@ def curves(facts: Facts, given: Mapping[str, Curve] | None = None) -> Section | 
     }
     told = (
         "Lines are means over runs at equal numbers of steps, as far as all of the agent's runs "
-        "go; bands are 95 % bootstrap intervals, absent for a single run."
+        "go; bands are 95 % bootstrap intervals, absent for a single run. A run that ended in a "
+        "fault of the agent is drawn at the floor it counts as, from beginning to end."
     )
     if len(envs) > _CHARTS:
         told += f" Shown are the first {_CHARTS} of {len(envs)} environments with curves."
@@ -83,17 +84,38 @@ def _collect(
     facts: Facts, given: Mapping[str, Curve]
 ) -> tuple[dict[tuple[str, str], list[FloatArray]], int]:
     read: dict[tuple[str, str], list[FloatArray]] = defaultdict(list)
+    failed: dict[tuple[str, str], list[FloatArray]] = defaultdict(list)
+    faults: Counter[tuple[str, str]] = Counter()
     unreadable = 0
     for result in facts.results:
+        if result.verified == "failed" or result.outcome == "infrastructure_fault":
+            continue
+        faults[result.env, result.agent] += result.outcome == "agent_fault"
         raw = given.get(result.id, result.extra.get("curve"))
         if raw is None:
             continue
         curve = _read(raw)
         if curve is None:
             unreadable += 1
-        else:
+        elif result.outcome == "scored":
             read[result.env, result.agent].append(curve)
-    return dict(read), unreadable
+        else:
+            failed[result.env, result.agent].append(curve)
+    for pair in {*read, *failed}:
+        read[pair] += _at_floor(facts.cells[pair].floor, faults[pair], read[pair] + failed[pair])
+    return {pair: found for pair, found in read.items() if found}, unreadable
+
+
+def _at_floor(floor: float | None, faults: int, known: list[FloatArray]) -> list[FloatArray]:
+    """Return the agent's faults as curves: however well a run went, it came to the floor.
+
+    A fault without a curve of its own goes as far as the others: left out, it would raise the mean.
+    """
+    if floor is None or not faults:
+        return []
+    steps = np.concatenate([curve[:, 0] for curve in known])
+    ends = np.array([steps.min(), steps.max()])
+    return [np.stack([ends, np.full(2, floor)], axis=1)] * faults
 
 
 def _read(raw: object) -> FloatArray | None:
@@ -150,7 +172,7 @@ def _figure(facts: Facts, env: str, index: int, means: Mapping[str, _Mean]) -> F
     )
     runs = sum(one.n for one in means.values())
     return Figure(
-        (f"{plural(runs, 'run')} with a curve.",),
+        (f"{plural(runs, 'run')}.",),
         (chart,),
         tuple((agent, facts.style(agent)) for agent in means),
         title=env,
@@ -181,6 +203,6 @@ def _table(facts: Facts, means: Mapping[tuple[str, str], _Mean]) -> Table:
     columns = (
         Column("Environment"),
         Column("Agent"),
-        *numeric("First step", "Mean there", "Last step", "Mean there", "Runs with a curve"),
+        *numeric("First step", "Mean there", "Last step", "Mean there", "Runs drawn"),
     )
     return Table(("First and last points of the mean curves.",), columns, rows, "closed")

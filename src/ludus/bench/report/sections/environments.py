@@ -34,8 +34,8 @@ def environments(facts: Facts) -> Section | None:
         return None
     pictures = len(facts.cells) <= _STRIPS
     told = (
-        "Means of the raw scores over the n runs that count, with 95 % bootstrap intervals; one "
-        "run has no interval. Which runs count is said under overall scores."
+        "Means over the n runs that count, with 95 % bootstrap intervals; there is none of one run "
+        "or of faults alone. Which runs count, and as what, is said under overall scores."
     )
     strips = f"Strips of the runs are left out beyond {_STRIPS} pairs of agent and environment."
     if pictures:
@@ -75,14 +75,27 @@ def _caption(facts: Facts, env: str, agents: int) -> tuple[Inline, ...]:
     runs = sum(facts.cells[pair].tally.runs for pair in facts.cells if pair[0] == env)
     start = f": {plural(agents, 'agent')}, {share(scored, runs)} runs scored; "
     if reference is None:
-        return Name(env), start + "no reference."
+        return Name(env), start + f"no reference{_floor(facts, env)}."
     zero, one = reference.minimum, reference.maximum
     if not reference.higher_is_better:
         zero, one = one, zero
     told = start + f"reference {number(zero)} (counts as 0) to {number(one)} (counts as 1)"
+    end = f"{_floor(facts, env)}."
     if not reference.source:
-        return Name(env), told + "."
-    return Name(env), told + ", from ", Code(reference.source), "."
+        return Name(env), told + end
+    return Name(env), told + ", from ", Code(reference.source), end
+
+
+def _floor(facts: Facts, env: str) -> str:
+    """What a fault counts as there, where it is the same for all agents and one of them failed."""
+    cells = [cell for (name_of, _), cell in facts.cells.items() if name_of == env]
+    found = {cell.floor for cell in cells if cell.tally.agent_fault}
+    if not found:
+        return ""
+    if len(found) > 1:
+        return "; a fault counts as the agent's own worst score"
+    floor = found.pop()
+    return "; no floor is known" if floor is None else f"; a fault counts as {number(floor)}"
 
 
 def _row(

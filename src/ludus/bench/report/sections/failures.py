@@ -28,7 +28,7 @@ _NAMED = 3
 _KINDS = {
     "agent_fault": (
         "Agent faults",
-        "the agent failed, and the run counts as the worst score of its environment",
+        "the agent failed, and the run counts as the floor of its environment",
     ),
     "infrastructure_fault": (
         "Infrastructure faults",

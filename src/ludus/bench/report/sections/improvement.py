@@ -23,6 +23,7 @@ from ludus.bench.report.numbers import count, ratio, ratio_interval, share
 from ludus.bench.statistics.aggregates import probability_of_improvement
 from ludus.bench.statistics.bootstrap import estimate
 from ludus.bench.statistics.estimate import Estimate
+from ludus.bench.statistics.scores import joined
 
 __all__ = ["improvement"]
 
@@ -51,7 +52,8 @@ def improvement(facts: Facts) -> Section | None:
         "How probable it is that a run of the first agent scores better than a run of the second "
         "on an environment picked at random; a tie is half a win, and 0.5 means no difference. A "
         "pair is compared on the environments where both have runs that count; 95 % intervals from "
-        f"{count(facts.resamples)} resamples, none where an environment has a single run."
+        f"{count(facts.resamples)} resamples, none where an environment has a single run "
+        "or an agent nothing but faults."
     )
     if len(facts.agents) > len(compared):
         told += f" Compared are the first {_AGENTS} of {len(facts.agents)} agents."
@@ -80,12 +82,12 @@ def _pair(facts: Facts, first: str, second: str) -> _Pair | None:
         return None
     found = estimate(
         probability_of_improvement,
-        {env: one[env] for env in envs},
-        {env: other[env] for env in envs},
+        joined({env: one[env] for env in envs}),
+        joined({env: other[env] for env in envs}),
         confidence=CONFIDENCE,
         resamples=facts.resamples,
     )
-    runs, other_runs = (sum(side[env].size for env in envs) for side in (one, other))
+    runs, other_runs = (sum(side[env][0].size for env in envs) for side in (one, other))
     return _Pair(first, second, found, runs, other_runs, len(envs))
 
 

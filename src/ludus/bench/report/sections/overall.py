@@ -21,9 +21,9 @@ from ludus.bench.report.numbers import ABSENT, count, plural, ratio, ratio_inter
 __all__ = ["overall"]
 
 _COUNTED = (
-    "An agent's fault counts as the worst score of its environment (its reference's lower end, or "
-    "the worst that any agent got if that is worse); infrastructure faults and runs whose record "
-    "failed its check do not count."
+    "An agent's fault counts as the floor of its environment, and no score counts as less; an "
+    "environment without one takes the reference's lower end, or the agent's own worst score if "
+    "that is worse. Infrastructure faults and runs whose record failed its check do not count."
 )
 
 _SHOWN = 20
@@ -42,7 +42,7 @@ def overall(facts: Facts) -> Section:
                 f"upper end. The measures are over {_with_reference(facts)}; every environment "
                 f"weighs the same. {_COUNTED} Intervals are of 95 %, from "
                 f"{count(facts.resamples)} resamples of the runs within each environment; there is "
-                "none where an environment has a single run."
+                "none where an environment has a single run or nothing but faults."
             )
         )
         blocks.append(_figure(facts))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from ludus.bench.report.charts.lines import Axis, Line, line_chart
 from ludus.bench.report.charts.style import STYLES
 from ludus.bench.report.document import (
@@ -20,63 +18,45 @@ from ludus.bench.report.document import (
 from ludus.bench.report.facts import Facts
 from ludus.bench.report.markup import Markup
 from ludus.bench.report.numbers import number, plural
-from ludus.bench.statistics.aup import BASELINE, Aup, NonPositive, aup
-from ludus.bench.statistics.gathering import best_entries
+from ludus.bench.statistics.aup import Aup
+from ludus.bench.statistics.research import ResearchAup, research_aup
 
 __all__ = ["research"]
 
 NAMESPACE = "mlgym/"
-_WAYS: tuple[NonPositive, ...] = ("infeasible", "omit")
 _TOLD = (
     "The area under the share of tasks on which an agent's best score is within a factor 10^τ of "
-    "the best of all agents; higher is better. An entry that is missing or worse than the baseline "
-    "counts as 1.05 times the worst ratio of its task."
+    "the best of all agents; higher is better. An entry that is missing, negative, or worse than "
+    "the baseline is infeasible, and within no factor of the best. (MLGym gives it 1.05 times the "
+    "worst ratio of its task; its figure for agents with infeasible tasks is higher.)"
 )
 
 
 def research(facts: Facts) -> Section | None:
     """The section, where research tasks were scored."""
-    submission, caveats = _computed(facts, "submission")
-    attempt, more = _computed(facts, "attempt")
-    if submission is None or attempt is None:
+    found = _computed(facts)
+    if found is None:
         return None
-    shown = [agent for agent in facts.agents if agent in submission.values][:STYLES]
-    caption = "Further up is better. Steps are tasks."
+    shown = [agent for agent in facts.agents if agent in found.submission.values][:STYLES]
+    caption = "Further up is better. Steps are tasks; an infeasible task is no step."
     figure = Figure(
         (caption,),
-        tuple(_chart(facts, submission, shown, size) for size in ("wide", "narrow")),
+        tuple(_chart(facts, found.submission, shown, size) for size in ("wide", "narrow")),
         tuple((agent, facts.style(agent)) for agent in shown),
     )
-    warnings = [
-        sentence(caveat, kind="warning")
-        for caveat in dict.fromkeys((*submission.caveats, *attempt.caveats, *caveats, *more))
-    ]
+    warnings = [sentence(caveat, kind="warning") for caveat in found.caveats]
     return Section(
         "aup",
         "Research tasks: AUP",
-        (sentence(_TOLD), *warnings, _table(facts, attempt, submission), figure),
+        (sentence(_TOLD), *warnings, _table(facts, found.attempt, found.submission), figure),
     )
 
 
-def _computed(
-    facts: Facts, entry: Literal["attempt", "submission"]
-) -> tuple[Aup | None, tuple[str, ...]]:
-    tasks = [env for env in facts.envs if env.startswith(NAMESPACE)]
-    results = [one for one in facts.results if one.env in tasks and one.verified != "failed"]
-    table, caveats = best_entries(results, entry=entry, lower=facts.lower)
-    baseline = {env: facts.references[env].worst for env in tasks if env in facts.references}
-    for way in _WAYS:
-        try:
-            found = aup(
-                table,
-                lower=facts.lower,
-                baseline=None if BASELINE in table else baseline or None,
-                nonpositive=way,
-            )
-        except ValueError:
-            continue
-        return found, caveats
-    return None, ()
+def _computed(facts: Facts) -> ResearchAup | None:
+    counted = [
+        one for one in facts.results if one.env.startswith(NAMESPACE) and one.verified != "failed"
+    ]
+    return research_aup(counted, references=facts.references, lower=facts.lower)
 
 
 def _table(facts: Facts, attempt: Aup, submission: Aup) -> Table:

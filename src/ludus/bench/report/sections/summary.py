@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
+from ludus.bench.copies import without_copies
+from ludus.bench.names import lookalikes
+from ludus.bench.outcome import LARGEST_SCORE
 from ludus.bench.report.document import Inline, Name, Paragraph, Tile
-from ludus.bench.report.facts import LARGEST_SCORE, Facts
+from ludus.bench.report.facts import Facts
 from ludus.bench.report.numbers import count, plural, ratio, ratio_interval, share
+from ludus.bench.report.text import shorten, visible
 
 __all__ = ["cautions", "subtitle", "summary", "tiles"]
+
+_NAMED = 5
 
 
 def subtitle(facts: Facts) -> tuple[Inline, ...]:
@@ -64,13 +72,27 @@ def tiles(facts: Facts) -> tuple[Tile, ...]:
 def cautions(facts: Facts) -> tuple[Paragraph, ...]:
     """What makes the results less comparable than they look."""
     found: list[str] = []
-    seen = Counter((one.agent, one.env, one.seed, one.suite_digest) for one in facts.results)
+    found += _incomplete(facts)
+    distinct = without_copies(facts.results)
+    copies = len(facts.results) - len(distinct)
+    if copies:
+        found.append(
+            f"{share(copies, facts.tally.runs)} runs are copies of another one, and do not count."
+        )
+    seen = Counter((one.agent, one.env, one.seed, one.suite_digest) for one in distinct)
     repeated = sum(times - 1 for times in seen.values())
     if repeated:
         found.append(
             f"{share(repeated, facts.tally.runs)} runs repeat the agent, environment and seed of "
             "another one; each of them counts as a run of its own."
         )
+    alike = [one for group in lookalikes(facts.agents) for one in group]
+    if alike:
+        found.append(
+            f"{share(len(alike), len(facts.agents))} agents have names that look like another's, "
+            f"and are told apart: {_listed([repr(one) for one in alike])}."
+        )
+    found += _selected(facts)
     mixed: dict[str, set[tuple[str, str | None]]] = {
         "budgets": {(one.env, one.budget) for one in facts.results},
         "versions of their source": {(one.env, one.source_hash) for one in facts.results},
@@ -103,6 +125,56 @@ def cautions(facts: Facts) -> tuple[Paragraph, ...]:
             "environment with a reference, so they have no aggregate measures and come last."
         )
     return tuple(Paragraph((text,), "warning") for text in found)
+
+
+def _incomplete(facts: Facts) -> Iterator[str]:
+    """What is missing: bad runs that were left out would raise every figure."""
+    if facts.planned is not None and facts.tally.runs < facts.planned:
+        missing = facts.planned - facts.tally.runs
+        yield f"{share(missing, facts.planned)} planned runs have no result and count in no figure."
+    few = set()
+    for env in facts.envs:
+        runs = {
+            agent: facts.cells[env, agent].scores.size
+            for agent in facts.agents
+            if (env, agent) in facts.cells
+        }
+        few |= {agent for agent, count_of in runs.items() if count_of < max(runs.values())}
+    if few:
+        yield (
+            f"{share(len(few), len(facts.agents))} agents have fewer runs that count than others "
+            f"on some environment: {_listed(sorted(few))}."
+        )
+
+
+def _selected(facts: Facts) -> Iterator[str]:
+    """What lets somebody pick the runs that look best: seeds, and agents under one name."""
+    seeds: dict[tuple[str, str], set[int]] = defaultdict(set)
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for one in facts.results:
+        seeds[one.env, one.agent].add(one.seed)
+        if (identity := one.extra.get("agent")) is not None:
+            kinds[one.agent].add(json.dumps(identity, sort_keys=True))
+    sets: dict[str, set[frozenset[int]]] = defaultdict(set)
+    for (env, _), found in seeds.items():
+        sets[env].add(frozenset(found))
+    several = sum(len(found) > 1 for found in sets.values())
+    if several:
+        yield (
+            f"On {share(several, len(facts.envs))} environments the agents were run with different "
+            "seeds."
+        )
+    merged = sorted(agent for agent, found in kinds.items() if len(found) > 1)
+    if merged:
+        yield (
+            f"{share(len(merged), len(facts.agents))} agents have results of different code or "
+            f"options under one name: {_listed(merged)}."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(shorten(visible(one), 40) for one in names[:_NAMED])
+    return f"{shown} and more" if len(names) > _NAMED else shown
 
 
 def _leader(facts: Facts) -> list[Inline]:

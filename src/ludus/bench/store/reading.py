@@ -1,0 +1,40 @@
+"""Results out of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from ludus.bench.result import Result
+from ludus.bench.store.rows import OWN_FIELDS, Series, restore
+from ludus.bench.store.tables import results, runs, series
+
+__all__ = ["load_series", "read_results"]
+
+_PAGE = 50  # results in memory while reading
+_Conditions = Sequence[ColumnElement[bool]]
+
+
+def load_series(connection: Connection, wanted: _Conditions) -> dict[int, Series]:
+    """Return the series that fit, by number."""
+    query = select(series.c.number, *(series.c[name] for name in Series._fields)).where(*wanted)
+    return {number: Series(*values) for number, *values in connection.execute(query)}
+
+
+def read_results(
+    connection: Connection, wanted: _Conditions, having: _Conditions, of_runs: _Conditions
+) -> Iterator[Result]:
+    """Iterate over results by run and id, given conditions on series, results and runs."""
+    kinds = load_series(connection, wanted)
+    found = connection.execute(
+        select(runs.c.number, runs.c.name).where(*of_runs).order_by(runs.c.name)
+    ).all()
+    query = select(results.c.series, *(results.c[name] for name in OWN_FIELDS))
+    if wanted:
+        query = query.join(series, series.c.number == results.c.series).where(*wanted)
+    for number, name in found:
+        page = query.where(results.c.run == number, *having).order_by(results.c.id)
+        rows = connection.execution_options(yield_per=_PAGE).execute(page)
+        for kind, *values in rows:
+            yield restore(name, kinds[kind], values)
