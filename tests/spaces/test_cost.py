@@ -111,7 +111,9 @@ def test_declarations_that_cost_too_much(attack):
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("make", [lambda space: sequence(space, True), graph], ids=["stack", "graph"])
+@pytest.mark.parametrize(
+    "make", [lambda space: sequence(space, True), graph], ids=["stack", "graph"]
+)
 @pytest.mark.timeout(60)
 def test_reading_counts_what_is_built_twice(make):
     with pytest.raises(SpaceValueError, match="more than 131072 spaces"):

@@ -28,6 +28,7 @@ from ludus.bench.budget import Budget, BudgetChange, Limits, exclusive
 from ludus.bench.statistics.normalise import Reference as Scale
 from ludus.core.ids import parse_env_id
 from ludus.errors import Error, SuiteError
+from ludus.foreign_files import read_text
 
 __all__ = ["AgentEntry", "Environment", "Reference", "Suite", "env_id_of", "load_suite", "suites"]
 
@@ -236,7 +237,7 @@ def load_suite(name_or_path: str | Path) -> Suite:
         SuiteError: There is none, or its file is wrong; the message names the line, the field and
             what to do.
     """
-    from ludus.bench.suite_file import parse_suite
+    from ludus.bench.suite_file import LONGEST, parse_suite
 
     name = str(name_or_path)
     if name in suites():
@@ -244,7 +245,7 @@ def load_suite(name_or_path: str | Path) -> Suite:
         return parse_suite(text, f"{name}.yaml")
     path = Path(name_or_path)
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path, 4 * LONGEST)
     except (OSError, UnicodeDecodeError) as problem:
         raise SuiteError(
             f"There is no suite {name!r}: {problem}. Give one of {', '.join(suites())}, or the "

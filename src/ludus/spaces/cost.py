@@ -13,7 +13,7 @@ from typing import Any
 from ludus.spaces.errors import SpaceValueError
 from ludus.spaces.space import is_integer
 
-__all__ = ["SpaceCost", "SpaceLimits", "check_cost", "cost_of"]
+__all__ = ["SPACE_LIMITS", "SpaceCost", "SpaceLimits", "check_cost", "cost_of"]
 
 _LENGTH = 24  # of a sequence: one sample in a thousand is longer
 _NODES, _EDGES = 10, 90  # the most that Graph.sample() draws by itself
@@ -47,6 +47,10 @@ class SpaceLimits:
             value = getattr(self, item.name)
             if type(value) is not int or value < 1:
                 raise ValueError(f"SpaceLimits.{item.name} is {value!r}; expected an int above 0.")
+
+
+SPACE_LIMITS = SpaceLimits()
+"""What a space may cost unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,9 @@ def cost_of(data: object, *, copies: int = 1) -> SpaceCost:
     if kind == "Text":
         length = _integer(data.get("max_length"))
         charset = data.get("charset")
-        return SpaceCost(1, length, length, len(charset) if isinstance(charset, str) else 0) * copies
+        return (
+            SpaceCost(1, length, length, len(charset) if isinstance(charset, str) else 0) * copies
+        )
     return _array_cost(data, copies)
 
 

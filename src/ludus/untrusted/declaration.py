@@ -12,7 +12,7 @@ from ludus.core.spec import EnvSpec, SecuritySpec
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import Error
 from ludus.spaces import Space
-from ludus.spaces.cost import SpaceLimits, check_cost
+from ludus.spaces.cost import SPACE_LIMITS, SpaceLimits, check_cost
 from ludus.spaces.serialization import from_dict
 from ludus.untrusted.printable import printable
 
@@ -45,7 +45,7 @@ def read_declaration(
     spec: EnvSpec | None,
     wanted: str,
     num_envs: int | None,
-    limits: SpaceLimits | None = None,
+    limits: SpaceLimits = SPACE_LIMITS,
 ) -> Declaration:
     """Check what the box told.
 
@@ -54,7 +54,7 @@ def read_declaration(
         spec: the spec, if the host knows it; otherwise the box's is read.
         wanted: the id that was asked for.
         num_envs: how many environments were asked for; ``None`` for a single one.
-        limits: what the spaces may cost the host; ``None`` for the usual.
+        limits: what the spaces may cost the host.
 
     Raises:
         ValueError: it is no honest declaration; the message says why.
@@ -71,11 +71,11 @@ def read_declaration(
     if rendering not in _RENDERING:
         raise ValueError(f"rendering is {rendering!r:.50}, expected one of {_RENDERING}")
     mode = told.get("autoreset")
-    copies, most = num_envs or 1, limits or SpaceLimits()
+    copies = num_envs or 1
     return Declaration(
         name=printable(_checked(told, "name", str), 100),
-        observation_space=_space(told, "observation_space", copies, most),
-        action_space=_space(told, "action_space", copies, most),
+        observation_space=_space(told, "observation_space", copies, limits),
+        action_space=_space(told, "action_space", copies, limits),
         metadata=metadata,
         render_mode=_render_mode(told),
         rendering=rendering,

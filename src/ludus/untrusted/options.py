@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ludus.codec import INFO_LIMITS, Limits
 from ludus.sandbox.opening import BACKENDS
 from ludus.sandbox.policy import Policy
-from ludus.spaces.cost import SpaceLimits
+from ludus.spaces.cost import SPACE_LIMITS, SpaceLimits
 
 __all__ = ["BoxOptions", "Sandboxing", "box_options"]
 
@@ -52,7 +52,7 @@ class BoxOptions:
     infos: Limits = INFO_LIMITS
     frame_bytes: int = 64 * _MIB
     state_bytes: int = 64 * _MIB
-    spaces: SpaceLimits = SpaceLimits()
+    spaces: SpaceLimits = SPACE_LIMITS
 
     def __post_init__(self) -> None:
         if self.policy is not None and not isinstance(self.policy, Policy):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from ludus.atomic import replacing
 from ludus.bench.result import Result
 from ludus.bench.store.rows import LARGEST_EXTRA, prepare
 from ludus.errors import StoreError
+from ludus.foreign_files import open_regular
 
 __all__ = ["LONGEST_LINE", "read_file", "write_file"]
 
@@ -28,27 +28,13 @@ def write_file(path: Path, results: Iterable[Result]) -> int:
     """
     count = 0
     try:
-        with _draft(path) as file:
+        with replacing(path) as file:
             for result in results:
                 file.write(_to_text(result.to_dict()).encode() + b"\n")
                 count += 1
     except OSError as problem:
         raise StoreError(f"{path} cannot be written: {problem}") from problem
     return count
-
-
-@contextmanager
-def _draft(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that takes the path's place at the end, or vanishes if there is a failure."""
-    draft = path.with_name(f".ludus-{secrets.token_hex(8)}")
-    try:
-        with draft.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def read_file(path: Path, *, trust_verified: bool) -> Iterator[Result]:
@@ -59,7 +45,7 @@ def read_file(path: Path, *, trust_verified: bool) -> Iterator[Result]:
             message gives its number.
     """
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             for number, line in _lines(file, path):
                 yield _result(line, f"{path}, line {number}", trust_verified)
     except OSError as problem:
