@@ -7,11 +7,12 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["open_regular", "read_regular", "read_text"]
+__all__ = ["open_regular", "open_to_append", "read_regular", "read_text"]
 
 # Without O_NONBLOCK, opening a pipe waits for somebody to write into it.
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | (_READ & ~os.O_RDONLY) | _NO_LINK
 _CHUNK = 1 << 20
 
 
@@ -29,6 +30,24 @@ def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> int:
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
             raise OSError(errno.EINVAL, "It is no regular file", os.fspath(path))
+    except BaseException:
+        os.close(number)
+        raise
+    return number
+
+
+def open_to_append(path: str | os.PathLike[str]) -> int:
+    """Open a regular file to add to, made if necessary, and return its descriptor.
+
+    Raises:
+        OSError: It cannot be opened, or is something else. A link is not followed, nor a file
+            written that has a second name: in a folder of somebody's it may belong elsewhere.
+    """
+    number = os.open(path, _APPEND, 0o666)
+    try:
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise OSError(errno.EINVAL, "It is no regular file with one name", os.fspath(path))
     except BaseException:
         os.close(number)
         raise

@@ -28,14 +28,13 @@ from ludus.cli.bench_options import (
     Trust,
     UnitSeconds,
     Workers,
-    err,
     free_folder,
     parse_seeds,
     read_side,
     see_current_folder,
     settings_from,
 )
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, err, fail, out
 from ludus.errors import ComparisonRefused, Error
 
 if TYPE_CHECKING:
@@ -241,8 +240,8 @@ def report(
         )
     except (Error, ValueError, OSError) as problem:
         fail(problem)
-    typer.echo(str(files.html))
-    typer.echo(str(files.markdown))
+    echo(str(files.html))
+    echo(str(files.markdown))
 
 
 @app.command("verify")
@@ -286,7 +285,7 @@ def verify(
         fail(problem)
     missing = len(run_folder.unit_ids) - sum(counts.values())
     rest = f", {missing} without a record" if missing else ""
-    typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()) + rest)
+    echo(", ".join(f"{count} {word}" for word, count in counts.items()) + rest)
     if counts["failed"]:
         raise typer.Exit(FAILED)
 
@@ -324,7 +323,7 @@ def _conclude(done: BenchRun) -> None:
     out.print(counts, markup=False, highlight=False)
     for one in done.missing:
         out.print(f"left out: {one}", markup=False, highlight=False)
-    typer.echo(f"run {done.name} in {done.folder}")
+    echo(f"run {done.name} in {done.folder}")
     if done.store_problem:
         err.print(f"The store lacks results: {done.store_problem}", style="yellow", markup=False)
     if done.exhausted:

@@ -16,11 +16,10 @@ from ludus.cli.bench_options import (
     RunFolder,
     Several,
     Store,
-    err,
     free_folder,
     see_current_folder,
 )
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, err, fail, out
 from ludus.errors import Error
 
 if TYPE_CHECKING:
@@ -284,7 +283,7 @@ def verify_folder(
         fail(printable(problem, 2000))
     missing = len(opened.unit_ids) - sum(counts.values())
     rest = f", {missing} without a record" if missing else ""
-    typer.echo(", ".join(f"{count} {word}" for word, count in counts.items()) + rest)
+    echo(", ".join(f"{count} {word}" for word, count in counts.items()) + rest)
     if counts["failed"]:
         raise typer.Exit(FAILED)
 
@@ -323,7 +322,7 @@ def _conclude(done: BenchRun) -> None:
         f"{done.count('infrastructure_fault')} infrastructure faults, {done.unfinished} not done."
     )
     out.print(counts, markup=False, highlight=False)
-    typer.echo(f"run {done.name} in {done.folder}")
+    echo(f"run {done.name} in {done.folder}")
     if done.store_problem:
         err.print(f"The store lacks results: {done.store_problem}", style="yellow", markup=False)
     if done.exit_code > 1:
