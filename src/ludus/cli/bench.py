@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ludus.audit.findings import printable
 from ludus.cli.bench_options import (
     Agents,
     Engine,
@@ -82,7 +83,7 @@ def show_suite(suite: SuiteName) -> None:
         fail(problem)
     out.print(suite_table(found, {one.env for one in missing}))
     for one in missing:
-        out.print(str(one), markup=False, highlight=False, soft_wrap=True)
+        out.print(printable(one, 2000), highlight=False, soft_wrap=True)
     if missing:
         raise typer.Exit(FAILED)
 
@@ -205,9 +206,9 @@ def compare_runs(
         fail(problem)
     out.print(comparison_table(found))
     for line in (f"{found.a.label}: {found.a.counts}", f"{found.b.label}: {found.b.counts}"):
-        out.print(line, markup=False, highlight=False)
+        out.print(printable(line, 2000), highlight=False)
     for caveat in found.caveats:
-        out.print(f"note: {caveat}", markup=False, highlight=False)
+        out.print(f"note: {printable(caveat, 2000)}", highlight=False)
 
 
 @app.command("report")
@@ -280,7 +281,8 @@ def verify(
             counts[one.result.verified] += 1
             for problem in one.problems or one.unchecked:
                 line = f"{one.result.agent} on {one.result.env}, seed {one.result.seed}: {problem}"
-                out.print(line, markup=False, highlight=False)
+                # A line end in a name must not make a line of its own, which could say anything.
+                out.print(printable(line, 2000), highlight=False, soft_wrap=True)
     except (Error, OSError) as problem:
         fail(problem)
     missing = len(run_folder.unit_ids) - sum(counts.values())
@@ -322,7 +324,7 @@ def _conclude(done: BenchRun) -> None:
     )
     out.print(counts, markup=False, highlight=False)
     for one in done.missing:
-        out.print(f"left out: {one}", markup=False, highlight=False)
+        out.print(f"left out: {printable(one, 2000)}", highlight=False)
     echo(f"run {done.name} in {done.folder}")
     if done.store_problem:
         err.print(f"The store lacks results: {done.store_problem}", style="yellow", markup=False)
