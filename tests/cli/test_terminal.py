@@ -125,6 +125,8 @@ def test_environments_of_others():
         assert "gotcha" in say("show", "Evil-v0")
         assert "gotcha" in say("envs", "Evil-v0")
         say("envs", "--family", EVIL + "y")
+        listed = ludus.pprint_registry({"Evil-v0": spec}, disable_print=True)
+        assert not FORBIDDEN.search(listed)
     finally:
         del ludus.registry["Evil-v0"]
 

@@ -89,7 +89,7 @@ def test_mistyped_ids_import_no_plugin(install, monkeypatch, wanted, strict):
     assert not [name for name in sys.modules if name.startswith("plug_bomb")]
 
 
-@pytest.mark.parametrize("wanted", ["CartPole-v1", "mlgym/titanicSurvival-v0", "Maze/Crossing5-v0"])
+@pytest.mark.parametrize("wanted", ["CartPole-v1", "mlgym/titanicSurvival-v0", "Maze/Empty-5x5-v0"])
 def test_ids_of_ludus_import_no_plugin(install, wanted):
     for number, name in enumerate(["__root__", "mlgym", "Maze", "MAZE"]):
         install(f"plug_bomb{number}", name, BOMB)
