@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -109,9 +110,23 @@ def test_what_lies_where_the_draft_would_be(tmp_path, kind):
 
 
 def test_names_of_any_length(tmp_path):
-    path = tmp_path / ("n" * 255)
-    write_whole(path, b"x")
-    assert names(tmp_path) == [path.name]
+    for name in ("n" * 255, "名" * 85):
+        write_whole(tmp_path / name, b"x")
+        assert (tmp_path / name).read_bytes() == b"x"
+    assert len(names(tmp_path)) == 2
+
+
+def test_without_locks_nobody_is_disturbed(tmp_path, monkeypatch):
+    def no_locks(*arguments):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    path = tmp_path / "a"
+    with replacing(path) as slow:
+        slow.write(b"slow")
+        write_whole(path, b"quick")
+        assert path.read_bytes() == b"quick"
+    assert (path.read_bytes(), names(tmp_path)) == (b"slow", ["a"])
 
 
 def test_nothing_is_left_where_nothing_can_be_written(tmp_path):

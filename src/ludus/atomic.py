@@ -26,7 +26,7 @@ _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
 _LOOK = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FLAGS
 _SLOTS = 4  # writers of one file at the same time whose drafts are found again
-_NAME = 100  # characters of the file's name in the draft's, which must not be longer than 255
+_NAME = 100  # bytes of the file's name in the draft's, which must not be longer than 255
 
 
 def write_whole(
@@ -57,25 +57,25 @@ def replacing(
     """
     target = Path(path)
     draft, number = _open_draft(target, mode)
-    try:
-        with os.fdopen(number, "wb") as file:
+    # Closing it gives up the lock. Until then nobody else uses the draft's name.
+    with os.fdopen(number, "wb") as file:
+        try:
             yield file
             file.flush()
             if durable:
                 os.fsync(number)
-            # While the lock is held: afterwards the draft would pass for abandoned.
             draft.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
+        except BaseException:
+            with contextlib.suppress(OSError):
+                draft.unlink()
+            raise
     if durable:
         _flush_folder(target.parent)
 
 
 def _open_draft(target: Path, mode: int) -> tuple[Path, int]:
     """Return a new locked draft, after removing those of writers that are gone."""
-    stem = target.name[:_NAME]
+    stem = os.fsencode(target.name)[:_NAME].decode("utf-8", "ignore")
     drafts = [target.with_name(f".{stem}.{slot}.draft") for slot in range(_SLOTS)]
     for draft in drafts:
         _remove_abandoned(draft)
@@ -85,22 +85,22 @@ def _open_draft(target: Path, mode: int) -> tuple[Path, int]:
         except FileExistsError:
             continue
         # Without the lock somebody takes it for abandoned, and is about to remove it.
-        if _lock(number) and os.fstat(number).st_nlink > 0:
+        if _lock(number) is not False and os.fstat(number).st_nlink > 0:
             return draft, number
         os.close(number)
     raise OSError(errno.EBUSY, "Too many processes write this file at once", os.fspath(target))
 
 
-def _lock(number: int) -> bool:
-    """Lock a file until it is closed; return whether nobody else has."""
+def _lock(number: int) -> bool | None:
+    """Lock a file until it is closed; return whether nobody else has, ``None`` without locks."""
     if sys.platform == "win32":
-        return True
+        return None
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        pass  # A file system without locks.
+        return None  # The file system has none.
     return True
 
 

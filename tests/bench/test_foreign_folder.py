@@ -142,6 +142,26 @@ def test_fields_of_a_result_may_be_anything(run):
                 continue
 
 
+MANY = {
+    "units": lambda plan: plan.update(units=[1] * 2_000_000),
+    "agents": lambda plan: plan.update(agents=[1] * 2_000_000),
+    "missing": lambda plan: plan.update(missing=[1] * 2_000_000),
+    "environments": lambda plan: plan["suite"].update(environments=[1] * 2_000_000),
+    "seeds": lambda plan: plan["suite"].update(seeds=[-1] * 2_000_000),
+    "players": lambda plan: plan["suite"].update(agents=[1] * 2_000_000),
+}
+
+
+@pytest.mark.parametrize("field", MANY)
+def test_millions_of_wrong_entries_are_one_error(run, field):
+    plan = json.loads((run / "bench.json").read_text())
+    MANY[field](plan)
+    (run / "bench.json").write_text(json.dumps(plan))
+    with pytest.raises(BenchError) as caught:
+        BenchFolder.open(run)
+    assert len(str(caught.value)) < 3000
+
+
 def test_unfinished_drafts_do_not_pile_up(run):
     unit = BenchFolder.open(run).results()[0]
     names = {one.name for one in (run / "results").iterdir()}

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from ludus.atomic import write_whole
 from ludus.bench.agents.spec import AgentSpec
@@ -86,9 +86,10 @@ class _Plan(BaseModel):
     created: str
     ludus: str
     suite: dict[str, Any]
-    agents: tuple[AgentRow, ...]
-    units: tuple[Annotated[str, Field(pattern="^[0-9a-f]{32}$")], ...]
-    missing: tuple[MissingRow, ...]
+    # At the first mistake: a list of millions would otherwise become millions of errors.
+    agents: Annotated[tuple[AgentRow, ...], FailFast()]
+    units: Annotated[tuple[Annotated[str, Field(pattern="^[0-9a-f]{32}$")], ...], FailFast()]
+    missing: Annotated[tuple[MissingRow, ...], FailFast()]
 
 
 class BenchFolder:
@@ -263,9 +264,9 @@ def read_from(path: str | Path, name: str, longest: int) -> bytes | None:
     Raises:
         BenchError: It is no regular file, too large, or cannot be read.
     """
-    if not Path(path).is_dir():
-        return None
     try:
+        if not Path(path).is_dir():
+            return None
         with Folder(path) as folder:
             handle = folder.open(name)
             if handle is None:

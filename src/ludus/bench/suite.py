@@ -34,6 +34,7 @@ __all__ = ["AgentEntry", "Environment", "Reference", "Suite", "env_id_of", "load
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
+_MOST = 10_000
 _Seed = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 
 
@@ -144,6 +145,14 @@ class Suite(BaseModel):
     budget: Budget
     limits: Limits = Limits()
     environments: Annotated[tuple[Environment, ...], Field(min_length=1)]
+
+    @field_validator("seeds", "agents", "environments", mode="before")
+    @classmethod
+    def _bounded(cls, value: Any) -> Any:
+        # Before any entry is looked at: millions of wrong ones would become millions of errors.
+        if isinstance(value, list | tuple) and len(value) > _MOST:
+            raise ValueError(f"there are {len(value)} entries; at most {_MOST} are read")
+        return value
 
     @field_validator("seeds", mode="before")
     @classmethod

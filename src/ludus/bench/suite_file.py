@@ -85,7 +85,7 @@ def _explain(path: Path, error: Any) -> str:
     if error["type"] == "missing":
         return f"{field}: this field is required; add it"
     message = error["msg"].removeprefix("Value error, ")
-    given = "" if isinstance(error["input"], dict | list) else f", got {error['input']!r}"
+    given = "" if isinstance(error["input"], dict | list) else f", got {error['input']!r:.200}"
     return f"{field}: {message[:1].lower()}{message[1:]}{given}"
 
 

@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ludus.bench.folder import LARGEST_PLAN, read_from, write_json
+from ludus.bench.folder import read_from, write_json
 from ludus.errors import BenchError, ResearchError
 from ludus.research.settings import Settings
 
 __all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
 
 FILE = "research.json"
+_LARGEST = 1 << 22
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -93,7 +94,7 @@ class RunFile(BaseModel):
         """
         source = folder / FILE
         try:
-            content = read_from(folder, FILE, LARGEST_PLAN)
+            content = read_from(folder, FILE, _LARGEST)
             if content is None:
                 raise ResearchError(
                     f"There is no research run in {folder}: {source} is missing. Start one with "
