@@ -87,7 +87,6 @@ def _get(env_id: str) -> EnvSpec | None:
 
 
 def _missing(env_id: str) -> Error:
-    # Reading what is installed takes time; most mistakes are answered without.
     packages = root_packages() if "/" not in env_id else ()
     return explain_missing(env_id, plugin_namespaces=plugin_namespaces(), root_packages=packages)
 
