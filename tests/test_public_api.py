@@ -42,7 +42,7 @@ PINNED = {
         Completed Enforcement Job Mount Policy Sandbox Shell Snapshot Usage backends doctor
         load open_sandbox sweep
     """,
-    "ludus.untrusted": "BoxOptions BoxedEnv BoxedVectorEnv",
+    "ludus.untrusted": "BoxOptions BoxedEnv BoxedVectorEnv SpaceLimits",
     "ludus.vector": """
         AsyncVectorEnv AutoresetMode SyncVectorEnv VectorActionWrapper VectorEnv
         VectorObservationWrapper VectorRewardWrapper VectorWrapper utils

@@ -6,6 +6,8 @@ import sys
 import warnings
 from types import FrameType
 
+from ludus.terminal_text import escaped
+
 __all__ = ["ERROR", "WARN", "deprecation", "error", "min_level", "warn"]
 
 WARN = 30
@@ -23,7 +25,8 @@ def _colored(text: str, color: str) -> str:
 
 
 def _formatted(message: str, args: tuple[object, ...]) -> str:
-    return message % args if args else message
+    # A message may name what others have named: plugins, files, environments.
+    return escaped(message % args if args else message)
 
 
 def warn(

@@ -61,7 +61,7 @@ def test_a_suite_is_read():
         ("seeds: 2", "seeds: [2", "mine.yaml, line"),
         (GOOD, "- a list", "line 1: expected fields such as 'name'"),
         (GOOD, "", "expected fields"),
-        (GOOD, "!!python/object/apply:os.system [id]", "could not determine a constructor"),
+        (GOOD, "!!python/object/apply:os.system [id]", "apply:os.system' is not read"),
         ("num_envs: 4", "numenvs: 4", "line 3: agents.1.numenvs: there is no"),
         ("name: mine\n", "name: mine\n" + "#" * 1_000_001 + "\n", "a suite has at most"),
     ],

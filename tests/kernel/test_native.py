@@ -16,6 +16,7 @@ from ludus.kernel import native, program
 from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
 from ludus.kernel.native import native_address, native_function, numba_code
 from ludus.kernel.object_file import DamagedObject, read_object
+from tests.test_foreign_files import ODD, put
 
 RUN = """
 import logging
@@ -184,3 +185,22 @@ def test_symbols_from_elsewhere_are_found(tmp_path, monkeypatch):
     fresh.function("reset")
     (file,) = tmp_path.glob("*.o")
     assert native._FREE in read_object(kept(file).code).undefined()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", [*ODD, "outside"])
+def test_what_is_no_file_of_code_is_neither_waited_for_nor_followed(tmp_path, kind):
+    path = tmp_path / "a.o"
+    put(path, kind)
+    assert kept(path) is None
+    code = KeptCode("f", b"code")
+    assert keep(path, code) == code
+    assert kept(path) == (None if kind == "folder" else code)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.o"]
+
+
+@pytest.mark.timeout(60)
+def test_a_header_that_is_nested_deep_is_damaged(tmp_path):
+    path = tmp_path / "a.o"
+    path.write_bytes(b"[" * 200_000 + b"\ncode")
+    assert kept(path) is None

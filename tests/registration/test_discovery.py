@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import ludus
-from ludus.errors import NamespaceNotFound
-from ludus.registration import discovery, plugin_namespaces, registry
+from ludus.errors import Error, NameNotFound, NamespaceNotFound, RegistrationError
+from ludus.registration import discovery, load_plugins, plugin_namespaces, registry
 
 COUNTER = "ludus.testing.envs:CounterEnv"
 
@@ -53,9 +53,101 @@ def test_plugin_given_as_data(install):
     assert ludus.spec("dunes/Dune-v1").security.trust == "plugin"
 
 
-def test_root_plugin(install):
+def test_root_plugin_is_loaded_by_listing_only(install):
     install("plug_root", "__root__", FUNCTION)
+    with pytest.raises(NameNotFound, match=r"load_plugins\(everything=True\) only: plug_root"):
+        ludus.make("Hill-v0")
+    assert "plug_root" not in sys.modules
+    load_plugins(everything=True)
     assert ludus.make("Hill-v0").spec.id == "Hill-v0"
+
+
+BOMB = "raise RuntimeError('imported')"
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "CartPol-v1",
+        "CartPole-v99",
+        "ALE/Pong-v99",
+        "ALE/Pomg-v5",
+        "mlgym/nothing-v0",
+        "nowhere/A-v0",
+    ],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_mistyped_ids_import_no_plugin(install, monkeypatch, wanted, strict):
+    monkeypatch.setenv("LUDUS_TRUST", "strict" if strict else "default")
+    names = ["__root__", "mlgym", "ALE", "ale", "Maze", "phys2d", "phys-2d", "builtin", "hills"]
+    for number, name in enumerate(names):
+        install(f"plug_bomb{number}", name, BOMB)
+    with pytest.raises(Error):
+        ludus.make(wanted)
+    with pytest.raises(Error):
+        ludus.spec(wanted)
+    assert not [name for name in sys.modules if name.startswith("plug_bomb")]
+
+
+@pytest.mark.parametrize("wanted", ["CartPole-v1", "mlgym/titanicSurvival-v0", "Maze/Empty-5x5-v0"])
+def test_ids_of_ludus_import_no_plugin(install, wanted):
+    for number, name in enumerate(["__root__", "mlgym", "Maze", "MAZE"]):
+        install(f"plug_bomb{number}", name, BOMB)
+    assert ludus.spec(wanted).security.trust == "builtin"
+    assert not [name for name in sys.modules if name.startswith("plug_bomb")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mlgym", "MLGYM", "ALE", "ale", "maze", "Phys2D", "tabular", "builtin", "ludus", "root",
+        "a/b", "a:b", "a b", "a.b", "hills\u200b", "h\u0456lls", "\uff21\uff2c\uff25", "A\x1b[2J",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_names_that_no_plugin_may_have(install, name):
+    install("plug_squatter", name, BOMB)
+    assert name not in set(plugin_namespaces()) - {"mlgym"}
+    for wanted in (f"{name}/Hill-v0", "Hill-v0"):
+        with pytest.raises((Error, ModuleNotFoundError)):
+            ludus.make(wanted)
+    with pytest.warns(UserWarning, match="plug_squatter announces environments as") as caught:
+        ludus.search("CartPole")
+    assert all(str(one.message).isprintable() for one in caught)
+    assert "plug_squatter" not in sys.modules
+
+
+def test_two_plugins_of_one_namespace(install):
+    install("plug_first", "hills", FUNCTION)
+    install("plug_second", "hills", BOMB)
+    with pytest.raises(RegistrationError, match=r"plug_first, plug_second.*uninstall"):
+        ludus.make("hills/Hill-v0")
+    with pytest.warns(UserWarning, match="several announce it"):
+        ludus.search("Hill")
+    assert not {"plug_first", "plug_second"} & sys.modules.keys()
+    assert "hills" not in plugin_namespaces()
+
+
+def test_metadata_cannot_drive_a_terminal(install):
+    evil = "\x1b]0;gotcha\x07"
+    install("plug_evil", "evil", f"raise RuntimeError({evil!r} * 1000)")
+    with (
+        pytest.warns(UserWarning, match="gotcha") as caught,
+        pytest.raises(NamespaceNotFound),
+    ):
+        ludus.make("evil/A-v0")
+    assert len(caught) == 1
+    message = str(caught[0].message)
+    assert message.isprintable()
+    assert len(message) < 2000
+
+
+@pytest.mark.parametrize(
+    "wanted", [":CartPole-v1", ".os:CartPole-v1", "a..b:C-v0", "a b:C", "a/b:C"]
+)
+def test_modules_that_are_none(wanted):
+    with pytest.raises(Error, match="Malformed"):
+        ludus.make(wanted)
 
 
 def test_listing_loads_everything(install):

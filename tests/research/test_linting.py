@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -392,3 +393,30 @@ UNNAMED = {"field"}  # of which there are many, tested by their words
 def test_every_rule_is_broken_by_a_test():
     source = Path(__file__).read_text("utf-8")
     assert [rule for rule in RULES if f'"{rule}' not in source and rule not in UNNAMED] == []
+
+
+HOSTILE_FILES = {
+    "link to itself": (lambda folder: (folder / "workspace/x").symlink_to("x"), "x is neither"),
+    "pipe": (lambda folder: os.mkfifo(folder / "workspace/x"), "special-file"),
+    "pipe as grader": (lambda folder: os.mkfifo(folder / "grader/x.py"), None),
+    "endless": (lambda folder: os.truncate(folder / "workspace/guess.py", 1 << 40), "too-large"),
+    "endless grader": (
+        lambda folder: os.truncate(folder / "grader/grade.py", 1 << 40),
+        "too-large",
+    ),
+    "brackets": (lambda folder: (folder / "grader/x.py").write_text("(" * 50_000), "no Python"),
+    "signs": (lambda folder: (folder / "grader/x.py").write_text("-" * 99_999 + "1"), "no Python"),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("attack", HOSTILE_FILES)
+def test_hostile_files_in_a_task_are_findings(tmp_path, attack):
+    """Checking a folder of anybody's ends, and tells what is there."""
+    source = Path(__file__).parent / "sample_tasks" / "guess_number"
+    folder = shutil.copytree(source, tmp_path / "task")
+    act, words = HOSTILE_FILES[attack]
+    act(folder)
+    report = check_task(folder)
+    said = "\n".join(map(str, report.findings))
+    assert said == "" if words is None else words in said

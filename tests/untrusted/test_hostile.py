@@ -18,6 +18,7 @@ from ludus.errors import (
     SandboxViolation,
 )
 from ludus.sandbox import Policy
+from ludus.untrusted import SpaceLimits
 from tests.sandbox.support import needs
 from tests.untrusted.support import hostile, nothing_left, options
 
@@ -118,6 +119,12 @@ DECLARES = {
     "UnknownSpace": "no space.*type",
     "DeepSpace": "deep",
     "ManySpaces": "more than",
+    "NestedSequences": "observation_space costs too much: .* SpaceLimits.parts",
+    "NestedStacks": "action_space costs too much: .* SpaceLimits.parts",
+    "NestedGraphs": "observation_space costs too much: .* SpaceLimits.parts",
+    "HugeText": "action_space costs too much: .* SpaceLimits.numbers",
+    "HugeChoice": "action_space costs too much: .* SpaceLimits.flat",
+    "LongMode": "render_mode",
     "NoSpace": "no space",
     "ObjectSpace": "dtype",
     "MetadataList": "metadata is of type list",
@@ -209,6 +216,12 @@ def test_batches(name):
 def test_declarations(name):
     with pytest.raises(SandboxViolation, match=DECLARES[name]):
         hostile(f"declares:{name}")
+
+
+def test_spaces_that_cost_much_can_be_allowed():
+    env = hostile("declares:HugeChoice", sandbox=options(spaces=SpaceLimits(flat=2**41)))
+    assert env.action_space.n == 2**40
+    env.close()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -23,20 +22,39 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
+from ludus.atomic import write_whole
 from ludus.bench.agents.spec import AgentSpec, RecordedAgent
 from ludus.bench.plan import Plan
 from ludus.bench.result import Result
 from ludus.bench.standing import Standing, standing
 from ludus.bench.statement_files import read_statements
 from ludus.bench.suite import Suite, suite_from
-from ludus.errors import BenchError
+from ludus.errors import BenchError, RecordError
+from ludus.record.folder import Folder
 from ludus.record.keys import PublicKey
 from ludus.record.trust import trusted_keys as all_trusted_keys
 from ludus.version import __version__
 
-__all__ = ["AgentRow", "BenchFolder", "MissingRow"]
+__all__ = [
+    "LARGEST_PLAN",
+    "LARGEST_RESULT",
+    "LARGEST_RESULTS",
+    "AgentRow",
+    "BenchFolder",
+    "MissingRow",
+    "read_from",
+    "write_json",
+]
+
+LARGEST_PLAN = 1 << 25
+"""Bytes of ``bench.json``: a million units."""
+LARGEST_RESULT = 1 << 24
+"""Bytes of one result, which is more than a store takes."""
+LARGEST_RESULTS = 1 << 30
+"""Bytes of all results of a run."""
+_LONGEST_MESSAGE = 2000
 
 
 class AgentRow(BaseModel):
@@ -79,9 +97,10 @@ class _Plan(BaseModel):
     created: str
     ludus: str
     suite: dict[str, Any]
-    agents: tuple[AgentRow, ...]
-    units: tuple[Annotated[str, Field(pattern="^[0-9a-f]{32}$")], ...]
-    missing: tuple[MissingRow, ...]
+    # At the first mistake: a list of millions would otherwise become millions of errors.
+    agents: Annotated[tuple[AgentRow, ...], FailFast()]
+    units: Annotated[tuple[Annotated[str, Field(pattern="^[0-9a-f]{32}$")], ...], FailFast()]
+    missing: Annotated[tuple[MissingRow, ...], FailFast()]
 
 
 class BenchFolder:
@@ -152,15 +171,18 @@ class BenchFolder:
             BenchError: There is none, or its ``bench.json`` is damaged.
         """
         source = Path(path) / "bench.json"
-        try:
-            data = _Plan.model_validate_json(source.read_bytes())
-        except FileNotFoundError as problem:
+        content = read_from(path, "bench.json", LARGEST_PLAN)
+        if content is None:
             raise BenchError(
                 f"There is no run in {path}: {source} is missing. Start one with ludus bench run "
                 "or ludus research run."
+            )
+        try:
+            data = _Plan.model_validate_json(content)
+        except ValueError as problem:
+            raise BenchError(
+                f"{source} does not describe a bench run: {str(problem)[:_LONGEST_MESSAGE]}"
             ) from problem
-        except (OSError, ValueError) as problem:
-            raise BenchError(f"{source} does not describe a bench run: {problem}") from problem
         return cls(path, data)
 
     def results(self, *, trusted_keys: Iterable[PublicKey] | None = None) -> list[Result]:
@@ -171,11 +193,22 @@ class BenchFolder:
                 user has listed, see :func:`ludus.record.trusted_keys`.
 
         Raises:
-            BenchError: A file is damaged.
+            BenchError: A file is damaged, or all of them together are too large.
         """
-        found = (self.result(unit_id) for unit_id in self.unit_ids)
         told = self.standing(trusted_keys)
-        return [told.of(result) for result in found if result is not None]
+        found, left = [], LARGEST_RESULTS
+        for unit_id in self.unit_ids:
+            content = self._content(unit_id)
+            if content is None:
+                continue
+            left -= len(content)
+            if left < 0:
+                raise BenchError(
+                    f"The results in {self.path / 'results'} have more than {LARGEST_RESULTS} "
+                    "bytes together, which is more than is read. Is this the folder of a run?"
+                )
+            found.append(told.of(self._parsed(unit_id, content)))
+        return found
 
     def standing(self, trusted_keys: Iterable[PublicKey] | None = None) -> Standing:
         """Return what trusted statements in the folder say about its results."""
@@ -211,15 +244,20 @@ class BenchFolder:
         Raises:
             BenchError: Its file is damaged.
         """
+        content = self._content(unit_id)
+        return None if content is None else self._parsed(unit_id, content)
+
+    def _content(self, unit_id: str) -> bytes | None:
+        return read_from(self.path, f"results/{unit_id}.json", LARGEST_RESULT)
+
+    def _parsed(self, unit_id: str, content: bytes) -> Result:
         source = self._result_path(unit_id)
         try:
-            result = Result.from_dict(json.loads(source.read_text("utf-8")))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, RecursionError) as problem:
+            result = Result.from_dict(json.loads(content.decode("utf-8")))
+        except (ValueError, TypeError, RecursionError) as problem:
             raise BenchError(
-                f"{source} is damaged: {problem}. Remove it, and the unit is done again by "
-                f"ludus bench resume {self.path}."
+                f"{source} is damaged: {str(problem)[:_LONGEST_MESSAGE]}. Remove it, and the unit "
+                f"is done again by ludus bench resume {self.path}."
             ) from problem
         if result.id != unit_id:
             raise BenchError(f"{source} is the result of another unit, {result.id}. Remove it.")
@@ -240,11 +278,14 @@ class BenchFolder:
         Raises:
             BenchError: Another process is running them.
         """
-        with (self.path / "lock").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as problem:
-                raise BenchError(f"Another process is running {self.path}.") from problem
+        try:
+            with Folder(self.path) as folder:
+                file = folder.open_append("lock")
+        except RecordError as problem:
+            raise BenchError(f"The run cannot be locked: {problem}") from problem
+        with file:
+            if not file.lock():
+                raise BenchError(f"Another process is running {self.path}.")
             yield
 
     def _result_path(self, unit_id: str) -> Path:
@@ -253,15 +294,37 @@ class BenchFolder:
 
 def write_json(path: Path, data: Any) -> None:
     """Write a file so that it is there whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    write_whole(path, json.dumps(data, indent=1).encode() + b"\n")
+
+
+def read_from(path: str | Path, name: str, longest: int) -> bytes | None:
+    """Return the content of a file in the folder of a run, ``None`` if it does not exist.
+
+    The folder may come from anybody: nothing is read through symbolic links below it, from pipes
+    or devices, or beyond a size.
+
+    Args:
+        path: Of the folder.
+        name: Of the file, with slashes.
+        longest: The most bytes that it may have.
+
+    Raises:
+        BenchError: It is no regular file, too large, or cannot be read.
+    """
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        if not Path(path).is_dir():
+            return None
+        with Folder(path) as folder:
+            handle = folder.open(name)
+            if handle is None:
+                return None
+            with handle:
+                size = handle.size
+                content = bytes(handle.read(0, min(size, longest) + 1))
+    except (RecordError, OSError) as problem:
+        raise BenchError(f"{Path(path) / name} cannot be read: {problem}") from problem
+    if max(size, len(content)) > longest:
+        raise BenchError(
+            f"{Path(path) / name} has {max(size, len(content))} bytes; at most {longest} are read."
+        )
+    return content

@@ -109,7 +109,7 @@ class BarProgress(LineProgress):
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),

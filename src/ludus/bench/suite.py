@@ -28,11 +28,13 @@ from ludus.bench.budget import Budget, BudgetChange, Limits, exclusive
 from ludus.bench.statistics.normalise import Reference as Scale
 from ludus.core.ids import parse_env_id
 from ludus.errors import Error, SuiteError
+from ludus.foreign_files import read_text
 
 __all__ = ["AgentEntry", "Environment", "Reference", "Suite", "env_id_of", "load_suite", "suites"]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
+_MOST = 10_000
 _Seed = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 
 
@@ -155,6 +157,14 @@ class Suite(BaseModel):
     limits: Limits = Limits()
     environments: Annotated[tuple[Environment, ...], Field(min_length=1)]
 
+    @field_validator("seeds", "agents", "environments", mode="before")
+    @classmethod
+    def _bounded(cls, value: Any) -> Any:
+        # Before any entry is looked at: millions of wrong ones would become millions of errors.
+        if isinstance(value, list | tuple) and len(value) > _MOST:
+            raise ValueError(f"there are {len(value)} entries; at most {_MOST} are read")
+        return value
+
     @field_validator("seeds", mode="before")
     @classmethod
     def _counted(cls, value: Any) -> Any:
@@ -257,7 +267,7 @@ def load_suite(name_or_path: str | Path) -> Suite:
         SuiteError: There is none, or its file is wrong; the message names the line, the field and
             what to do.
     """
-    from ludus.bench.suite_file import parse_suite
+    from ludus.bench.suite_file import LONGEST, parse_suite
 
     name = str(name_or_path)
     if name in suites():
@@ -265,7 +275,7 @@ def load_suite(name_or_path: str | Path) -> Suite:
         return parse_suite(text, f"{name}.yaml")
     path = Path(name_or_path)
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path, 4 * LONGEST)
     except (OSError, UnicodeDecodeError) as problem:
         raise SuiteError(
             f"There is no suite {name!r}: {problem}. Give one of {', '.join(suites())}, or the "

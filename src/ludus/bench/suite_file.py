@@ -6,14 +6,14 @@ import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from ludus.bench.budget import Budget, BudgetChange, Limits
 from ludus.bench.suite import AgentEntry, Environment, Reference, Suite
 from ludus.errors import SuiteError
+from ludus.plain_yaml import YamlError, read_yaml
 
-__all__ = ["build_suite", "parse_suite"]
+__all__ = ["LONGEST", "build_suite", "parse_suite"]
 
 LONGEST = 1_000_000
 """Characters of a suite's file; more is no suite."""
@@ -31,32 +31,6 @@ _MODELS: dict[tuple[str, ...], type[BaseModel]] = {
 Path = tuple[str | int, ...]
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """A loader that refuses what YAML would let pass: a key given twice."""
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> Any:
-    seen: dict[Any, int] = {}
-    for key_node, _ in node.value:
-        if not isinstance(key_node, yaml.ScalarNode):
-            raise yaml.constructor.ConstructorError(
-                None, None, "a key is a word, not a list or a mapping", key_node.start_mark
-            )
-        key, line = key_node.value, key_node.start_mark.line + 1
-        if key in seen:
-            raise yaml.constructor.ConstructorError(
-                None,
-                None,
-                f"{key!r} is given twice, in lines {seen[key]} and {line}; remove one",
-                key_node.start_mark,
-            )
-        seen[key] = line
-    return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
-
-
-_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
-
-
 def parse_suite(text: str, source: str) -> Suite:
     """Return the suite that a YAML text describes.
 
@@ -70,16 +44,19 @@ def parse_suite(text: str, source: str) -> Suite:
     if len(text) > LONGEST:
         raise SuiteError(f"{source} has {len(text)} characters; a suite has at most {LONGEST}.")
     try:
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as problem:
-        raise SuiteError(_yaml_message(problem, source)) from problem
+        document = read_yaml(text)
+    except YamlError as problem:
+        raise SuiteError(
+            f"{source}, line {problem.line}: {problem.problem}. Check the keys, indentation and "
+            "quotes there."
+        ) from problem
+    data = document.data
     if not isinstance(data, dict):
         raise SuiteError(
             f"{source}, line 1: expected fields such as 'name' and 'environments', found "
             f"{type(data).__name__}."
         )
-    return build_suite(data, source, lambda path: _line_of(root, path))
+    return build_suite(data, source, document.line_of)
 
 
 def build_suite(
@@ -108,7 +85,7 @@ def _explain(path: Path, error: Any) -> str:
     if error["type"] == "missing":
         return f"{field}: this field is required; add it"
     message = error["msg"].removeprefix("Value error, ")
-    given = "" if isinstance(error["input"], dict | list) else f", got {error['input']!r}"
+    given = "" if isinstance(error["input"], dict | list) else f", got {error['input']!r:.200}"
     return f"{field}: {message[:1].lower()}{message[1:]}{given}"
 
 
@@ -119,28 +96,3 @@ def _advice(path: Path) -> str:
     if close:
         return f"; did you mean '{close[0]}'?"
     return f"; remove it, or use one of: {', '.join(known)}" if known else "; remove it"
-
-
-def _line_of(node: yaml.Node | None, path: Path) -> int:
-    """Return the line of what a path leads to, or of the nearest thing around it."""
-    line = 1 if node is None else node.start_mark.line + 1
-    for part in path:
-        if isinstance(node, yaml.MappingNode):
-            pairs = {key.value: (key, value) for key, value in node.value}
-            if part not in pairs:
-                break
-            key, node = pairs[part]
-            line = key.start_mark.line + 1
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            node = node.value[part]
-            line = node.start_mark.line + 1
-        else:
-            break
-    return line
-
-
-def _yaml_message(problem: Exception, source: str) -> str:
-    if not isinstance(problem, yaml.MarkedYAMLError) or problem.problem_mark is None:
-        return f"{source} is no YAML: {problem}"
-    place = f"{source}, line {problem.problem_mark.line + 1}"
-    return f"{place}: {problem.problem or 'no YAML'}. Check the indentation and quotes there."

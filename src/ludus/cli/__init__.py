@@ -8,5 +8,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line."""
     from ludus.cli.app import app
+    from ludus.cli.console import escape_tracebacks
 
+    escape_tracebacks()
     app()

@@ -23,6 +23,7 @@ from ludus.cli import (
     task,
     verify,
 )
+from ludus.cli.console import echo
 from ludus.version import __version__
 
 __all__ = ["app"]
@@ -57,7 +58,7 @@ app.command("verify")(verify.run)
 
 def _version(value: bool) -> None:
     if value:
-        typer.echo(f"ludus {__version__}")
+        echo(f"ludus {__version__}")
         raise typer.Exit
 
 

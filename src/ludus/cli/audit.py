@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -28,7 +28,7 @@ from ludus.audit import (
 from ludus.audit.findings import printable
 from ludus.audit.rules import SEVERITIES, Severity
 from ludus.audit.settings import IGNORED
-from ludus.cli.console import fail, out
+from ludus.cli.console import echo, fail, out, page
 
 __all__ = ["run"]
 
@@ -132,12 +132,12 @@ def _write(report: Report, format: str, show: Severity, output: Path | None) -> 
             out.print(_page(report, show))
             return
         with output.open("w", encoding="utf-8") as file:
-            Console(file=file, width=120).print(_page(report, show))
+            page(file, width=120).print(_page(report, show))
         return
     data = report.to_dict() if format == "json" else to_sarif(report)
     text = json.dumps(data, indent=2)
     if output is None:
-        typer.echo(text)
+        echo(text)
     else:
         output.write_text(text + "\n", encoding="utf-8")
 

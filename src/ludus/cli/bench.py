@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ludus.audit.findings import printable
 from ludus.cli.bench_options import (
     Agents,
     Believe,
@@ -31,14 +32,13 @@ from ludus.cli.bench_options import (
     Trust,
     UnitSeconds,
     Workers,
-    err,
     free_folder,
     parse_seeds,
     read_side,
     see_current_folder,
     settings_from,
 )
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, err, fail, out
 from ludus.errors import ComparisonRefused, Error
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def show_suite(suite: SuiteName) -> None:
         fail(problem)
     out.print(suite_table(found, {one.env for one in missing}))
     for one in missing:
-        out.print(str(one), markup=False, highlight=False, soft_wrap=True)
+        out.print(printable(one, 2000), highlight=False, soft_wrap=True)
     if missing:
         raise typer.Exit(FAILED)
 
@@ -212,9 +212,9 @@ def compare_runs(
         fail(problem)
     out.print(comparison_table(found))
     for line in (f"{found.a.label}: {found.a.counts}", f"{found.b.label}: {found.b.counts}"):
-        out.print(line, markup=False, highlight=False)
+        out.print(printable(line, 2000), highlight=False)
     for caveat in found.caveats:
-        out.print(f"note: {caveat}", markup=False, highlight=False)
+        out.print(f"note: {printable(caveat, 2000)}", highlight=False)
 
 
 @app.command("report")
@@ -256,8 +256,8 @@ def report(
         )
     except (Error, ValueError, OSError) as problem:
         fail(problem)
-    typer.echo(str(files.html))
-    typer.echo(str(files.markdown))
+    echo(str(files.html))
+    echo(str(files.markdown))
 
 
 @app.command("verify")
@@ -325,8 +325,8 @@ def _conclude(done: BenchRun) -> None:
     )
     out.print(counts, markup=False, highlight=False)
     for one in done.missing:
-        out.print(f"left out: {one}", markup=False, highlight=False)
-    typer.echo(f"run {done.name} in {done.folder}")
+        out.print(f"left out: {printable(one, 2000)}", highlight=False)
+    echo(f"run {done.name} in {done.folder}")
     if done.store_problem:
         err.print(f"The store lacks results: {done.store_problem}", style="yellow", markup=False)
     if done.exhausted:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from ludus.cli.console import fail
+from ludus.cli.console import err, fail
 
 if TYPE_CHECKING:
     from ludus.bench.folder import BenchFolder
@@ -40,15 +39,12 @@ __all__ = [
     "Trust",
     "UnitSeconds",
     "Workers",
-    "err",
     "free_folder",
     "parse_seeds",
     "read_side",
     "see_current_folder",
     "settings_from",
 ]
-
-err = Console(stderr=True)
 
 Several = list[str] | None
 SuiteName = Annotated[str, typer.Argument(help="A name, or a YAML file.")]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ludus.checking import inspect_env
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, fail, out
 from ludus.errors import Error
 from ludus.registration import make
 
@@ -32,7 +32,7 @@ def run(
     except (Error, ImportError, TypeError, ValueError) as problem:
         fail(problem)
     if json:
-        typer.echo(jsonlib.dumps(report.to_dict()))
+        echo(jsonlib.dumps(report.to_dict()))
     else:
         out.print(str(report), markup=False, highlight=False)
     if not report.ok:

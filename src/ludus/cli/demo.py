@@ -63,7 +63,7 @@ def _benchmark(folder: Path) -> None:
         with out.status("Running and verifying a small benchmark …"):
             rows = verified_benchmark(folder)
     except Error as problem:
-        out.print(f"\nNo benchmark: {problem}", markup=False, highlight=False)
+        out.print(f"\nNo benchmark: {problem}", highlight=False)
         return
     table = Table(title="\nA benchmark, verified by a signed statement", title_justify="left")
     for column in ("agent", "environment", "score", "reads as", ""):

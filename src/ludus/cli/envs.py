@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, fail, out
 from ludus.registration import family_of, search
 
 __all__ = ["run"]
@@ -38,7 +38,7 @@ def run(
         fail(f"No environment matches {text!r}.", FAILED)
     if ids:
         for spec in found:
-            typer.echo(spec.id)
+            echo(spec.id)
         return
     table = Table(title=f"{len(found)} environments", title_justify="left")
     for column in ("id", "family", "steps", "description", "tags"):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli.console import fail
+from ludus.cli.console import echo, fail
 from ludus.errors import Error
 from ludus.record.keys import default_key_path, generate_key
 
@@ -33,6 +33,6 @@ def run(
         key = generate_key(target)
     except Error as problem:
         fail(problem)
-    typer.echo(f"private key  {target}")
-    typer.echo(f"public key   {key.public.hex}")
-    typer.echo(f"fingerprint  {key.fingerprint}")
+    echo(f"private key  {target}")
+    echo(f"public key   {key.public.hex}")
+    echo(f"fingerprint  {key.fingerprint}")

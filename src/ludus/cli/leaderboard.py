@@ -14,7 +14,7 @@ from ludus.audit.findings import printable
 from ludus.bench.board import Board, BoardRow, TaskScore
 from ludus.bench.store import open_store
 from ludus.cli.bench_options import Believe
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, fail, out
 from ludus.errors import Error
 from ludus.record import trusted_keys
 
@@ -54,7 +54,7 @@ def run(
     except Error as problem:
         fail(printable(problem, 1000))
     if as_json:
-        typer.echo(json.dumps([board.to_dict() for board in boards], indent=2))
+        echo(json.dumps([board.to_dict() for board in boards], indent=2))
     elif boards:
         out.print(Group(*map(_page, boards)))
     if not boards:

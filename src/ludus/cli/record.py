@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ludus.audit.findings import printable
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, fail, out
 from ludus.cli.record_export import export_run, import_run
 from ludus.errors import Error, RecordDamaged
 from ludus.record import Event, FsckReport, RunReader, fsck, load_signing_key, read_run, sign_run
@@ -46,7 +46,7 @@ def check(
     except Error as problem:
         fail(printable(problem, 1000))
     if as_json:
-        typer.echo(json.dumps(asdict(report) | {"ok": report.ok}, default=str))
+        echo(json.dumps(asdict(report) | {"ok": report.ok}, default=str))
     else:
         _print_report(report)
     raise typer.Exit(0 if report.ok else FAILED)
@@ -80,20 +80,20 @@ def sign(
         signature = sign_run(path, load_signing_key(key))
     except Error as problem:
         fail(printable(problem, 1000))
-    typer.echo(f"signed by {signature.key.fingerprint}")
+    echo(f"signed by {signature.key.fingerprint}")
 
 
 def _print_report(report: FsckReport) -> None:
     state = report.outcome or ("being written" if report.being_written else "not closed")
-    typer.echo(f"{report.events} events, {report.rows} rows, {state}")
+    echo(f"{report.events} events, {report.rows} rows, {state}")
     for problem in report.problems:
         cure = " (--repair cuts it)" if problem.repairable else ""
-        typer.echo(f"problem: {printable(problem.message, 1000)}{cure}")
+        echo(f"problem: {printable(problem.message, 1000)}{cure}")
     if report.unlisted:
         names = ", ".join(printable(name, 60) for name in report.unlisted[:20])
-        typer.echo(f"not part of the run: {names}")
+        echo(f"not part of the run: {names}")
     if report.repaired:
-        typer.echo(f"cut {report.torn_events} bytes of events, {report.torn_blocks} of blocks")
+        echo(f"cut {report.torn_events} bytes of events, {report.torn_blocks} of blocks")
 
 
 def _print_run(reader: RunReader, last: int) -> None:
@@ -120,7 +120,7 @@ def _print_run(reader: RunReader, last: int) -> None:
         table.add_row(Text(printable(name, 60)), Text(_short(value)))
     out.print(table)
     for event in listed:
-        typer.echo(f"{event.n} {event.time} {event.kind} {_short(event.data)}")
+        echo(f"{event.n} {event.time} {event.kind} {_short(event.data)}")
 
 
 def _describe(name: str, column: NDArray[Any]) -> str:

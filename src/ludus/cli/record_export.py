@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ludus.audit.findings import printable
-from ludus.cli.console import fail, out
+from ludus.cli.console import echo, fail, out
 from ludus.cli.replay import import_modules
 from ludus.errors import Error
 from ludus.interop import minari, parquet
@@ -85,7 +85,7 @@ def export_run(
                     text += f"; left out: {found.left_out} that were cut short"
     except Error as problem:
         fail(printable(problem, 1000))
-    typer.echo(printable(text, 1000))
+    echo(printable(text, 1000))
 
 
 def import_run(
@@ -118,7 +118,7 @@ def import_run(
                 text = f"{parquet.import_parquet(source, path, progress=progress).rows} rows"
     except Error as problem:
         fail(printable(problem, 1000))
-    typer.echo(printable(text, 1000))
+    echo(printable(text, 1000))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, fail, out
 from ludus.errors import Error
 from ludus.record import replay
 
@@ -41,7 +41,7 @@ def run(
     except Error as problem:
         fail(problem)
     if json:
-        typer.echo(jsonlib.dumps(asdict(found), default=str))
+        echo(jsonlib.dumps(asdict(found), default=str))
     elif found.difference is None:
         text = f"{found.rows} rows, {found.episodes} episodes: all the same, bit for bit"
         out.print(f"{text} ({found.seconds:.2f} s)", highlight=False)

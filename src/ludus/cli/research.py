@@ -18,11 +18,10 @@ from ludus.cli.bench_options import (
     Signers,
     StatementKey,
     Store,
-    err,
     free_folder,
     see_current_folder,
 )
-from ludus.cli.console import fail, out
+from ludus.cli.console import echo, err, fail, out
 from ludus.errors import Error
 
 if TYPE_CHECKING:
@@ -312,7 +311,7 @@ def _conclude(done: BenchRun) -> None:
         f"{done.count('infrastructure_fault')} infrastructure faults, {done.unfinished} not done."
     )
     out.print(counts, markup=False, highlight=False)
-    typer.echo(f"run {done.name} in {done.folder}")
+    echo(f"run {done.name} in {done.folder}")
     if done.store_problem:
         err.print(f"The store lacks results: {done.store_problem}", style="yellow", markup=False)
     if done.exit_code > 1:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, fail, out
 from ludus.errors import SandboxError
 from ludus.sandbox import Policy, doctor, open_sandbox, sweep
 from ludus.sandbox.policy import parse_size
@@ -52,8 +52,8 @@ def remove_leftovers() -> None:
     """Kill and remove what boxes of dead owners left behind."""
     names = sweep()
     for name in names:
-        typer.echo(name)
-    typer.echo(f"{len(names)} boxes removed.", err=True)
+        echo(name)
+    echo(f"{len(names)} boxes removed.", to_err=True)
 
 
 @app.command("run", context_settings={"ignore_unknown_options": True})

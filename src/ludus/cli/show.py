@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ludus.cli.console import fail, out
+from ludus.cli.console import echo, fail, out
 from ludus.errors import Error
 from ludus.registration import spec as find
 
@@ -23,7 +23,7 @@ def run(
     try:
         spec = find(env_id)
         if json:
-            typer.echo(spec.to_json())
+            echo(spec.to_json())
             return
     except (Error, ValueError, TypeError) as problem:
         fail(problem)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ludus.audit.findings import printable
-from ludus.cli.console import FAILED, fail, out
+from ludus.cli.console import FAILED, echo, fail, out
 from ludus.errors import Error
 
 __all__ = ["app"]
@@ -38,8 +38,8 @@ def new(
         made = new_task(id, folder, name=name)
     except (Error, OSError) as problem:
         fail(printable(problem, 2000))
-    typer.echo(made)
-    typer.echo(f"Change its files, then: ludus task check {made}", err=True)
+    echo(made)
+    echo(f"Change its files, then: ludus task check {made}", to_err=True)
 
 
 @app.command("check")
@@ -69,7 +69,7 @@ def check(
     except Error as problem:
         fail(printable(problem, 2000))
     if as_json:
-        typer.echo(json.dumps([report.to_dict() for report in reports], indent=2))
+        echo(json.dumps([report.to_dict() for report in reports], indent=2))
     else:
         for report in reports:
             out.print(Text(f"{printable(report.task)}: {len(report.findings)} findings"))
@@ -128,11 +128,11 @@ def run(
     except (Error, ValueError, OSError) as problem:
         fail(printable(problem, 4000))
     if as_json:
-        typer.echo(json.dumps(solved_json(found, seed), indent=2))
+        echo(json.dumps(solved_json(found, seed), indent=2))
     else:
         out.print(solved_table(found, seed))
     if found.exit_code:
-        typer.echo(printable(found.output[-4000:], 5000), err=True)
+        echo(printable(found.output[-4000:], 5000), to_err=True)
     if found.outcome == "infrastructure_fault":
         fail(printable(found.reason, 4000), INFRASTRUCTURE)
     if found.outcome != "scored":
@@ -159,10 +159,10 @@ def list_tasks(
     tasks = sorted(found.tasks, key=lambda task: task.id.lower())
     if as_json:
         rows = [{**task.config.model_dump(mode="json"), "file": str(task.file)} for task in tasks]
-        typer.echo(json.dumps(rows, indent=2))
+        echo(json.dumps(rows, indent=2))
     elif ids:
         for task in tasks:
-            typer.echo(task.id)
+            echo(task.id)
     else:
         table = Table(title=f"{len(tasks)} tasks", title_justify="left")
         for column in ("id", "name", "metric", "baseline", "threshold", "steps"):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ludus.cli.console import FAILED, out
-from ludus.untrusted.printable import printable
+from ludus.audit.findings import printable
+from ludus.cli.console import FAILED, echo, out
 
 if TYPE_CHECKING:
     from ludus.bench.folder import BenchFolder
@@ -60,9 +60,10 @@ def show_verification(folder: BenchFolder, done: Iterable[UnitVerification]) -> 
         counts[result.verified] += 1
         for problem in one.problems or one.unchecked:
             line = f"{result.agent} on {result.env}, seed {result.seed}: {problem}"
-            out.print(printable(line, 2000), markup=False, highlight=False)
+            # A line end in a name must not make a line of its own, which could say anything.
+            out.print(printable(line, 2000), highlight=False, soft_wrap=True)
     missing = len(folder.unit_ids) - sum(counts.values())
     rest = f", {missing} without a record" if missing else ""
-    typer.echo(", ".join(f"{counts[word]} {word}" for word in _WORDS) + rest)
+    echo(", ".join(f"{counts[word]} {word}" for word in _WORDS) + rest)
     if counts["failed"]:
         raise typer.Exit(FAILED)

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ludus.cli.console import FAILED, USAGE, fail, out
+from ludus.cli.console import FAILED, USAGE, echo, fail, out
 from ludus.cli.replay import import_modules, shown_progress
 from ludus.errors import Error
 from ludus.record import Verification, load_public_key, verify
@@ -70,7 +70,7 @@ def run(
     except Error as problem:
         fail(problem)
     if json:
-        typer.echo(jsonlib.dumps(found.to_dict()))
+        echo(jsonlib.dumps(found.to_dict()))
     else:
         _show(found)
     raise typer.Exit({"passed": 0, "failed": FAILED, "unchecked": USAGE}[found.verdict])

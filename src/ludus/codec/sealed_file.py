@@ -6,15 +6,14 @@ the content is for ``decode``, which does not trust it either.
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import hashlib
 import os
-import secrets
-import stat
-from pathlib import Path
 from struct import Struct
 
+from ludus.atomic import replacing
 from ludus.errors import CodecError
+from ludus.foreign_files import open_regular
 
 __all__ = ["MARK_BYTES", "read_sealed", "write_sealed"]
 
@@ -35,22 +34,9 @@ def write_sealed(path: str | os.PathLike[str], mark: bytes, version: int, conten
     Raises:
         OSError: The file cannot be written; nothing is left behind.
     """
-    target = Path(path)
-    header = _seal(mark, version, content)
-    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(header)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
-    _flush_folder(target.parent)
+    with replacing(path) as file:
+        file.write(_seal(mark, version, content))
+        file.write(content)
 
 
 def read_sealed(
@@ -69,11 +55,13 @@ def read_sealed(
             message is the reason, to be put after the file's name.
         OSError: It cannot be opened.
     """
-    # Opening a pipe would otherwise wait for somebody to write into it.
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise CodecError("it is no regular file")
+        handle = open_regular(path)
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:
+            raise
+        raise CodecError("it is no regular file") from None
+    try:
         header = os.read(handle, _HEADER.size)
         found, length = _check_header(header, os.fstat(handle), mark, version, max_bytes)
         with os.fdopen(handle, "rb", closefd=False) as file:
@@ -114,13 +102,3 @@ def _seal(mark: bytes, version: int, content: bytes) -> bytes:
     checksum = hashlib.sha256(start)
     checksum.update(content)
     return start + checksum.digest()
-
-
-def _flush_folder(folder: Path) -> None:
-    # Without this the new name may be gone after a power cut. Not every file system can do it.
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -6,16 +6,21 @@ object code.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
-import threading
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ludus.atomic import write_whole
+from ludus.foreign_files import read_regular
+
 __all__ = ["KeptCode", "cache_folder", "keep", "kept"]
+
+_LARGEST = 1 << 26  # bytes of a function's file; the largest of Ludus's own have thousands
 
 
 class KeptCode(NamedTuple):
@@ -32,26 +37,24 @@ class KeptCode(NamedTuple):
 def keep(path: Path, function: KeptCode) -> KeptCode:
     """Write a function to a file, if that is possible; return the function."""
     header = json.dumps({"symbol": function.symbol, "sha256": function.seal()})
-    # Others may be writing the same; whoever is last replaces a file by its equal.
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        draft.write_bytes(header.encode() + b"\n" + function.code)
-        draft.replace(path)
-    except OSError:
-        # A full disk costs the next process a compile, and this one nothing.
-        draft.unlink(missing_ok=True)
+    # Others may be writing the same; whoever is last replaces a file by its equal. A full disk
+    # costs the next process a compile, and this one nothing.
+    with contextlib.suppress(OSError):
+        write_whole(path, header.encode() + b"\n" + function.code, durable=False)
     return function
 
 
 def kept(path: Path) -> KeptCode | None:
     """Return the function in a file, ``None`` if there is no such file or it is damaged."""
     try:
-        line, code = path.read_bytes().split(b"\n", 1)
+        # Not through a link, and never waiting: a pipe in its place counts as damaged.
+        content = read_regular(path, _LARGEST, follow=False)
+        line, code = content.split(b"\n", 1)
         header = json.loads(line)
         function = KeptCode(str(header["symbol"]), code)
         if function.seal() == header["sha256"]:
             return function
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return None
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from ludus.core.spec import EnvSpec
 from ludus.registration.discovery import load_plugins
 from ludus.registration.table import did_you_mean, registry
+from ludus.terminal_text import escaped
 
 __all__ = ["family_of", "pprint_registry", "search"]
 
@@ -90,7 +91,8 @@ def pprint_registry(
         cells = [env_id.ljust(width) for env_id in sorted(ids)]
         rows = [cells[i : i + num_cols] for i in range(0, len(cells), num_cols)]
         sections.append("\n".join([f"===== {group} =====", *(" ".join(r).rstrip() for r in rows)]))
-    text = "\n".join(sections)
+    # Names of families are the plugins' own.
+    text = escaped("\n".join(sections))
     if disable_print:
         return text
     print(text)  # noqa: T201 - printing is this function's job

@@ -7,7 +7,13 @@ import importlib
 from ludus import logger
 from ludus.core.ids import get_env_id, parse_env_id
 from ludus.core.spec import EnvSpec
-from ludus.registration.discovery import load_own, load_plugins, plugin_namespaces
+from ludus.errors import Error
+from ludus.registration.discovery import (
+    load_own,
+    load_plugins,
+    plugin_namespaces,
+    root_packages,
+)
 from ludus.registration.table import explain_missing, find_highest_version, registry
 
 __all__ = ["find_known", "find_spec", "spec"]
@@ -21,7 +27,7 @@ def spec(env_id: str) -> EnvSpec:
     """
     found = _get(env_id)
     if found is None:
-        raise explain_missing(env_id, plugin_namespaces=plugin_namespaces())
+        raise _missing(env_id)
     return found
 
 
@@ -42,7 +48,7 @@ def find_spec(env_id: str) -> EnvSpec:
         name_part = env_id
     found = _chosen(name_part, _get(name_part))
     if found is None:
-        raise explain_missing(name_part, plugin_namespaces=plugin_namespaces())
+        raise _missing(name_part)
     return found
 
 
@@ -80,7 +86,17 @@ def _get(env_id: str) -> EnvSpec | None:
     return registry.get(env_id)
 
 
+def _missing(env_id: str) -> Error:
+    packages = root_packages() if "/" not in env_id else ()
+    return explain_missing(env_id, plugin_namespaces=plugin_namespaces(), root_packages=packages)
+
+
 def _import_registering(module: str) -> None:
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise Error(
+            f"Malformed environment ID: {module!r} before the colon is not the name of a module. "
+            "Expected [module:][namespace/]name[-vN], for example 'my_package.envs:Maze-v0'."
+        )
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as problem:

@@ -43,8 +43,16 @@ def did_you_mean(wanted: str, known: Iterable[str]) -> str:
     return f" Did you mean: `{folded[close[0]]}`?" if close else ""
 
 
-def explain_missing(env_id: str, *, plugin_namespaces: Iterable[str] = ()) -> Error:
-    """Return the error that says best why ``env_id`` is not in the registry."""
+def explain_missing(
+    env_id: str, *, plugin_namespaces: Iterable[str] = (), root_packages: Iterable[str] = ()
+) -> Error:
+    """Return the error that says best why ``env_id`` is not in the registry.
+
+    Args:
+        env_id: What was asked for.
+        plugin_namespaces: Namespaces that could be loaded.
+        root_packages: Packages with environments in no namespace, which are not loaded for it.
+    """
     ns, name, version = parse_env_id(env_id)
     namespaces = {spec.namespace for spec in registry.values() if spec.namespace is not None}
     if ns is not None and ns not in namespaces:
@@ -58,7 +66,7 @@ def explain_missing(env_id: str, *, plugin_namespaces: Iterable[str] = ()) -> Er
     if not specs:
         where = f" in namespace {ns}" if ns else ""
         names = {spec.name for spec in registry.values() if spec.namespace == ns}
-        hint = did_you_mean(name, names) or _elsewhere(name)
+        hint = did_you_mean(name, names) or _elsewhere(name) or _unloaded(root_packages)
         return NameNotFound(
             f"Environment `{name}` doesn't exist{where}.{hint} "
             "ludus.search('text') and ludus.pprint_registry() list what there is."
@@ -70,6 +78,16 @@ def _elsewhere(name: str) -> str:
     """Hint at the same name in another namespace."""
     homes = [spec.id for spec in registry.values() if spec.name.lower() == name.lower()]
     return f" Did you mean: `{homes[0]}`?" if homes else ""
+
+
+def _unloaded(packages: Iterable[str]) -> str:
+    named = ", ".join(packages)
+    return (
+        f" These packages have environments without a namespace, which are loaded by "
+        f"ludus.registration.load_plugins(everything=True) only: {named}."
+        if named
+        else ""
+    )
 
 
 def _explain_version(full_name: str, version: int | None, specs: list[EnvSpec]) -> Error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ludus.core.spec import EnvSpec
 from ludus.errors import Error, UntrustedEnv
-from ludus.registration.discovery import OWN, ROOT, plugin_namespaces, root_plugins
+from ludus.registration.discovery import OWN, plugin_namespaces, root_packages
 from ludus.registration.lookup import find_known, find_spec
 from ludus.registration.table import explain_missing
 
@@ -78,6 +78,7 @@ def _check_could_exist(env_id: str) -> None:
         return
     announced = plugin_namespaces()
     ns, slash, _ = env_id.partition("/")
-    could = {*announced, *root_plugins()} - OWN.keys()
-    if (ns if slash else ROOT) not in could:
-        raise explain_missing(env_id, plugin_namespaces=announced)
+    if not slash or ns in OWN or ns not in announced:
+        raise explain_missing(
+            env_id, plugin_namespaces=announced, root_packages=() if slash else root_packages()
+        )

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from ludus.errors import TaskError
+from ludus.plain_yaml import YamlError, read_yaml
 from ludus.research.config import Artefact, Commands, Evaluation, Resources, TaskConfig
 
-__all__ = ["Problem", "line_of", "parse_config", "read_config"]
+__all__ = ["LONGEST", "Problem", "line_of", "parse_config", "read_config"]
 
 LONGEST = 200_000
 """Characters of a task's file; more is no task's file."""
@@ -65,23 +65,6 @@ class Problem:
         return f"{self.file}, line {self.line}: {self.field}: {self.message}; {self.fix}"
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """A loader that refuses what YAML would let pass: a field given twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
-        seen: dict[str, int] = {}
-        for key, _ in node.value:
-            wrong = None
-            if not isinstance(key, yaml.ScalarNode):
-                wrong = "the name of a field is a text"
-            elif key.value in seen:
-                wrong = f"{key.value!r} is given in line {seen[key.value]} already"
-            if wrong:
-                raise yaml.constructor.ConstructorError(None, None, wrong, key.start_mark)
-            seen[key.value] = key.start_mark.line + 1
-        return super().construct_mapping(node, deep=deep)
-
-
 def parse_config(text: str, source: str) -> TaskConfig:
     """Return what the text of a task's file says.
 
@@ -107,26 +90,21 @@ def read_config(text: str, source: str) -> tuple[TaskConfig | None, tuple[Proble
     if len(text) > LONGEST:
         return whole(f"it has {len(text)} characters", f"a task's file has at most {LONGEST}")
     try:
-        loader = _Loader(text)
-        root = loader.get_single_node()
-        data = loader.construct_document(root) if root is not None else None
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark or problem.context_mark
-        line = mark.line + 1 if mark else 1
-        return whole(problem.problem or "no YAML", "check indentation, quotes and keys there", line)
-    except (yaml.YAMLError, RecursionError, ValueError) as problem:
-        return whole(f"no YAML: {problem}", "write it as UTF-8 text of fields and values")
+        document = read_yaml(text)
+    except YamlError as problem:
+        return whole(problem.problem, "check indentation, quotes and keys there", problem.line)
+    data = document.data
     if not isinstance(data, dict):
         return whole(f"expected fields, found {type(data).__name__}", "begin with 'id: my_task'")
     try:
         return TaskConfig.model_validate(data), ()
     except ValidationError as problem:
-        return None, tuple(_problems(problem, source, lambda path: _line_of(root, path)))
+        return None, tuple(_problems(problem, source, document.line_of))
 
 
 def line_of(text: str, *path: str | int) -> int:
     """Return the line of a field in the text of a task's file, or of the nearest around it."""
-    return _line_of(yaml.compose(text, Loader=yaml.SafeLoader), path)
+    return read_yaml(text).line_of(path)
 
 
 def _problems(
@@ -167,21 +145,3 @@ def _advice(path: _Path) -> str:
     if model is TaskConfig and home:
         return f"move it into '{home[0]}'"
     return f"remove it, or use one of: {', '.join(known)}"
-
-
-def _line_of(node: yaml.Node | None, path: _Path) -> int:
-    """Return the line of what a path leads to, or of the nearest thing around it."""
-    line = 1 if node is None else node.start_mark.line + 1
-    for part in path:
-        if isinstance(node, yaml.MappingNode):
-            pairs = {key.value: (key, value) for key, value in node.value}
-            if str(part) not in pairs:
-                break
-            key, node = pairs[str(part)]
-            line = key.start_mark.line + 1
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            node = node.value[part]
-            line = node.start_mark.line + 1
-        else:
-            break
-    return line

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ludus import logger
+from ludus import foreign_files, logger
 from ludus.errors import TaskError
-from ludus.research.config_file import parse_config
+from ludus.research.config_file import LONGEST, parse_config
 from ludus.research.settings import Settings
 from ludus.research.task import Task
 
@@ -85,7 +85,7 @@ def read_text(file: Path) -> str:
         TaskError: It cannot be read.
     """
     try:
-        return file.read_text("utf-8-sig")
+        return foreign_files.read_text(file, 4 * LONGEST)
     except UnicodeDecodeError as problem:
         raise TaskError(f"{file} is not UTF-8: {problem}. Save it as UTF-8.") from problem
     except OSError as problem:
@@ -141,5 +141,8 @@ def _by_id(wanted: str) -> Task:
 
 def _claims(file: Path, wanted: str) -> bool:
     """Whether a file that cannot be read as a task's seems to be the one of this id."""
-    text = file.read_bytes().decode(errors="replace")
+    try:
+        text = foreign_files.read_regular(file, 4 * LONGEST).decode(errors="replace")
+    except OSError:
+        return False
     return re.search(rf"^id:[ '\"]*{re.escape(wanted)}[ '\"]*$", text, re.MULTILINE) is not None

@@ -14,7 +14,7 @@ from ludus.spaces.bounds import dtype_limits, is_number
 from ludus.spaces.errors import SpaceValueError
 from ludus.spaces.space import is_integer
 
-__all__ = ["DTYPES", "MAX_DEPTH", "MAX_ELEMENTS", "Node"]
+__all__ = ["DTYPES", "MAX_DEPTH", "MAX_ELEMENTS", "MAX_SPACES", "Node"]
 
 _WIDTHS = {"float": (16, 32, 64), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 DTYPES = ("bool", *(f"{kind}{width}" for kind, widths in _WIDTHS.items() for width in widths))
@@ -26,6 +26,9 @@ MAX_DEPTH = 32
 MAX_ELEMENTS = 2**25
 """How many entries the arrays of all spaces together may have."""
 
+MAX_SPACES = 2**17
+"""How many spaces may be built; some build those inside them twice."""
+
 _MAX_AXES = 32  # of an array in every version of NumPy
 
 
@@ -35,10 +38,16 @@ class Node:
     Every method raises :class:`SpaceValueError` if the data is not what it asks for.
     """
 
-    def __init__(self, data: object, path: str, depth: int, budget: list[int]) -> None:
+    def __init__(
+        self, data: object, path: str, depth: int, budget: list[int], copies: int = 1
+    ) -> None:
         self.path = path
         self._depth = depth
-        self._budget = budget  # a single number, shared by all nodes
+        self._budget = budget  # elements and spaces that are left, shared by all nodes
+        self._copies = copies  # how often this space is built
+        budget[1] -= copies
+        if budget[1] < 0:
+            self.fail(f"there are more than {MAX_SPACES} spaces")
         if depth > MAX_DEPTH:
             self.fail(f"spaces are nested more than {MAX_DEPTH} deep")
         if not isinstance(data, dict):
@@ -49,7 +58,7 @@ class Node:
     @classmethod
     def root(cls, data: object) -> Node:
         """Return the node of the outermost space."""
-        return cls(data, "space", 1, [MAX_ELEMENTS])
+        return cls(data, "space", 1, [MAX_ELEMENTS, MAX_SPACES])
 
     def fail(self, problem: str, cause: Exception | None = None) -> NoReturn:
         """Raise, naming the place; the message of a deeper place is passed on as it is."""
@@ -118,7 +127,7 @@ class Node:
 
     def spend(self, count: int) -> None:
         """Count elements against the limit."""
-        self._budget[0] -= count
+        self._budget[0] -= count * self._copies
         if self._budget[0] < 0:
             self.fail(f"the arrays have more than {MAX_ELEMENTS} entries together")
 
@@ -133,9 +142,10 @@ class Node:
             self._wrong(name, "no key twice")
         return value
 
-    def child(self, name: str) -> Node:
-        """Return a field that describes a space."""
-        return Node(self.get(name), f"{self.path}.{name}", self._depth + 1, self._budget)
+    def child(self, name: str, *, copies: int = 1) -> Node:
+        """Return a field that describes a space, of which this one builds some copies."""
+        path, copies = f"{self.path}.{name}", self._copies * copies
+        return Node(self.get(name), path, self._depth + 1, self._budget, copies)
 
     def children(self, name: str) -> list[Node]:
         """Return a field that is a list of descriptions of spaces."""
@@ -143,7 +153,7 @@ class Node:
         if not isinstance(value, list):
             self._wrong(name, "a list of spaces")
         return [
-            Node(part, f"{self.path}.{name}[{i}]", self._depth + 1, self._budget)
+            Node(part, f"{self.path}.{name}[{i}]", self._depth + 1, self._budget, self._copies)
             for i, part in enumerate(value)
         ]
 

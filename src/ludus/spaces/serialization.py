@@ -110,16 +110,25 @@ def _write_dtype(dtype: np.dtype[Any]) -> str:
 
 def _write_numbers(array: NDArray[Any], infinite: NDArray[np.bool_], infinity: str) -> Any:
     """Return the entries row by row, or a single one if all are the same to the bit."""
-    flat = array.ravel()
+    flat, infinite = array.ravel(), infinite.ravel()
     if array.dtype.kind == "b":
         flat = flat.astype(np.int8)
+    if flat.size > 1 and _is_uniform(flat) and _is_uniform(infinite):
+        # Before millions of equal entries become objects.
+        flat, infinite = flat[:1], infinite[:1]
     entries = [
         infinity if unbounded else _write_number(entry)
-        for entry, unbounded in zip(flat.tolist(), infinite.ravel().tolist(), strict=True)
+        for entry, unbounded in zip(flat.tolist(), infinite.tolist(), strict=True)
     ]
     if entries and len(set(map(str, entries))) == 1:
         return entries[0]
     return entries
+
+
+def _is_uniform(flat: NDArray[Any]) -> bool:
+    """Whether all entries are the same to the bit; 0.0 and -0.0 are not."""
+    rows = flat.view(np.uint8).reshape(flat.size, flat.itemsize)
+    return bool((rows == rows[0]).all())
 
 
 def _write_number(entry: float) -> float | str:
@@ -234,7 +243,8 @@ def _write_sequence(space: Sequence) -> dict[str, Any]:
 
 
 def _read_sequence(node: Node) -> Sequence:
-    return Sequence(_read(node.child("space")), stack=node.flag("stack"))
+    stack = node.flag("stack")
+    return Sequence(_read(node.child("space", copies=2 if stack else 1)), stack=stack)
 
 
 def _write_graph(space: Graph) -> dict[str, Any]:
@@ -243,8 +253,8 @@ def _write_graph(space: Graph) -> dict[str, Any]:
 
 
 def _read_graph(node: Node) -> Graph:
-    edges = None if node.get("edge_space") is None else _read(node.child("edge_space"))
-    return Graph(_read(node.child("node_space")), edges)
+    edges = None if node.get("edge_space") is None else _read(node.child("edge_space", copies=2))
+    return Graph(_read(node.child("node_space", copies=2)), edges)
 
 
 _FORMS: list[tuple[type, Callable[[Any], dict[str, Any]], Callable[[Node], Space[Any]]]] = [

@@ -78,6 +78,7 @@ class Channel:
         self._plan: Plan | None = None
         self._kills = box._oom_kills()
         self._why_closed = ""
+        self._maker = os.getpid()
         self._ahead = b""
         self._memory: mmap.mmap | None = None
         self.spins = spins
@@ -113,8 +114,8 @@ class Channel:
 
     @property
     def closed(self) -> bool:
-        """Whether the box is gone."""
-        return bool(self._why_closed)
+        """Whether the box is gone, or is another process's."""
+        return bool(self._why_closed) or os.getpid() != self._maker
 
     def close(self, reason: str = "it was closed") -> None:
         """Give the box back; doing so twice is harmless."""
@@ -123,6 +124,8 @@ class Channel:
         self._why_closed = reason
         self.exchange = self._refuse
         self._memory = None
+        if os.getpid() != self._maker:
+            return  # A forked child must not end what its parent uses.
         self.keeper.stop()
         self._job.close()
         self._box.close(reason)
@@ -146,7 +149,7 @@ class Channel:
 
     def ask(self, op: Op, payload: bytes = b"") -> int:
         """Send a question and return its token."""
-        if self._why_closed:
+        if self.closed:
             self._refuse()
         return self._send(op, payload)
 
@@ -176,6 +179,12 @@ class Channel:
         raise SandboxViolation(f"{text} The box has been closed.{self._prints()}")
 
     def _refuse(self, token: int = 0) -> NoReturn:
+        if os.getpid() != self._maker:
+            # Both would take each other's answers, and nobody watches the time here.
+            raise SandboxClosed(
+                f"The box {self._box.name} was opened by process {self._maker}, which alone may "
+                "talk to it; this is a fork of it. Make the environment anew here."
+            )
         raise SandboxClosed(
             f"The box {self._box.name} is gone: {self._why_closed}. Make the environment anew."
         )
@@ -187,7 +196,7 @@ class Channel:
         source, target = self._source, self._target
         first, last = plan.answer_at, plan.answer_at + plan.answer_bytes
         shared, private = memoryview(memory)[first:last], memoryview(landing)
-        read, write = os.read, os.write
+        read, write, process, maker = os.read, os.write, os.getpid, self._maker
         # Two words are the whole request: the token, and a step without extra.
         header, plain_step = plan.words(memory, 0, 2), int(Op.STEP)
         action = slice(plan.request_extra_at - plan.action_bytes, plan.request_extra_at)
@@ -196,6 +205,8 @@ class Channel:
         wait = spinner(rung) if self.spins else None
 
         def exchange(token: int) -> bool:
+            if process() != maker:
+                self._refuse()
             try:
                 taken[:] = given
                 header[0], header[1] = token, plain_step
@@ -223,6 +234,8 @@ class Channel:
         first, last = plan.request_extra_at - plan.action_bytes, plan.request_extra_at
 
         def exchange(token: int) -> bool:
+            if self.closed:
+                self._refuse()
             try:
                 header = REQUEST.pack(token, Op.STEP, 0)
                 self.keeper.waiting = token

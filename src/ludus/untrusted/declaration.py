@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +12,15 @@ from ludus.core.spec import EnvSpec, SecuritySpec
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import Error
 from ludus.spaces import Space
+from ludus.spaces.cost import SPACE_LIMITS, SpaceLimits, check_cost
 from ludus.spaces.serialization import from_dict
+from ludus.untrusted.printable import printable
 
 __all__ = ["LIMITS", "Declaration", "read_declaration"]
 
 LIMITS = Limits(total_bytes=2**25, depth=80, items=2**21, string_bytes=2**18, int_keys=1000)
 """How large a declaration may be; bounds of images take the most."""
 
-_ELEMENTS = 2**24
 _METADATA_ENTRIES = 200
 _RENDERING = (None, "HumanRendering", "RenderCollection")
 
@@ -40,7 +40,12 @@ class Declaration:
 
 
 def read_declaration(
-    told: Any, *, spec: EnvSpec | None, wanted: str, num_envs: int | None
+    told: Any,
+    *,
+    spec: EnvSpec | None,
+    wanted: str,
+    num_envs: int | None,
+    limits: SpaceLimits = SPACE_LIMITS,
 ) -> Declaration:
     """Check what the box told.
 
@@ -49,6 +54,7 @@ def read_declaration(
         spec: the spec, if the host knows it; otherwise the box's is read.
         wanted: the id that was asked for.
         num_envs: how many environments were asked for; ``None`` for a single one.
+        limits: what the spaces may cost the host.
 
     Raises:
         ValueError: it is no honest declaration; the message says why.
@@ -65,12 +71,13 @@ def read_declaration(
     if rendering not in _RENDERING:
         raise ValueError(f"rendering is {rendering!r:.50}, expected one of {_RENDERING}")
     mode = told.get("autoreset")
+    copies = num_envs or 1
     return Declaration(
-        name=_checked(told, "name", str)[:100],
-        observation_space=_space(told, "observation_space", num_envs or 1),
-        action_space=_space(told, "action_space", num_envs or 1),
+        name=printable(_checked(told, "name", str), 100),
+        observation_space=_space(told, "observation_space", copies, limits),
+        action_space=_space(told, "action_space", copies, limits),
         metadata=metadata,
-        render_mode=_optional(told, "render_mode", str),
+        render_mode=_render_mode(told),
         rendering=rendering,
         autoreset=None if mode is None else AutoresetMode(mode),
         spec=_read_spec(_checked(told, "spec", dict), wanted) if spec is None else spec,
@@ -91,6 +98,13 @@ def _optional(told: dict[str, Any], key: str, *kinds: type) -> Any:
     return value
 
 
+def _render_mode(told: dict[str, Any]) -> str | None:
+    mode: str | None = _optional(told, "render_mode", str)
+    if mode is not None and (len(mode) > 100 or not mode.isprintable()):
+        raise ValueError(f"render_mode is {mode!r:.50}, expected a short word")
+    return mode
+
+
 def _check_metadata(metadata: dict[str, Any]) -> None:
     if len(metadata) > _METADATA_ENTRIES or not all(type(key) is str for key in metadata):
         raise ValueError(f"metadata has {len(metadata)} entries, or keys that are no texts")
@@ -102,34 +116,20 @@ def _check_metadata(metadata: dict[str, Any]) -> None:
         raise ValueError(f"metadata['render_fps'] is {rate!r:.50}")
 
 
-def _space(told: dict[str, Any], key: str, copies: int) -> Space[Any]:
+def _space(told: dict[str, Any], key: str, copies: int, limits: SpaceLimits) -> Space[Any]:
     described = told.get(key)
-    # Before anything is allocated: bounds of a batch are as large as the batch.
-    if copies * _elements(described) > _ELEMENTS:
-        raise ValueError(f"{key} has more than {_ELEMENTS} numbers, counted over all environments")
+    try:
+        # Before anything is built: building alone can fill the memory.
+        check_cost(described, limits, copies=copies)
+    except ValueError as problem:
+        raise ValueError(
+            f"{key} costs too much: {problem}; if that is right, allow more with "
+            "BoxOptions(spaces=SpaceLimits(...))"
+        ) from None
     try:
         return from_dict(described)  # type: ignore[arg-type]
     except Exception as problem:
         raise ValueError(f"{key} is no space: {problem}") from None
-
-
-def _elements(node: Any) -> int:
-    """Return how many numbers the arrays of a space and its parts have."""
-    if type(node) is list:
-        return sum(map(_elements, node))
-    if type(node) is not dict:
-        return 1
-    axes = node.get("shape", node.get("n"))
-    own = 1
-    if type(axes) is int:
-        own = axes if node.get("type") == "MultiBinary" else 1
-    elif type(axes) is list and all(type(axis) is int for axis in axes):
-        own = math.prod(max(axis, 1) for axis in axes[:64])
-    return own + sum(
-        _elements(node[key])
-        for key in ("spaces", "space", "node_space", "edge_space")
-        if key in node
-    )
 
 
 def _read_spec(told: dict[str, Any], wanted: str) -> EnvSpec:

@@ -32,7 +32,8 @@ def kernels_for_boxes() -> str:
     links.chmod(0o755)
     known = {entry.name for entry in os.scandir(links)}
     for entry in os.scandir(folder):
-        if entry.name.endswith(".o") and entry.name not in known:
+        is_new = entry.name.endswith(".o") and entry.name not in known
+        if is_new and entry.is_file(follow_symlinks=False):
             # Another process may make the same link.
             with suppress(FileExistsError, FileNotFoundError):
                 Path(links, entry.name).hardlink_to(entry.path)

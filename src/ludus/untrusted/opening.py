@@ -226,7 +226,11 @@ def _declared(
         raise _start_error(recipe, problem) from None
     try:
         declared = read_declaration(
-            told, spec=recipe.spec, wanted=recipe.id, num_envs=recipe.num_envs
+            told,
+            spec=recipe.spec,
+            wanted=recipe.id,
+            num_envs=recipe.num_envs,
+            limits=options.spaces,
         )
     except ValueError as problem:
         channel.violation(f"The box declared an environment that cannot be: {problem}.")

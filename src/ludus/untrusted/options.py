@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from ludus.codec import INFO_LIMITS, Limits
 from ludus.sandbox.opening import BACKENDS
 from ludus.sandbox.policy import Policy
+from ludus.spaces.cost import SPACE_LIMITS, SpaceLimits
 
 __all__ = ["BoxOptions", "Sandboxing", "box_options"]
 
@@ -35,6 +36,7 @@ class BoxOptions:
         infos: how large infos may be.
         frame_bytes: how large what ``render`` returns may be.
         state_bytes: how large a saved state may be.
+        spaces: what the declared spaces may cost the host that samples or flattens them.
 
     Raises:
         ValueError: a field is out of range; the message names it.
@@ -50,6 +52,7 @@ class BoxOptions:
     infos: Limits = INFO_LIMITS
     frame_bytes: int = 64 * _MIB
     state_bytes: int = 64 * _MIB
+    spaces: SpaceLimits = SPACE_LIMITS
 
     def __post_init__(self) -> None:
         if self.policy is not None and not isinstance(self.policy, Policy):
@@ -66,6 +69,8 @@ class BoxOptions:
             size = getattr(self, name)
             if not isinstance(size, int) or not 0 <= size <= 1 << 31:
                 raise ValueError(f"BoxOptions.{name} is {size!r}; expected 0 to 2 GiB.")
+        if not isinstance(self.spaces, SpaceLimits):
+            raise ValueError(f"BoxOptions.spaces is {self.spaces!r}; expected SpaceLimits.")
         low, high = self.reward_range
         if not low < high:
             raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ludus.terminal_text import escaped
+
 __all__ = ["printable"]
 
 
@@ -9,4 +11,4 @@ def printable(text: str, limit: int, *, tail: bool = False) -> str:
     """Return at most ``limit`` characters of a text, with escapes for what drives a terminal."""
     if len(text) > limit:
         text = f"…{text[-limit:]}" if tail else f"{text[:limit]}…"
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text).strip()
+    return escaped(text).strip()

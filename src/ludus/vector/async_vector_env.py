@@ -16,6 +16,7 @@ import numpy as np
 from ludus import logger
 from ludus.core.batch_arguments import seeds_per_env
 from ludus.core.env import Env, check_state_owner
+from ludus.core.forked import WORKERS, refuse_after_fork
 from ludus.core.state import refusing_damage
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
@@ -111,6 +112,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         self.step_timeout = step_timeout
         self.num_envs = len(env_fns)
         self._state = AsyncState.DEFAULT
+        self._maker = os.getpid()
         self._pool = self._new_pool(_worker_count(self.num_envs, num_workers, max_concurrency))
         # Runs when this object goes, or at exit before multiprocessing joins what is left.
         self._finalizer = mp_util.Finalize(self, self._pool.shutdown, exitpriority=100)
@@ -336,6 +338,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
                 that (by default 10) the workers are killed.
             terminate: Kill at once.
         """
+        if os.getpid() != self._maker:
+            return  # A forked child must not end the workers of its parent, nor wait for them.
         if self._state is not AsyncState.DEFAULT:
             logger.warn(
                 f"Calling `close` while waiting for a pending call to `{self._state.value}` to "
@@ -369,6 +373,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         self._state = AsyncState.DEFAULT
 
     def _assert_is_running(self) -> None:
+        refuse_after_fork(self, self._maker, WORKERS)
         if self._pool.broken is not None and not self.closed:
             self.close(terminate=True)
         if self.closed:

@@ -15,7 +15,12 @@ from ludus.untrusted.protocol import Kind
 def declaring(title, /, **changes):
     def __init__(self, *args, **kwargs):
         Honest.__init__(self)
-        runner.encode = lambda declared, limits: encode({**declared, **changes}, limits)
+
+        def changed(value, *limits):
+            is_declaration = isinstance(value, dict) and "metadata" in value
+            return encode({**value, **changes} if is_declaration else value, *limits)
+
+        runner.encode = changed
 
     return type(title, (Honest,), {"__init__": __init__})
 
@@ -39,6 +44,25 @@ DeepSpace = declaring("DeepSpace", observation_space=tower(36))
 ManySpaces = declaring(
     "ManySpaces", observation_space={"type": "Tuple", "spaces": [box([2**20])] * 100}
 )
+TEXT = {"type": "Text", "max_length": 2**40, "min_length": 2**40, "charset": "ab"}
+DISCRETE = {"type": "Discrete", "n": 2**40, "start": 0, "dtype": "int64"}
+
+
+def nested(kind, levels, space=None, **more):
+    space = space or {**DISCRETE, "n": 2}
+    for _ in range(levels):
+        space = {"type": kind, "space" if kind == "Sequence" else "node_space": space, **more}
+    return space
+
+
+NestedSequences = declaring(
+    "NestedSequences", observation_space=nested("Sequence", 12, stack=False)
+)
+NestedStacks = declaring("NestedStacks", action_space=nested("Sequence", 24, stack=True))
+NestedGraphs = declaring("NestedGraphs", observation_space=nested("Graph", 24, edge_space=None))
+HugeText = declaring("HugeText", action_space=TEXT)
+HugeChoice = declaring("HugeChoice", action_space=DISCRETE)
+LongMode = declaring("LongMode", render_mode="\x1b[2J")
 NoSpace = declaring("NoSpace", action_space=None)
 ObjectSpace = declaring("ObjectSpace", observation_space=box([2], dtype="object"))
 MetadataList = declaring("MetadataList", metadata=[1, 2])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ludus.bench.engines.worker import LENGTH
+from ludus.foreign_files import open_to_append
 
 __all__ = ["WorkerHandle"]
 
@@ -44,7 +45,7 @@ class WorkerHandle:
         with contextlib.ExitStack() as opened:
             output: Any = subprocess.DEVNULL
             if log is not None:
-                output = opened.enter_context(log.open("ab"))
+                output = opened.enter_context(os.fdopen(open_to_append(log), "ab"))
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 words,
                 stdin=subprocess.DEVNULL,

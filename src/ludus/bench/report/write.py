@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ludus.atomic import write_whole
 from ludus.bench.report.document import Document, Section
 from ludus.bench.report.facts import Facts, ReferenceLike, collect
 from ludus.bench.report.html import to_html
@@ -136,9 +137,4 @@ def _sections(
 
 
 def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(path, text.encode(), durable=False)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from ludus.atomic import replacing
 from ludus.bench.result import Result
 from ludus.bench.statement import Statement
 from ludus.bench.store.rows import LARGEST_EXTRA, prepare
 from ludus.errors import BenchError, StoreError
+from ludus.foreign_files import open_regular
 
 __all__ = ["LONGEST_LINE", "read_file", "write_file"]
 
@@ -31,7 +31,7 @@ def write_file(path: Path, results: Iterable[Result], statements: Iterable[State
     """
     count = 0
     try:
-        with _draft(path) as file:
+        with replacing(path) as file:
             runs = set()
             for result in results:
                 file.write(_to_text(result.to_dict()).encode() + b"\n")
@@ -45,20 +45,6 @@ def write_file(path: Path, results: Iterable[Result], statements: Iterable[State
     return count
 
 
-@contextmanager
-def _draft(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that takes the path's place at the end, or vanishes if there is a failure."""
-    draft = path.with_name(f".ludus-{secrets.token_hex(8)}")
-    try:
-        with draft.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def read_file(path: Path) -> Iterator[Result | Statement]:
     """Iterate over the results and statements in a file; empty lines are passed over.
 
@@ -67,7 +53,7 @@ def read_file(path: Path) -> Iterator[Result | Statement]:
             nor a statement; the message gives its number.
     """
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             for number, line in _lines(file, path):
                 yield _item(line, f"{path}, line {number}")
     except OSError as problem:

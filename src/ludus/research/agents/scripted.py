@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ludus.errors import InvalidAction, ResearchError
+from ludus.foreign_files import read_regular
+from ludus.plain_yaml import YamlError, YamlLimits, read_yaml
 from ludus.research.actions import Action, read_action
 from ludus.research.agents.protocol import AgentStopped, StopReason
 
 __all__ = ["ScriptedAgent"]
 
 MAX_SCRIPT_BYTES = 2**22
+_LIMITS = YamlLimits(characters=MAX_SCRIPT_BYTES, scalar=MAX_SCRIPT_BYTES)
 
 
 class ScriptedAgent:
@@ -43,10 +44,9 @@ class ScriptedAgent:
         """
         path = Path(path)
         try:
-            with path.open("rb") as file:
-                text = file.read(MAX_SCRIPT_BYTES + 1)
-            actions = yaml.safe_load(text) if len(text) <= MAX_SCRIPT_BYTES else None
-        except (OSError, yaml.YAMLError, RecursionError, ValueError) as problem:
+            text = read_regular(path, MAX_SCRIPT_BYTES)
+            actions = read_yaml(text, _LIMITS).data
+        except (OSError, YamlError) as problem:
             raise ResearchError(f"The script {path} cannot be read: {problem}") from problem
         if not isinstance(actions, list):
             raise ResearchError(

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from ludus.foreign_files import read_regular
 from ludus.research.linting.reach import plain_files
 from ludus.research.linting.rules import Finding, finding
 
 __all__ = ["find_in_grader"]
 
+_LARGEST = 4 << 20
 _UNPICKLING = frozenset(
     {
         "cloudpickle.load", "cloudpickle.loads", "dill.load", "dill.loads", "joblib.load",
@@ -51,10 +53,12 @@ def find_in_grader(
             continue
         shown = Path("grader") / path.relative_to(grader)
         try:
-            tree = ast.parse(path.read_bytes(), str(path))
-        except (SyntaxError, ValueError, RecursionError) as problem:
+            tree = ast.parse(read_regular(path, _LARGEST, follow=False), str(path))
+        # MemoryError is how Python's parser says that something is nested too deep.
+        except (SyntaxError, ValueError, RecursionError, MemoryError, OSError) as problem:
             line = getattr(problem, "lineno", None) or 0
-            yield finding("no-grader", shown, line, f"It is no Python: {problem}.")
+            said = str(problem) or "it is nested too deep"
+            yield finding("no-grader", shown, line, f"It is no Python: {said}.")
             continue
         if path == main and not _defines_grade(tree):
             yield finding(

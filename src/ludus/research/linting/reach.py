@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -27,6 +28,11 @@ def plain_files(folder: Path) -> list[Path]:
     ]
 
 
+def _end_of(link: Path) -> Path:
+    # Unlike Path.resolve, this does not raise for a link to itself; it leads nowhere.
+    return Path(os.path.realpath(link))
+
+
 def find_links(workspace: Path) -> Iterator[Finding]:
     """Find links that lead out of a workspace, and what is no file at all."""
     root = workspace.resolve()
@@ -34,7 +40,7 @@ def find_links(workspace: Path) -> Iterator[Finding]:
         mode, name = path.lstat().st_mode, Path("workspace") / path.relative_to(workspace)
         if stat.S_ISLNK(mode):
             target = path.readlink()
-            if target.is_absolute() or not path.resolve().is_relative_to(root):
+            if target.is_absolute() or not _end_of(path).is_relative_to(root):
                 yield finding("link-out", name, detail=f"This link leads out, to {target}.")
         elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             yield finding("special-file", name)

@@ -20,11 +20,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ludus.bench.agents.loading import load_agent
 from ludus.bench.agents.spec import AgentSpec, source_of
 from ludus.errors import ResearchError
+from ludus.plain_yaml import YamlError, read_yaml
 from ludus.research.running.options import EpisodeOptions
 
 __all__ = ["BUILT_IN", "make_agent", "parse_agent", "parse_options"]
@@ -64,8 +63,8 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
     for text in texts or ():
         key, equals, value = text.partition("=")
         try:
-            read = yaml.safe_load(value)
-        except yaml.YAMLError as problem:
+            read = read_yaml(value).data
+        except YamlError as problem:
             raise ResearchError(f"The value of option {text!r} is no YAML: {problem}") from problem
         if not equals or not key.isidentifier() or key in found:
             raise ResearchError(

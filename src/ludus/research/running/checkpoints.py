@@ -7,14 +7,15 @@ is taken for missing. When the episode is over they are of no more use, and go.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ludus.atomic import write_whole
 from ludus.codec import Limits, decode, encode
 from ludus.errors import CodecError, SandboxError, StateError
+from ludus.foreign_files import read_regular
 
 __all__ = ["LARGEST", "Checkpoints"]
 
@@ -53,9 +54,7 @@ class Checkpoints:
         except (CodecError, StateError, SandboxError):
             return None
         self._folder.mkdir(parents=True, exist_ok=True)
-        draft = self._folder / f".{name}.{os.getpid()}.draft"
-        draft.write_bytes(data)
-        draft.replace(self._folder / name)
+        write_whole(self._folder / name, data, durable=False)
         return hashlib.sha256(data).hexdigest()
 
     def load(self, name: str, digest: str | None) -> dict[str, Any] | None:
@@ -63,8 +62,7 @@ class Checkpoints:
         if digest is None:
             return None
         try:
-            with (self._folder / name).open("rb") as file:
-                data = file.read(LARGEST + 1)
+            data = read_regular(self._folder / name, LARGEST, follow=False)
             if hashlib.sha256(data).hexdigest() != digest:
                 return None
             found = decode(data, _LIMITS)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ludus.atomic import write_whole
 from ludus.bench.execute import Job
 from ludus.bench.faults import InfrastructureFault, one_line
 from ludus.bench.result import Result
@@ -169,6 +170,6 @@ class EpisodeJob(Job):
         number = 1
         while (target := place / f"{self.unit.id}-{number}").exists():
             number += 1
-        (self.record_path / "why.txt").write_text(f"{reason}\n", "utf-8")
+        write_whole(self.record_path / "why.txt", f"{reason}\n".encode())
         self.record_path.rename(target)
         self._checkpoints.clear()

@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ludus.bench.folder import write_json
-from ludus.errors import ResearchError
+from ludus.bench.folder import read_from, write_json
+from ludus.errors import BenchError, ResearchError
 from ludus.research.settings import Settings
 
 __all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
 
 FILE = "research.json"
+_LARGEST = 1 << 22
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -93,15 +94,16 @@ class RunFile(BaseModel):
         """
         source = folder / FILE
         try:
-            return cls.model_validate_json(source.read_bytes())
-        except FileNotFoundError as problem:
+            content = read_from(folder, FILE, _LARGEST)
+            if content is None:
+                raise ResearchError(
+                    f"There is no research run in {folder}: {source} is missing. Start one with "
+                    f"ludus research run TASK --out {folder}."
+                )
+            return cls.model_validate_json(content)
+        except (BenchError, ValueError) as problem:
             raise ResearchError(
-                f"There is no research run in {folder}: {source} is missing. Start one with "
-                f"ludus research run TASK --out {folder}."
-            ) from problem
-        except (OSError, ValueError) as problem:
-            raise ResearchError(
-                f"{source} does not describe a research run: {problem}"
+                f"{source} does not describe a research run: {str(problem)[:2000]}"
             ) from problem
 
     def write(self, folder: Path) -> None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ludus.bench.folder import read_from
 from ludus.bench.progress import BarProgress, LineProgress, duration
 from ludus.bench.result import Result
+from ludus.errors import Error
+from ludus.record.folder import Folder
 
 __all__ = ["EpisodeLines", "EpisodeProgress", "Standing", "describe_episode", "standing"]
 
 _EVERY = 0.5
 _TAIL = 1 << 18
+_MANIFEST = 1 << 22
 _DOING = {
     "act": "works",
     "close": "is over",
@@ -146,14 +149,15 @@ class Standing:
 def standing(record: Path) -> Standing | None:
     """Return how far the record of an episode is; ``None`` if nobody can tell."""
     try:
-        subject = json.loads((record / "manifest.json").read_bytes())["subject"]
-        with (record / "events.jsonl").open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            events = [json.loads(line) for line in file.read().split(b"\n")[1:-1] if line]
+        subject = json.loads(read_from(record, "manifest.json", _MANIFEST) or b"")["subject"]
+        with Folder(record) as folder, folder.open("events.jsonl") or nullcontext() as file:
+            # From its end, and no more of it: an agent's output can make it long.
+            tail = b"" if file is None else bytes(file.read(max(0, file.size - _TAIL), _TAIL))
+        events = [json.loads(line) for line in tail.split(b"\n")[1:-1] if line]
         taken = [one["data"]["n"] + (one["kind"] == "step") for one in events if "n" in one["data"]]
         done = max(taken, default=0)
         doing = _DOING.get(events[-1]["kind"], "begins") if events else "begins"
         episode = f"{subject['agent']} on {subject['task']}, seed {subject['seed']}"
         return Standing(episode, doing, int(done), int(subject["unit"]["budget"]["max_steps"]))
-    except (OSError, ValueError, LookupError, TypeError):
+    except (Error, OSError, ValueError, LookupError, TypeError, RecursionError):
         return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import multiprocessing
+import os
 import queue
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -79,6 +80,7 @@ class PipePool:
         self._max_concurrency = max_concurrency
         self._daemon = daemon
         self._name = name
+        self._owner = os.getpid()
         n = self.num_envs = len(env_fns)
         self.broken: WorkerCrashed | None = None
         self.workers: list[_Member] = []
@@ -323,6 +325,8 @@ class PipePool:
 
     def shutdown(self, grace: float = 0.0) -> None:
         """End every process, by force if need be."""
+        if os.getpid() != self._owner:
+            return  # a forked child must not end the workers of its parent
         members, self.workers = self.workers, []
         for member in members:
             member.process.join(grace)

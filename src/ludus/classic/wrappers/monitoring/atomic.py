@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from ludus.atomic import write_whole
 
 __all__ = ["write_json"]
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as JSON; a reader sees the old file or the new one, never half of it."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    unfinished.write_text(json.dumps(value, default=_plain))
-    unfinished.replace(path)
+    write_whole(path, json.dumps(value, default=_plain).encode(), durable=False)
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,297 @@
+"""Reads YAML that anyone may have written, with limits and without surprises.
+
+Only texts, numbers, truth values, ``null``, lists and mappings are read. Dates and numbers to base
+60 stay texts; tags, keys given twice and values that contain themselves are refused. Anchors and
+merge keys work, as long as what they expand to stays within the limits.
+"""
+
+# ruff: noqa: ARG001 - all constructors share one signature
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+import yaml
+
+__all__ = ["YamlDocument", "YamlError", "YamlLimits", "read_yaml"]
+
+_TAG = "tag:yaml.org,2002:"
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)\Z")
+_FLOAT = re.compile(
+    r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?\Z"
+    r"|[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"
+)
+_DIGITS = 40
+_NO_TEXT = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YamlLimits:
+    """How large a YAML text may be.
+
+    Args:
+        characters: Of the whole text, and of what aliases expand it to.
+        nodes: Keys, values and lists, aliases expanded.
+        depth: How deep they may be nested.
+        scalar: Characters of one text.
+    """
+
+    characters: int = 1_000_000
+    nodes: int = 20_000
+    depth: int = 40
+    scalar: int = 200_000
+
+
+class YamlError(ValueError):
+    """A text is no YAML, or none that is read here.
+
+    Attributes:
+        problem: What is wrong.
+        line: Where, counted from 1.
+    """
+
+    def __init__(self, problem: str, line: int) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.problem = problem
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class YamlDocument:
+    """What a text says, and where.
+
+    Attributes:
+        data: Plain data; ``None`` if the text is empty.
+    """
+
+    data: Any
+    _root: yaml.Node | None
+
+    def line_of(self, path: Sequence[str | int]) -> int:
+        """Return the line of what a path leads to, or of the nearest thing around it."""
+        node = self._root
+        line = 1 if node is None else node.start_mark.line + 1
+        for part in path:
+            if isinstance(node, yaml.MappingNode):
+                pairs = {key.value: (key, value) for key, value in node.value}
+                if str(part) not in pairs:
+                    break
+                key, node = pairs[str(part)]
+                line = key.start_mark.line + 1
+            elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+                node = node.value[part]
+                line = node.start_mark.line + 1
+            else:
+                break
+        return line
+
+
+def read_yaml(text: str | bytes, limits: YamlLimits | None = None) -> YamlDocument:
+    """Read one YAML document.
+
+    Args:
+        text: The text; bytes are UTF-8.
+        limits: How large it may be; ``None`` for the usual.
+
+    Raises:
+        YamlError: It is no YAML, has what is not read here, or is too large.
+    """
+    limits = limits or YamlLimits()
+    if len(text) > limits.characters:
+        raise YamlError(f"it has {len(text)} characters; {limits.characters} are allowed", 1)
+    if isinstance(text, bytes):
+        text = _decoded(text)
+    loader = None
+    try:
+        loader = _Loader(text, limits)
+        root = loader.get_single_node()
+        if root is None:
+            return YamlDocument(None, None)
+        _Expansion(limits).measure(root, 1)
+        return YamlDocument(loader.construct_document(root), root)
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        raise YamlError(problem.problem or "it is no YAML", mark.line + 1 if mark else 1) from None
+    except yaml.reader.ReaderError as problem:
+        line = text.count("\n", 0, problem.position) + 1
+        raise YamlError(f"the character {chr(problem.character)!r} is not allowed", line) from None
+    except (ValueError, OverflowError) as problem:
+        if isinstance(problem, YamlError):
+            raise
+        # An escape such as "\UFFFFFFFF" for a character that does not exist.
+        raise YamlError(f"it is no YAML: {problem}", loader.line + 1 if loader else 1) from None
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise YamlError(f"it is not UTF-8: {problem.reason}", line) from None
+
+
+def _refuse(problem: str, node: yaml.Node) -> NoReturn:
+    raise YamlError(problem, node.start_mark.line + 1)
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """A SafeLoader that knows fewer kinds of values, and counts what it reads."""
+
+    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+    yaml_constructors: ClassVar[dict[Any, Any]] = {}
+
+    def __init__(self, text: str, limits: YamlLimits) -> None:
+        super().__init__(text)
+        self._limits = limits
+        self._depth = 0
+        self._nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        line = self.peek_event().start_mark.line + 1
+        self._nodes += 1
+        self._depth += 1
+        if self._nodes > self._limits.nodes:
+            raise YamlError(f"it has more than {self._limits.nodes} values", line)
+        if self._depth > self._limits.depth:
+            raise YamlError(f"it is nested more than {self._limits.depth} deep", line)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if isinstance(node, yaml.ScalarNode):
+            self._check_text(node)
+        return node
+
+    def _check_text(self, node: yaml.ScalarNode) -> None:
+        if len(node.value) > self._limits.scalar:
+            length = len(node.value)
+            _refuse(f"a text has {length} characters; {self._limits.scalar} are allowed", node)
+        if _NO_TEXT.search(node.value):
+            _refuse("a text has half of a surrogate pair, which no file can hold", node)
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        # Here and not when it is constructed: merging adds keys that may be there already.
+        lines: dict[Any, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                _refuse("a key is a word, not a list or a mapping", key)
+            line = key.start_mark.line + 1
+            # As written and as read: 1 and 0x1 are the same key.
+            is_merge = key.tag == _TAG + "merge"
+            for form in {(key.value,), (key.value,) if is_merge else self.construct_object(key)}:
+                if form in lines:
+                    _refuse(
+                        f"{key.value[:80]!r} is given twice, in lines {lines[form]} and {line}; "
+                        "remove one",
+                        key,
+                    )
+                lines[form] = line
+        return node
+
+
+class _Expansion:
+    """Counts what a document is once every alias is replaced by what it stands for."""
+
+    def __init__(self, limits: YamlLimits) -> None:
+        self._limits = limits
+        self._known: dict[int, tuple[int, int]] = {}
+        self._around: set[int] = set()
+
+    def measure(self, node: yaml.Node, depth: int) -> tuple[int, int]:
+        """Return the nodes and characters of a node; aliases make a tree of it."""
+        if id(node) in self._around:
+            _refuse("a value contains itself, by an alias", node)
+        if depth > self._limits.depth:
+            _refuse(f"it is nested more than {self._limits.depth} deep", node)
+        if id(node) in self._known:
+            return self._known[id(node)]
+        nodes, characters = 1, 0
+        self._around.add(id(node))
+        if isinstance(node, yaml.ScalarNode):
+            characters = len(node.value)
+        else:
+            for part in _parts(node):
+                more, longer = self.measure(part, depth + 1)
+                nodes, characters = nodes + more, characters + longer
+        self._around.discard(id(node))
+        if nodes > self._limits.nodes or characters > self._limits.characters:
+            _refuse(
+                f"its aliases expand to more than {self._limits.nodes} values or "
+                f"{self._limits.characters} characters",
+                node,
+            )
+        self._known[id(node)] = nodes, characters
+        return nodes, characters
+
+
+def _parts(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value)
+
+
+def _text(loader: _Loader, node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        _refuse("expected a single value there", node)
+    return str(node.value)
+
+
+def _null(loader: _Loader, node: yaml.Node) -> None:
+    _text(loader, node)
+
+
+def _bool(loader: _Loader, node: yaml.Node) -> bool:
+    text = _text(loader, node).lower()
+    if text not in loader.bool_values:
+        _refuse(f"{text[:40]!r} is neither true nor false", node)
+    return bool(loader.bool_values[text])
+
+
+def _int(loader: _Loader, node: yaml.Node) -> int:
+    text = _text(loader, node).replace("_", "")
+    if len(text) > _DIGITS:
+        _refuse(f"a number has {len(text)} digits; {_DIGITS} are allowed", node)
+    if not _INT.match(text):
+        _refuse(f"{text!r} is no whole number", node)
+    return int(text, 16 if "x" in text else 10)
+
+
+def _float(loader: _Loader, node: yaml.Node) -> float:
+    text = _text(loader, node).replace("_", "").lower()
+    if len(text) > 2 * _DIGITS:
+        _refuse(f"a number has {len(text)} digits; {2 * _DIGITS} are allowed", node)
+    if not (_FLOAT.match(text) or _INT.match(text)):
+        _refuse(f"{text!r} is no number", node)
+    infinite = text.endswith((".inf", ".nan"))
+    value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
+    if math.isinf(value) and not infinite:
+        _refuse(f"{text!r} is too large for a number; write .inf for infinity", node)
+    return value
+
+
+def _unknown(loader: _Loader, node: yaml.Node) -> NoReturn:
+    _refuse(f"the tag {str(node.tag)[:80]!r} is not read; write plain values", node)
+
+
+_Loader.add_constructor(_TAG + "str", _text)
+_Loader.add_constructor(_TAG + "null", _null)
+_Loader.add_constructor(_TAG + "bool", _bool)
+_Loader.add_constructor(_TAG + "int", _int)
+_Loader.add_constructor(_TAG + "float", _float)
+_Loader.add_constructor(_TAG + "seq", yaml.SafeLoader.construct_yaml_seq)
+_Loader.add_constructor(_TAG + "map", yaml.SafeLoader.construct_yaml_map)
+_Loader.add_constructor(None, _unknown)
+_Loader.add_implicit_resolver(_TAG + "int", _INT, list("-+0123456789"))
+_Loader.add_implicit_resolver(_TAG + "float", _FLOAT, list("-+0123456789."))
+_Loader.add_implicit_resolver(
+    _TAG + "bool",
+    re.compile(r"(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\Z"),
+    list("yYnNtTfFoO"),
+)
+_Loader.add_implicit_resolver(
+    _TAG + "null", re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""]
+)
+_Loader.add_implicit_resolver(_TAG + "merge", re.compile(r"<<\Z"), ["<"])
