@@ -2,6 +2,10 @@
 
 The record names the digest of each, so that a state that was changed, or did not reach the disk,
 is taken for missing. When the episode is over they are of no more use, and go.
+
+Whatever an agent makes of its workspace, or of its own state, a checkpoint costs the host no more
+than a bounded share of memory and disk. One that cannot be made is left out; it never ends an
+episode.
 """
 
 from __future__ import annotations
@@ -14,12 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from ludus.codec import Limits, decode, encode
-from ludus.errors import CodecError, SandboxError, StateError
+from ludus.errors import CodecError
 
 __all__ = ["LARGEST", "Checkpoints"]
 
 LARGEST = 1 << 27
-"""Bytes of one state; an episode with a larger workspace goes on by taking its actions again."""
+"""Bytes of one state; an episode with a larger workspace goes on by taking its actions again.
+
+At most two of the agent and two of its box are kept at a time, the one being written included.
+"""
 _LIMITS = Limits(
     total_bytes=LARGEST,
     string_bytes=LARGEST,
@@ -43,19 +50,21 @@ class Checkpoints:
         """Keep what ``owner.get_state()`` returns, and more plain data.
 
         Returns:
-            Its digest; ``None`` if there is no such method, the state is too large, or it holds
-            what no state can.
+            Its digest; ``None`` if there is no such method, the state is too large or holds what
+            no state can, or there is no room for it.
         """
-        if not callable(getattr(owner, "get_state", None)):
-            return None
-        try:
-            data = encode({"state": owner.get_state(), **more}, _LIMITS, name=name)
-        except (CodecError, StateError, SandboxError):
-            return None
-        self._folder.mkdir(parents=True, exist_ok=True)
         draft = self._folder / f".{name}.{os.getpid()}.draft"
-        draft.write_bytes(data)
-        draft.replace(self._folder / name)
+        try:
+            if not callable(getattr(owner, "get_state", None)):
+                return None
+            data = encode({"state": owner.get_state(), **more}, _LIMITS, name=name)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(data)
+            draft.replace(self._folder / name)
+        except Exception:  # whatever an agent's own code raises, besides a full disk
+            with suppress(OSError):
+                draft.unlink()
+            return None
         return hashlib.sha256(data).hexdigest()
 
     def load(self, name: str, digest: str | None) -> dict[str, Any] | None:

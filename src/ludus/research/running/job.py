@@ -15,9 +15,11 @@ from ludus.record import load_signing_key, read_run
 from ludus.research.agent_box import agent_policy
 from ludus.research.assessment import graded_in_boxes
 from ludus.research.discovery import load_task
+from ludus.research.draws import Draws, draw_kind
 from ludus.research.env import ResearchEnv
+from ludus.research.running.agent_view import AgentView
 from ludus.research.running.agents import BUILT_IN, make_agent
-from ludus.research.running.checkpoints import Checkpoints
+from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from ludus.research.running.claims import claim_of, failed_claim
 from ludus.research.running.log import Log, is_begun
 from ludus.research.running.logged_grade import LoggedGrade
@@ -25,6 +27,7 @@ from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.running.playing import Player
 from ludus.research.running.results import result_of_record
 from ludus.research.running.resuming import CannotResume
+from ludus.research.running.story import tell
 from ludus.research.settings import Settings
 from ludus.research.task import Task
 
@@ -66,8 +69,10 @@ class EpisodeJob(Job):
                 try:
                     self._record(on_playing)
                 except CannotResume as problem:
+                    # One episode has one nonce, however often it begins.
+                    draws = tell(read_run(self.record_path).events).draws
                     self._abandon(str(problem))
-                    self._record(on_playing)
+                    self._record(on_playing, draws)
             self._checkpoints.clear()
             return result_of_record(self)
         except InfrastructureFault:
@@ -99,6 +104,7 @@ class EpisodeJob(Job):
             "agent": self.unit.agent.name,
             "model": str(self.unit.agent.options.get("model", "")),
             "seed": self.unit.seed,
+            "draws": draw_kind(options.draws),
             "options": options.model_dump(exclude={"base_url"}),
             "command_seconds": Settings.read().long_timeout(config.timeout),
             "unit": self.unit.identity(),
@@ -116,7 +122,8 @@ class EpisodeJob(Job):
         key = None if self.key is None else load_signing_key(self.key)
         return Log.open(self.record_path, subject, key)
 
-    def _record(self, on_playing: Callable[[], None]) -> None:
+    def _record(self, on_playing: Callable[[], None], draws: Draws | None = None) -> None:
+        """Play what is not recorded yet; ``draws`` are those of an earlier life of the episode."""
         task = load_task(self.task.task)
         if task.digest() != self.task.digest:
             raise TaskError(
@@ -125,6 +132,8 @@ class EpisodeJob(Job):
             )
         subject = self.subject(task)
         with self._open_log(subject) as log:
+            if log.story.draws is None and log.story.last_act is None:
+                log.draws(draws or Draws.begin(subject["draws"]))
             if not log.story.is_over and log.story.result is None:
                 self._play(task, log, on_playing)
             if log.story.result is None:
@@ -143,12 +152,15 @@ class EpisodeJob(Job):
             backend=options.backend,
             policy=options.policy,
             grade=grade,
+            draws=log.story.draws,
         )
+        env.state_bytes = LARGEST
+        view = AgentView.of(env)
         with env:
             try:
-                agent = make_agent(self.unit.agent, env, agent_seed, options)
+                agent = make_agent(self.unit.agent, view, agent_seed, options)
                 if callable(getattr(agent, "reset", None)):
-                    agent.reset(agent_seed, env)
+                    agent.reset(agent_seed, view)
             except Exception as problem:  # whatever the agent's own code raises
                 reason = f"The agent cannot be made: {one_line(problem)}"
                 if self.unit.agent.use in BUILT_IN or log.story.last_act is not None:
@@ -159,8 +171,7 @@ class EpisodeJob(Job):
             try:
                 Player(env, grade, agent, log, self._checkpoints, seed).play(on_playing)
             finally:
-                if callable(getattr(agent, "close", None)):
-                    agent.close()
+                _close(agent, log)
 
     def _abandon(self, reason: str) -> None:
         """Put a record aside; nothing that happened is thrown away."""
@@ -172,3 +183,12 @@ class EpisodeJob(Job):
         (self.record_path / "why.txt").write_text(f"{reason}\n", "utf-8")
         self.record_path.rename(target)
         self._checkpoints.clear()
+
+
+def _close(agent: Any, log: Log) -> None:
+    """Tell the agent that it is needed no longer; what that raises changes nothing any more."""
+    try:
+        if callable(getattr(agent, "close", None)):
+            agent.close()
+    except Exception as problem:  # the agent's own
+        log.note(closing=one_line(problem))

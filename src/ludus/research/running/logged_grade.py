@@ -46,5 +46,5 @@ def _outcome(told: Mapping[str, Any]) -> Outcome:
         case "scored":
             return Scored(Score(float(told["score"]), dict(told["details"])))
         case "agent_fault":
-            return AgentFault(told["reason"])
+            return AgentFault(told["reason"], told["told"])
     return InfrastructureFault(told["reason"])

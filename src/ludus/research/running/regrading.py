@@ -13,12 +13,13 @@ from ludus.record.verify import Check
 from ludus.research.agent_box import agent_policy
 from ludus.research.assessment import Assessment, Assessor, graded_in_boxes
 from ludus.research.data_cache import CachedTask
+from ludus.research.draws import Draws, fresh_draw
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.contract import Split
+from ludus.research.running.fresh_draws import FRESH, compare
 from ludus.research.running.log import ARTEFACTS
 from ludus.research.running.options import EpisodeOptions
 from ludus.research.running.story import Story
-from ludus.research.secret import grader_seed
 from ludus.research.task import Task
 
 __all__ = ["Regrader"]
@@ -26,6 +27,10 @@ __all__ = ["Regrader"]
 _Key = tuple[Split, tuple[tuple[str, str], ...], int | None]
 # For sums whose order differs between processors.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
+
+
+class _CannotGrade(Exception):
+    """This machine cannot grade it, or what comes out is no number."""
 
 
 class Regrader:
@@ -49,7 +54,7 @@ class Regrader:
         unlimited: bool = False,
     ) -> None:
         self._reader, self._story = reader, story
-        self._task = CachedTask.of(task)
+        self._task, self._scale = CachedTask.of(task), task.scale
         # Not what the record says: it may come from somebody who wants all the memory there is.
         policy = agent_policy(task, EpisodeOptions(unlimited=unlimited).policy)
         grade = graded_in_boxes(policy, backend)
@@ -60,7 +65,6 @@ class Regrader:
         wanted: dict[_Key, list[tuple[int, Mapping[str, Any]]]] = {}
         for key, number, told in self._gradings():
             wanted.setdefault(key, []).append((number, told))
-        seed, foreign = int(self._reader.manifest["subject"]["seed"]), 0
         for done, ((split, files, draw), claims) in enumerate(wanted.items()):
             if progress is not None:
                 progress(done, len(wanted))
@@ -70,7 +74,6 @@ class Regrader:
                 return Check("replay", "failed", f"step {claims[0][0]}: {problem}")
             if found.outcome == "infrastructure_fault":
                 return Check("replay", "skipped", f"it cannot be graded here: {found.reason:.500}")
-            foreign += draw != grader_seed(self._task.id, seed, split)
             for number, told in claims:
                 if difference := _difference(told, found):
                     return Check("replay", "failed", f"step {number}, {split}: {difference}")
@@ -78,8 +81,71 @@ class Regrader:
             progress(len(wanted), len(wanted))
         if not wanted:
             return Check("replay", "passed", "nothing was handed in that could be graded")
-        whose = f", {foreign} of them with draws of another machine" if foreign else ""
-        return Check("replay", "passed", f"{len(wanted)} gradings came out the same{whose}")
+        return Check("replay", "passed", f"{len(wanted)} gradings came out the same")
+
+    def check_draws(self, *, fresh: int = FRESH) -> Check:
+        """Return whether the test score could have been had without foreseeing the draws.
+
+        The recorded draws must follow from the record's nonce. Who made the record may have chosen
+        that, so what was handed in is graded again with draws of our own, and the score must be
+        plausible among those; see :mod:`ludus.research.running.fresh_draws`. Where draws are
+        public the check never passes: everybody could foresee them.
+
+        Args:
+            fresh: Gradings with fresh draws, at least 2; twice as many before a score is called
+                implausible.
+        """
+        subject, draws = self._reader.manifest["subject"], self._story.draws
+        if draws is None or subject.get("draws") != draws.kind:
+            return Check("draws", "failed", "the record does not say what its graders drew from")
+        if problem := self._wrong_draw(draws):
+            return Check("draws", "failed", problem)
+        last = self._story.steps[-1] if self._story.steps else {}
+        final = last.get("final") or {}
+        public = Check("draws", "skipped", "the draws are public: everybody could foresee them")
+        if final.get("outcome") != "scored":
+            nothing = Check("draws", "passed", "nothing was scored that draws could have helped")
+            return public if draws.kind == "public" else nothing
+        artefacts = self._artefacts(dict(final["files"]))
+        try:
+            found = compare(
+                float(final["score"]), lambda: self._fresh(artefacts), self._scale, fresh=fresh
+            )
+        except _CannotGrade as problem:
+            return Check("draws", "skipped", f"it cannot be graded here: {problem!s:.500}")
+        if found.verdict == "implausible":
+            return Check("draws", "failed", found.detail)
+        if found.verdict == "unclear":
+            return Check("draws", "skipped", found.detail)
+        return public if draws.kind == "public" else Check("draws", "passed", found.detail)
+
+    def _fresh(self, artefacts: Artefacts) -> float:
+        """Return the test score with a draw that nobody knew before."""
+        found = self._assessor.grade(artefacts, "test", fresh_draw())
+        if found.outcome == "infrastructure_fault":
+            raise _CannotGrade(found.reason)
+        if found.score is not None:
+            return found.score
+        worst = self._scale.baseline if self._scale.floor is None else self._scale.floor
+        if worst is None:
+            raise _CannotGrade("it is refused with other draws, and the task names no floor")
+        return worst
+
+    def _wrong_draw(self, draws: Draws) -> str | None:
+        """Return which grading drew from something else than the record's nonce, if one did."""
+        seed = int(self._reader.manifest["subject"]["seed"])
+        graded: list[tuple[Split, int, int, Mapping[str, Any]]] = [
+            ("validation", count, n, told)
+            for count, (n, told) in enumerate(self._story.validations, 1)
+        ]
+        last = self._story.steps[-1] if self._story.steps else {}
+        if last.get("final"):
+            graded.append(("test", 0, last["n"], last["final"]))
+        for split, count, step, told in graded:
+            expected = draws.number(self._task.id, seed, split, count)
+            if told["files"] and told.get("draw") != expected:
+                return f"step {step}, {split}: it was not drawn from the record's nonce"
+        return None
 
     def _gradings(self) -> Iterator[tuple[_Key, int, Mapping[str, Any]]]:
         """Yield split and files of all gradings, with the step and what is said of it."""

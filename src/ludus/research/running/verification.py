@@ -33,7 +33,7 @@ from ludus.version import __version__
 __all__ = ["is_episode", "verify_episode", "verify_research_run"]
 
 _IS_ID = re.compile(r"(?!.*\.ya?ml)[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch
-_OURS = ("spec", "source", "replay", "results")
+_OURS = ("spec", "source", "replay", "draws", "results")
 
 
 def is_episode(path: str | os.PathLike[str]) -> bool:
@@ -59,7 +59,8 @@ def verify_episode(
 
     Beyond what :func:`ludus.record.verify` checks of every run: ``spec``: the task is here, and the
     same; ``source``: so is the version of Ludus; ``replay``: what was handed in, graded again, has
-    the same scores; ``results``: rewards and result follow from the scores.
+    the same scores; ``draws``: with other draws, too, it scores what can be expected; ``results``:
+    rewards and result follow from the scores.
 
     Args:
         path: Of the folder.
@@ -101,7 +102,10 @@ def verify_episode(
         boxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
         grader = partial(Regrader, reader, story, found[0], **boxes)
         replay = _guarded("replay", lambda: grader().check(progress))
-    return Verification(Path(path), (*kept, spec, _source(reader), replay, results))
+    draws = Check("draws", "skipped", "nothing was graded again", optional=replay.optional)
+    if replay.status == "passed":
+        draws = _guarded("draws", lambda: grader().check_draws())
+    return Verification(Path(path), (*kept, spec, _source(reader), replay, draws, results))
 
 
 def verify_research_run(
