@@ -93,10 +93,8 @@ def test_no_outcome_shows_in_the_last_observation(tmp_path, name, end):
         env.reset(seed=0)
         step = {"submit": lambda: env.step("submit"), "finish": env.finish}
         observation = step.get(end, lambda: env.step("true"))()[0]
-    last = observation["output"].splitlines()[-1]
-    assert (
-        last == f"The episode is over ({dict(submit='submitted', finish='agent').get(end, end)})."
-    )
+    why = {"submit": "submitted", "finish": "agent"}.get(end, end)
+    assert observation["output"].splitlines()[-1] == f"The episode is over ({why})."
     assert SECRET not in repr(observation)
 
 
