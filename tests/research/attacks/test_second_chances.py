@@ -183,9 +183,7 @@ def test_an_agent_that_fails_in_whatever_way_is_no_fault_of_the_infrastructure(
 
 
 def test_an_agent_whose_memory_cannot_be_put_back_chooses_again(tmp_path, monkeypatch):
-    more = (
-        "    def get_state(self): return {}\n    def set_state(self, state): raise OSError(28, '')"
-    )
+    more = "    def get_state(self): return {}\n    def set_state(self, state): raise KeyError"
     source = AGENT.format(actions=[set_answer(0.9), "submit"], act="pass", more=more)
     (tmp_path / "mine.py").write_text(source)
     out, task = tmp_path / "run", answers(tmp_path)
@@ -260,7 +258,7 @@ def test_a_fault_of_the_infrastructure_draws_the_same_again(tmp_path, monkeypatc
 
 def test_what_graders_draw_from_cannot_be_told_later():
     def event(n, kind, data):
-        return Event(n=n, time="2026-01-01T00:00:00.000000Z", kind=kind, data=data)
+        return Event(n, kind, "2026-01-01T00:00:00.000000Z", data, "0" * 64, "0" * 64)
 
     nonce = ("draws", {"kind": "public", "nonce": ""})
     act = ("act", {"n": 0, "action": "ls"})
