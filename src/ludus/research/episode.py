@@ -28,6 +28,7 @@ __all__ = ["Episode", "Finish"]
 _NOT_RUN = -1
 _WRONG_CALL = 2
 _KILLED = 137
+_DIGITS = 6
 _NO_SHELL = "The box lets no shell start any more.\n"
 _OVER = "The episode is over ({end}).\n"
 _FAILED = (
@@ -151,7 +152,7 @@ class Episode:
             return made, f"{which}: refused. {made.told or REFUSED}\n"
         metric, scale = self.task.config.evaluation.metric, self.task.scale
         aim = f"{scale.direction} is better, {scale.threshold:g} is the goal"
-        return made, f"{which}: {metric} = {made.score:.6g} ({aim}).\n"
+        return made, f"{which}: {metric} = {made.score:.{_DIGITS}g} ({aim}).\n"
 
     def _lost(self, action: object, problem: Exception) -> Result:
         """End an episode whose box was closed or ended from outside, or cannot be reached.
@@ -217,7 +218,8 @@ class Episode:
             open_file=self.terminal.open_file(),
             steps_left=self.limits.steps - self.steps,
             seconds_left=self.limits.seconds - spent,
-            validation_score=scores[-1] if scores else nothing,
+            # As many digits as the agent is told, and no room for more than a score.
+            validation_score=float(f"{scores[-1]:.{_DIGITS}g}") if scores else nothing,
         )
 
 

@@ -340,6 +340,17 @@ def test_what_is_closed_to_everybody_is_the_agents_fault(what):
         assert in_child(look) == 0
 
 
+def test_an_agent_that_closes_its_folders_is_graded(tmp_path):
+    def act():
+        drop_rights_over_files()
+        assert env.step("chmod 000 /tmp /dev/shm /workspace")[4]["outcome"] == "running"
+        assert env.finish()[4]["outcome"] == "agent_fault"
+
+    with make(write_task(tmp_path / "answers")) as env:
+        env.reset(seed=3)
+        assert in_child(act) == 0
+
+
 # --- sandboxes that agents bring down ----------------------------------------------------------
 
 KILLS = {

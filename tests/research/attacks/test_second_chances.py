@@ -161,6 +161,12 @@ TRICKS = {
         "from ludus.bench.faults import InfrastructureFault; raise InfrastructureFault('sorry')",
         "",
     ),
+    "leaving": ("raise SystemExit(0)", ""),
+    "leaving by another door": ("raise GeneratorExit", ""),
+    "something that is no exception": ("raise type('Own', (BaseException,), {})", ""),
+    "leaving in the end": ("", "    def close(self): raise SystemExit(0)"),
+    "leaving when its state is kept": ("", "    def get_state(self): raise SystemExit(0)"),
+    "leaving when its cost is asked": ("", "    @property\n    def cost(self): raise SystemExit"),
     "a full disk": ("raise OSError(28, 'No space left on device')", ""),
     "no memory": ("raise MemoryError", ""),
 }
@@ -180,6 +186,30 @@ def test_an_agent_that_fails_in_whatever_way_is_no_fault_of_the_infrastructure(
     # Graded as it is: with what it wrote, or with what was there where it wrote nothing.
     assert (result.outcome, result.extra["faults"]) == ("scored", [])
     assert result.score in (0.8, 0.0)
+
+
+ODD = (
+    "echo \0",
+    "echo \ud800",
+    "x" * 900_000,
+    {"tool": "open", "arguments": {"path": "\0"}},
+    {"tool": "create", "arguments": {"path": "x", "text": "\ud800\0"}},
+    "mkdir $'\\xff\\xfe'; cd $'\\xff\\xfe'",
+    'mkdir -p /tmp/.ludus; echo \'{"file": "\\ud800"}\' > /tmp/.ludus/open.json',
+    "mkdir -p /tmp/.ludus; printf '[%.0s' $(seq 8000) > /tmp/.ludus/open.json",
+    "cd /proc/self/fd; rm -rf /workspace",
+)
+
+
+@pytest.mark.parametrize("action", ODD, ids=range(len(ODD)))
+def test_an_odd_action_is_no_fault_of_the_infrastructure(tmp_path, monkeypatch, action):
+    source = AGENT.format(actions=[action, "submit"], act="pass", more="")
+    (tmp_path / "mine.py").write_text(source)
+    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    agent = f"me={tmp_path / 'mine.py'}:Agent"
+    (result,) = start(answers(tmp_path), agent, tmp_path / "run", settings=ONCE).results
+    assert result.outcome in ("scored", "agent_fault")
+    assert result.extra["faults"] == []
 
 
 def test_an_agent_whose_memory_cannot_be_put_back_chooses_again(tmp_path, monkeypatch):

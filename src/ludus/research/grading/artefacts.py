@@ -112,6 +112,15 @@ def collect(box: Sandbox, declared: Sequence[Declared]) -> Artefacts:
     return Artefacts({item.path: _copied(box, item) for item in declared})
 
 
+def _at_most(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
+    """Yield chunks until there are more than ``limit`` bytes, whatever becomes of the file."""
+    for chunk in chunks:
+        yield chunk
+        limit -= len(chunk)
+        if limit < 0:
+            return
+
+
 def _copied(box: Sandbox, item: Declared) -> bytes:
     try:
         with box._in_use():
@@ -123,7 +132,10 @@ def _copied(box: Sandbox, item: Declared) -> bytes:
                     raise SubmissionRejected(
                         f"{item.path} has several names (hard links); hand in a copy of it."
                     )
-                return b"".join(transfer.chunks(entry.file))
+                data = b"".join(_at_most(transfer.chunks(entry.file), item.max_bytes))
+                if len(data) > item.max_bytes:
+                    raise SubmissionRejected(f"{item.path} grew while it was copied.")
+                return data
     except SandboxClosed:
         raise
     except SandboxViolation as problem:

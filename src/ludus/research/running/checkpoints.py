@@ -61,7 +61,9 @@ class Checkpoints:
             self._folder.mkdir(parents=True, exist_ok=True)
             draft.write_bytes(data)
             draft.replace(self._folder / name)
-        except Exception:  # whatever an agent's own code raises, besides a full disk
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever an agent's own code raises, besides a full disk
             with suppress(OSError):
                 draft.unlink()
             return None

@@ -161,7 +161,9 @@ class EpisodeJob(Job):
                 agent = make_agent(self.unit.agent, view, agent_seed, options)
                 if callable(getattr(agent, "reset", None)):
                     agent.reset(agent_seed, view)
-            except Exception as problem:  # whatever the agent's own code raises
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # whatever the agent's own code raises
                 reason = f"The agent cannot be made: {one_line(problem)}"
                 if self.unit.agent.use in BUILT_IN or log.story.last_act is not None:
                     # It is ours, or could be made before: something around it has changed.
@@ -190,5 +192,7 @@ def _close(agent: Any, log: Log) -> None:
     try:
         if callable(getattr(agent, "close", None)):
             agent.close()
-    except Exception as problem:  # the agent's own
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # the agent's own
         log.note(closing=one_line(problem))

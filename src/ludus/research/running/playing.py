@@ -129,7 +129,9 @@ def _cost(agent: Any) -> float:
     """Return what the agent says to have spent; nothing if that is no amount."""
     try:
         cost = float(getattr(agent, "cost", 0.0))
-    except Exception:  # the agent's own code may do anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own code may do anything
         return 0.0
     return cost if math.isfinite(cost) else 0.0
 
@@ -140,6 +142,8 @@ def _usage(agent: Any) -> dict[str, Any]:
         usage = getattr(agent, "usage", None)
         told = asdict(usage) if is_dataclass(usage) and not isinstance(usage, type) else {}
         fits = len(canonical.dumps(told)) <= _USAGE
-    except Exception:  # the agent's own code may do anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own code may do anything
         return {}
     return told if fits else {}

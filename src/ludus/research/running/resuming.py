@@ -72,7 +72,9 @@ def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
         return False
     try:
         agent.set_state(kept["state"])
-    except Exception:  # the agent's own; it has to choose the same again
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own; it has to choose the same again
         return False
     return True
 
