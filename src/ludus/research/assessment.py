@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ludus.errors import Error, SubmissionRejected
 from ludus.research.data_cache import CachedTask
-from ludus.research.draws import Draws, fresh_draw
+from ludus.research.draws import Draws, draw_kind
 from ludus.research.grading.artefacts import Artefacts, collect
 from ludus.research.grading.contract import Split
 from ludus.research.grading.grading import grade
@@ -78,16 +78,18 @@ class Assessor:
         task: The task and its data.
         seed: Of the episode.
         grade: Grades.
-        draws: Of the episode; without them every grading draws anew.
+        draws: Of the episode; by default new ones.
 
     Attributes:
+        draws: Those.
         artefacts: What was graded last; ``None`` if it could not even be taken.
     """
 
     def __init__(
         self, task: CachedTask, seed: int, grade: Grade, draws: Draws | None = None
     ) -> None:
-        self._task, self._seed, self._grade, self.draws = task, seed, grade, draws
+        self._task, self._seed, self._grade = task, seed, grade
+        self.draws = draws or Draws.begin(draw_kind())
         self.artefacts: Artefacts | None = None
 
     def assess(self, box: Sandbox, split: Split, count: int = 0) -> Assessment:
@@ -106,8 +108,6 @@ class Assessor:
             return Assessment("agent_fault", reason=str(problem), told=told)
         except (Error, OSError, MemoryError) as problem:
             return Assessment("infrastructure_fault", reason=f"{type(problem).__name__}: {problem}")
-        if self.draws is None:
-            return self.grade(self.artefacts, split)
         drawn = self.draws.number(self._task.id, self._seed, split, count)
         return self.grade(self.artefacts, split, drawn)
 
@@ -117,9 +117,9 @@ class Assessor:
         Args:
             artefacts: The files.
             split: By which labels.
-            draw: What the grader draws from; by default a fresh number.
+            draw: What the grader draws from; by default what the test does.
         """
-        drawn = fresh_draw() if draw is None else draw
+        drawn = self.draws.number(self._task.id, self._seed, split, 0) if draw is None else draw
         for _ in range(_TRIES):
             made = self._once(artefacts, split, drawn)
             if made.outcome != "infrastructure_fault":

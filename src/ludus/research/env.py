@@ -251,11 +251,10 @@ class ResearchEnv(Env[Observation, Action]):
 
     def _save_state(self) -> dict[str, Any]:
         episode = self._current()
-        draws = episode.assessor.draws
         return {
             "task": self._data.digest,
             "seed": str(self._seed),
-            "draws": None if draws is None else draws.plain(),
+            "draws": episode.assessor.draws.plain(),
             "episode": episode_state.save(episode, self._rules, limit=self.state_bytes),
             "transcript": self._transcript.text(),
         }

@@ -13,9 +13,9 @@ import pytest
 
 from ludus.codec import encode
 from ludus.errors import DataMissing, SandboxClosed, SubmissionRejected
-from ludus.research import find_tasks
+from ludus.research import find_tasks, load_task, new_task
 from ludus.research.data_cache import CachedTask
-from ludus.research.grading import AgentFault, InfrastructureFault, Scored, boxes, collect
+from ludus.research.grading import AgentFault, InfrastructureFault, Scored, boxes, collect, grade
 from ludus.research.grading.answers import admitted_numbers, checked_answers
 from ludus.research.grading.formats import read_npz
 from ludus.research.grading.protocol import VALUES
@@ -383,6 +383,25 @@ def test_an_agent_that_brings_its_sandbox_down_is_graded(tmp_path, what):
         if not done:
             *_, info = env.finish()
         assert (info["outcome"], info["score"]) == ("scored", 0.75), info["reason"]
+
+
+def test_a_task_that_was_just_begun_has_one_too(tmp_path):
+    task = CachedTask.of(load_task(new_task("slopeTask", tmp_path)))
+    good = task.known_good(0)
+    assert good is not None
+    assert isinstance(grade(task, good, "test", 0), Scored)
+
+
+@pytest.mark.parametrize("program", ["1 / 0", "def null_submission(workspace): return {}"])
+def test_a_null_submission_that_fails_is_a_fault_of_the_task(tmp_path, program):
+    folder = write_task(tmp_path / "answers")
+    (folder / "grader" / "grade.py").write_text("def grade(*a): raise KeyError")
+    (folder / "null.py").write_text(program)
+    with make(folder) as env:
+        env.reset(seed=0)
+        info = env.step("submit")[4]
+    assert info["outcome"] == "infrastructure_fault"
+    assert "null.py" in info["reason"]
 
 
 @pytest.mark.parametrize("task", find_tasks().tasks, ids=lambda task: task.id)

@@ -15,6 +15,7 @@ from ludus.research.grading.outcome import AgentFault
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
 from ludus.research.running.checkpoints import Checkpoints
+from ludus.research.running.log import Log
 from ludus.research.running.story import tell
 from tests.research.env_support import FakeGrade, make, write_task
 from tests.research.grading.support import boxed
@@ -100,6 +101,29 @@ def test_an_episode_that_begins_anew_keeps_its_nonce(tmp_path, monkeypatch, draw
     (left,) = (out / "abandoned").iterdir()
     before, after = (tell(read_run(path).events).draws for path in (left, record_of(out)))
     assert before == after
+    first, second = all_drawn(drawn)
+    assert first == second
+
+
+def test_an_episode_that_was_killed_before_it_began_anew_keeps_its_nonce(
+    tmp_path, monkeypatch, drawn
+):
+    script = write_script(tmp_path / "s.yaml", ["date +%N", set_answer(0.9), "submit"])
+    out, task = tmp_path / "run", answers(tmp_path)
+    monkeypatch.setattr(Checkpoints, "save", lambda *args, **more: None)
+
+    def work():
+        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "test"))
+        start(task, "scripted", out, agent_options={"file": script}, draws="private")
+
+    def work_again():
+        monkeypatch.setattr(Log, "draws", lambda *args: os.kill(os.getpid(), 9))
+        resume_research(out, settings=SERIAL)
+
+    assert in_child(work) == -9
+    assert in_child(work_again) == -9
+    monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn))
+    assert resume_research(out, settings=SERIAL).exit_code == 0
     first, second = all_drawn(drawn)
     assert first == second
 

@@ -1,4 +1,4 @@
-"""Who is to blame: a grading that fails is never a score, and never the agent's fault."""
+"""Who is to blame: a grading that fails on every submission is never the agent's fault."""
 
 from __future__ import annotations
 

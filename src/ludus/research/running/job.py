@@ -69,10 +69,8 @@ class EpisodeJob(Job):
                 try:
                     self._record(on_playing)
                 except CannotResume as problem:
-                    # One episode has one nonce, however often it begins.
-                    draws = tell(read_run(self.record_path).events).draws
                     self._abandon(str(problem))
-                    self._record(on_playing, draws)
+                    self._record(on_playing)
             self._checkpoints.clear()
             return result_of_record(self)
         except InfrastructureFault:
@@ -122,8 +120,7 @@ class EpisodeJob(Job):
         key = None if self.key is None else load_signing_key(self.key)
         return Log.open(self.record_path, subject, key)
 
-    def _record(self, on_playing: Callable[[], None], draws: Draws | None = None) -> None:
-        """Play what is not recorded yet; ``draws`` are those of an earlier life of the episode."""
+    def _record(self, on_playing: Callable[[], None]) -> None:
         task = load_task(self.task.task)
         if task.digest() != self.task.digest:
             raise TaskError(
@@ -133,7 +130,7 @@ class EpisodeJob(Job):
         subject = self.subject(task)
         with self._open_log(subject) as log:
             if log.story.draws is None and log.story.last_act is None:
-                log.draws(draws or Draws.begin(subject["draws"]))
+                log.draws(self._earlier_draws() or Draws.begin(subject["draws"]))
             if not log.story.is_over and log.story.result is None:
                 self._play(task, log, on_playing)
             if log.story.result is None:
@@ -174,6 +171,16 @@ class EpisodeJob(Job):
                 Player(env, grade, agent, log, self._checkpoints, seed).play(on_playing)
             finally:
                 _close(agent, log)
+
+    def _earlier_draws(self) -> Draws | None:
+        """Return what the episode drew from in a life whose record was put aside, if it had one.
+
+        One episode has one nonce, however often it begins.
+        """
+        for path in sorted(Path(self.folder, ABANDONED).glob(f"{self.unit.id}-*")):
+            if draws := tell(read_run(path).events).draws:
+                return draws
+        return None
 
     def _abandon(self, reason: str) -> None:
         """Put a record aside; nothing that happened is thrown away."""

@@ -26,7 +26,8 @@ class Player:
     """Lets an agent play one episode, and has every step of it recorded.
 
     The agent gets observations and nothing else: no reward, no ``info``. It does not get the last
-    observation either, since it is not asked again, so it cannot tell how long the test took.
+    observation either, since it is not asked again. An agent whose own code runs in this process
+    could look at a clock when it is closed; what it learns so is of no use in any episode.
 
     Args:
         env: The environment; its ``grade`` is ``grade``.
