@@ -84,7 +84,7 @@ def test_public_draws_never_pass(tmp_path, source):
     else:
         assert found.result.verified == "failed"
         (problem,) = found.problems
-        assert problem.startswith("draws: 10 fresh draws gave")
+        assert problem.startswith("draws: test: 10 fresh draws gave")
 
 
 @boxed
@@ -98,6 +98,25 @@ def test_a_nonce_that_its_operator_chose_does_not_pass(tmp_path, monkeypatch):
     assert checks["replay"].status == "passed"
     assert (checks["draws"].status, found.verdict) == ("failed", "failed")
     assert "10 fresh draws gave" in checks["draws"].detail
+
+
+@boxed
+def test_a_validation_that_was_foreseen_does_not_pass(tmp_path, monkeypatch):
+    """The best score of a run may be a validation's."""
+    chosen = Draws("5" * 64)
+    monkeypatch.setattr(Draws, "begin", classmethod(lambda cls, kind: chosen))
+    draw = chosen.number("guessNumber", 0, "validation", 1)
+    foreseeing = FORESEEING.format(draw=draw).replace("test", "validation")
+    actions = [f"cat > guess.py <<'END'\n{foreseeing}END\nvalidate"]
+    actions += [f"cat > guess.py <<'END'\n{GOOD}END", "submit"]
+    script = write_script(tmp_path / "s.yaml", actions)
+    how = {"agent_options": {"file": script}, "draws": "private"}
+    done = start(GUESS, "scripted", tmp_path / "run", **how)
+    assert done.results[0].best_score == 1.0
+    reader = read_run(record_of(tmp_path / "run"))
+    grader = Regrader(reader, tell(reader.events), load_task(GUESS), unlimited=UNLIMITED)
+    found = grader.check_draws(fresh=4)
+    assert (found.status, found.detail.split(":")[0]) == ("failed", "validation")
 
 
 def rewritten(source, target, change):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ludus.errors import RecordError
@@ -84,12 +85,13 @@ class Regrader:
         return Check("replay", "passed", f"{len(wanted)} gradings came out the same")
 
     def check_draws(self, *, fresh: int = FRESH) -> Check:
-        """Return whether the test score could have been had without foreseeing the draws.
+        """Return whether the scores could have been had without foreseeing the draws.
 
         The recorded draws must follow from the record's nonce. Who made the record may have chosen
-        that, so what was handed in is graded again with draws of our own, and the score must be
-        plausible among those; see :mod:`ludus.research.running.fresh_draws`. Where draws are
-        public the check never passes: everybody could foresee them.
+        that, so what was handed in is graded again with draws of our own. The test score must be
+        plausible among those, and so must the best validation's if it is better; see
+        :mod:`ludus.research.running.fresh_draws`. Where draws are public the check never passes:
+        everybody could foresee them.
 
         Args:
             fresh: Gradings with fresh draws, at least 2; twice as many before a score is called
@@ -100,28 +102,43 @@ class Regrader:
             return Check("draws", "failed", "the record does not say what its graders drew from")
         if problem := self._wrong_draw(draws):
             return Check("draws", "failed", problem)
+        told, unclear = ["nothing was scored that draws could have helped"], False
+        for split, claim in self._scored():
+            artefacts = self._artefacts(dict(claim["files"]))
+            try:
+                found = compare(
+                    float(claim["score"]),
+                    partial(self._fresh, artefacts, split),
+                    self._scale,
+                    fresh=fresh,
+                )
+            except _CannotGrade as problem:
+                return Check("draws", "skipped", f"it cannot be graded here: {problem!s:.500}")
+            if found.verdict == "implausible":
+                return Check("draws", "failed", f"{split}: {found.detail}")
+            unclear = unclear or found.verdict == "unclear"
+            told = [*told, f"{split}: {found.detail}"]
+        if draws.kind == "public":
+            return Check("draws", "skipped", "the draws are public: everybody could foresee them")
+        return Check("draws", "skipped" if unclear else "passed", "; ".join(told[1:] or told))
+
+    def _scored(self) -> list[tuple[Split, Mapping[str, Any]]]:
+        """Return what a result can be proud of: the test, and a validation that beats it."""
         last = self._story.steps[-1] if self._story.steps else {}
         final = last.get("final") or {}
-        public = Check("draws", "skipped", "the draws are public: everybody could foresee them")
-        if final.get("outcome") != "scored":
-            nothing = Check("draws", "passed", "nothing was scored that draws could have helped")
-            return public if draws.kind == "public" else nothing
-        artefacts = self._artefacts(dict(final["files"]))
-        try:
-            found = compare(
-                float(final["score"]), lambda: self._fresh(artefacts), self._scale, fresh=fresh
-            )
-        except _CannotGrade as problem:
-            return Check("draws", "skipped", f"it cannot be graded here: {problem!s:.500}")
-        if found.verdict == "implausible":
-            return Check("draws", "failed", found.detail)
-        if found.verdict == "unclear":
-            return Check("draws", "skipped", found.detail)
-        return public if draws.kind == "public" else Check("draws", "passed", found.detail)
+        made: list[tuple[Split, Mapping[str, Any]]] = []
+        if final.get("outcome") == "scored":
+            made.append(("test", final))
+        sign = 1.0 if self._scale.direction == "higher" else -1.0
+        tried = [told for _, told in self._story.validations if told["score"] is not None]
+        best = max(tried, key=lambda told: sign * float(told["score"]), default=None)
+        if best is not None and not (made and sign * best["score"] <= sign * made[0][1]["score"]):
+            made.append(("validation", best))
+        return made
 
-    def _fresh(self, artefacts: Artefacts) -> float:
-        """Return the test score with a draw that nobody knew before."""
-        found = self._assessor.grade(artefacts, "test", fresh_draw())
+    def _fresh(self, artefacts: Artefacts, split: Split) -> float:
+        """Return a score with a draw that nobody knew before."""
+        found = self._assessor.grade(artefacts, split, fresh_draw())
         if found.outcome == "infrastructure_fault":
             raise _CannotGrade(found.reason)
         if found.score is not None:
