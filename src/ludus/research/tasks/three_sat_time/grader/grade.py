@@ -37,8 +37,8 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
         decisions[list(waiting)] += 1
         told = dict(zip(waiting, _literals(code, list(waiting.values())), strict=True))
         if decisions.sum() > MOST:
-            text = f"heuristic.py needs more than {MOST:,} decisions for {FORMULAS} formulas."
-            raise SubmissionRejected(text, told=text)
+            lost = f"heuristic.py needs more than {MOST:,} decisions for {FORMULAS} formulas."
+            raise SubmissionRejected(lost, told=lost)
     details = {
         "formulas": FORMULAS,
         "satisfiable": satisfiable,
