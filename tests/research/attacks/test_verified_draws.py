@@ -182,7 +182,8 @@ def nonce_of_another_form(kind, data):
 
 FORGERIES = {
     other_nonce: "draws",
-    other_draw: "replay",
+    # With another draw the score is another one, unless both are the same by chance.
+    other_draw: "replay or draws",
     no_nonce: "draws",
     called_public: "draws",
     called_nothing: "draws",
@@ -198,7 +199,8 @@ def test_a_forged_nonce_is_found(honest, tmp_path, change):
     path = rewritten(honest, tmp_path / "forged", change)
     checks, found = checked(path, regrade=FORGERIES[change] != "results")
     assert found.failed
-    assert checks[FORGERIES[change]].status == "failed", found.to_dict()
+    wanted = FORGERIES[change].split(" or ")
+    assert "failed" in [checks[name].status for name in wanted], found.to_dict()
 
 
 @boxed
