@@ -373,7 +373,17 @@ class DataMissing(ResearchError):
 
 
 class SubmissionRejected(ResearchError):
-    """What an agent handed in is malformed; the message says what and where."""
+    """What an agent handed in is malformed; the message says what and where.
+
+    Attributes:
+        told: What the agent may read of it after a validation. It must hold nothing that submitted
+            code has chosen, since that has seen hidden data. ``None``: the message itself where no
+            submitted code was asked, else nothing in particular.
+    """
+
+    def __init__(self, *args: object, told: str | None = None) -> None:
+        super().__init__(*args)
+        self.told = told
 
 
 class GradingFailed(ResearchError):

@@ -25,6 +25,7 @@ def run(*words):
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLGYM_WORKSPACE_PATH", raising=False)
+    monkeypatch.delenv("LUDUS_RESEARCH_DRAWS", raising=False)
     return tmp_path
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from functools import cache
-from importlib import import_module
 from itertools import product
 
 import pytest
@@ -16,6 +15,7 @@ from ludus.research.data_cache import CachedTask
 from ludus.research.discovery import BUNDLED
 from ludus.research.grading import Artefacts, Scored, grade
 from ludus.research.hiding import hidden_paths
+from ludus.research.null import null_submission
 from tests.research.env_support import SECRET, answer, write_task
 from tests.research.fault_support import (
     SLOW_CODE,
@@ -73,8 +73,7 @@ def prepared(name):
     paths = [item.path for item in task.submission]
     if all((task.task.reference / path).is_file() for path in paths):
         return task, Artefacts({path: (task.task.reference / path).read_bytes() for path in paths})
-    null = import_module(f"tests.research.tasks.null_{name}").null_submission
-    return task, Artefacts(null(workspace))
+    return task, Artefacts(null_submission(task.task, workspace))
 
 
 @cache

@@ -11,7 +11,6 @@ from ludus.errors import PolicyNotEnforceable
 from ludus.research.cache import cache_folder
 from ludus.research.hiding import hidden_paths
 from ludus.research.observation import OUTPUT
-from ludus.research.secret import secret_folder
 from ludus.research.task import Task
 from ludus.research.tools import BIN, tool_mount
 from ludus.sandbox import Mount, Policy
@@ -58,7 +57,7 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
     if unknown:
         raise ValueError(f"policy has {unknown[0]!r}, which is no field of ludus.sandbox.Policy.")
     fields |= {name: value for name, value in given.items() if name not in own}
-    hidden = (*hidden_paths(task), cache_folder("data"), secret_folder())
+    hidden = (*hidden_paths(task), cache_folder("data"))
     mounts = (*mounts, *covers(hidden, mounts), *given.get("mounts", ()))
     environment = {**_environment(resources.cpu), **given.get("environment", {})}
     return Policy(**fields, mounts=mounts, environment=environment)

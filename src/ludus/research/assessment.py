@@ -9,12 +9,13 @@ from typing import Any, Protocol
 
 from ludus.errors import Error, SubmissionRejected
 from ludus.research.data_cache import CachedTask
+from ludus.research.draws import Draws, draw_kind
 from ludus.research.grading.artefacts import Artefacts, collect
 from ludus.research.grading.contract import Split
 from ludus.research.grading.grading import grade
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Outcome, Scored
-from ludus.research.secret import grader_seed
+from ludus.research.grading.refusal import told_of
 from ludus.research.task import Outcome as OutcomeName
 from ludus.sandbox import Policy, Sandbox
 
@@ -35,15 +36,18 @@ class Grade(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """One grading.
+    """One grading, for the operator.
+
+    Of a validation, the agent is told ``score`` and ``told``; of the test, nothing.
 
     Attributes:
         outcome: ``"scored"``, ``"agent_fault"`` or ``"infrastructure_fault"``.
         score: The score, if there is one.
-        reason: Why there is none. Of a fault of the infrastructure, not for the agent.
+        reason: Why there is none.
         details: What else the grader says.
         files: The SHA-256 of each file that was graded.
         draw: What the grader drew from; ``None`` if there was nothing to grade.
+        told: What the agent may be told of an agent fault in a validation.
     """
 
     outcome: OutcomeName
@@ -52,6 +56,7 @@ class Assessment:
     details: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     draw: int | None = None
+    told: str = ""
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -62,6 +67,7 @@ class Assessment:
             "details": dict(self.details),
             "files": dict(self.files),
             "draw": self.draw,
+            "told": self.told,
         }
 
 
@@ -72,25 +78,38 @@ class Assessor:
         task: The task and its data.
         seed: Of the episode.
         grade: Grades.
+        draws: Of the episode; by default new ones.
 
     Attributes:
+        draws: Those.
         artefacts: What was graded last; ``None`` if it could not even be taken.
     """
 
-    def __init__(self, task: CachedTask, seed: int, grade: Grade) -> None:
+    def __init__(
+        self, task: CachedTask, seed: int, grade: Grade, draws: Draws | None = None
+    ) -> None:
         self._task, self._seed, self._grade = task, seed, grade
+        self.draws = draws or Draws.begin(draw_kind())
         self.artefacts: Artefacts | None = None
 
-    def assess(self, box: Sandbox, split: Split) -> Assessment:
-        """Copy out what the task declares, and have it graded; twice if the first try failed."""
+    def assess(self, box: Sandbox, split: Split, count: int = 0) -> Assessment:
+        """Copy out what the task declares, and have it graded; twice if the first try failed.
+
+        Args:
+            box: The agent's.
+            split: By which labels.
+            count: Which validation it is, from 1; 0 for the test.
+        """
         self.artefacts = None
         try:
             self.artefacts = collect(box, self._task.submission)
         except SubmissionRejected as problem:
-            return Assessment("agent_fault", reason=str(problem))
-        except Error as problem:
+            told = told_of(problem, is_code_asked=False)
+            return Assessment("agent_fault", reason=str(problem), told=told)
+        except (Error, OSError, MemoryError) as problem:
             return Assessment("infrastructure_fault", reason=f"{type(problem).__name__}: {problem}")
-        return self.grade(self.artefacts, split)
+        drawn = self.draws.number(self._task.id, self._seed, split, count)
+        return self.grade(self.artefacts, split, drawn)
 
     def grade(self, artefacts: Artefacts, split: Split, draw: int | None = None) -> Assessment:
         """Have files graded that were copied out before.
@@ -98,9 +117,9 @@ class Assessor:
         Args:
             artefacts: The files.
             split: By which labels.
-            draw: What the grader draws from, unless it is what it would be here.
+            draw: What the grader draws from; by default what the test does.
         """
-        drawn = grader_seed(self._task.id, self._seed, split) if draw is None else draw
+        drawn = self.draws.number(self._task.id, self._seed, split, 0) if draw is None else draw
         for _ in range(_TRIES):
             made = self._once(artefacts, split, drawn)
             if made.outcome != "infrastructure_fault":
@@ -113,8 +132,8 @@ class Assessor:
             case Scored(score):
                 details = dict(score.details)
                 return Assessment("scored", float(score.value), details=details, **graded)
-            case AgentFault(reason):
-                return Assessment("agent_fault", reason=reason, **graded)
+            case AgentFault(reason, told):
+                return Assessment("agent_fault", reason=reason, told=told, **graded)
             case InfrastructureFault(reason):
                 return Assessment("infrastructure_fault", reason=reason, **graded)
 

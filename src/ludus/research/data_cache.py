@@ -11,9 +11,11 @@ from pathlib import Path
 from ludus.errors import TaskError
 from ludus.research.cache import cache_folder
 from ludus.research.config import Artefact
+from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.contract import Split
 from ludus.research.hiding import hidden_paths
 from ludus.research.kept import kept_folder
+from ludus.research.null import null_submission
 from ludus.research.preparation import Prepared, prepare
 from ludus.research.sources import given_folders
 from ludus.research.task import Task
@@ -81,6 +83,16 @@ class CachedTask:
         """
         data = self.prepared(seed)
         return data.validation if split == "validation" else data.test
+
+    def known_good(self, seed: int) -> Artefacts | None:
+        """Return the null submission, if the task has one.
+
+        Raises:
+            DataMissing: As for :meth:`prepared`.
+            TaskError: The task's ``null.py`` failed.
+        """
+        files = null_submission(self.task, self.prepared(seed).workspace)
+        return None if files is None else Artefacts(files)
 
     def prepared(self, seed: int) -> Prepared:
         """Return workspace and labels for a seed, made on first use.

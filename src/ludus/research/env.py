@@ -17,6 +17,7 @@ from ludus.research.agent_box import agent_policy, refuse_missing_gpus
 from ludus.research.assessment import Assessor, Grade, graded_in_boxes
 from ludus.research.data_cache import CachedTask
 from ludus.research.discovery import load_task
+from ludus.research.draws import DrawKind, Draws, draw_kind
 from ludus.research.episode import Episode, Finish
 from ludus.research.limits import End, Limits
 from ludus.research.observation import Observation, observation_space
@@ -37,8 +38,12 @@ class ResearchEnv(Env[Observation, Action]):
     ``{"tool": "open", "arguments": {"path": "main.py"}}``; the tools are commands of the box too.
     A command runs to its end, or to its time limit, and whatever it started ends with it.
 
-    ``reset(seed=...)`` decides on splits, opponents and everything random in grading. Without a
-    seed an episode has the seed of the one before; the first has 0.
+    ``reset(seed=...)`` decides on splits and data. Without a seed an episode has the seed of the
+    one before; the first has 0. What graders draw depends on a nonce of the episode as well, which
+    nobody can foresee; see :mod:`ludus.research.draws`.
+
+    Observations are for the agent. ``info`` and rewards are for whoever trains or examines it: in
+    the end they tell what came of the test.
 
     ``validate`` has the work scored on the validation split, ``submit`` ends the episode
     (``terminated``). At a limit the episode ends too (``truncated``); either way what is there is
@@ -57,12 +62,20 @@ class ResearchEnv(Env[Observation, Action]):
         policy: Fields of the policy of the agent's box to set otherwise.
         gpus: Instead of what the task asks for; 0 does without.
         grade: Grades instead of :func:`ludus.research.grading.grade`.
+        draws: ``"private"``, or ``"public"`` for draws that follow from the seed alone; by default
+            what ``LUDUS_RESEARCH_DRAWS`` says, or private ones. Draws that an episode has already
+            make this environment go on with that episode.
         render_mode: ``"ansi"``, or ``None``.
 
     Raises:
         TaskError: There is no such task, or it is wrong.
         PolicyNotEnforceable: The task needs a gpu.
         SandboxUnavailable: The backend isolates nothing.
+        ResearchError: There is no such kind of draws.
+
+    Attributes:
+        limits: What ends an episode besides a submission.
+        state_bytes: How large a state may be that ``get_state`` returns.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
@@ -79,6 +92,7 @@ class ResearchEnv(Env[Observation, Action]):
         policy: Mapping[str, Any] | None = None,
         gpus: int | None = None,
         grade: Grade | None = None,
+        draws: DrawKind | Draws | None = None,
         render_mode: str | None = None,
     ) -> None:
         if backend == "process":
@@ -89,16 +103,19 @@ class ResearchEnv(Env[Observation, Action]):
         self.task = load_task(task if isinstance(task, str | Task) else Path(task))
         refuse_missing_gpus(self.task, gpus)
         self.render_mode = render_mode
-        self._limits = Limits.of(self.task, steps=max_steps, seconds=time_limit, cost=cost_limit)
+        self.limits = Limits.of(self.task, steps=max_steps, seconds=time_limit, cost=cost_limit)
         self._data = CachedTask.of(self.task)
         self._policy = agent_policy(self.task, policy)
         self._backend, self._grade = backend, grade
+        self._kept_draws = draws if isinstance(draws, Draws) else None
+        self._draw_kind = draw_kind(None if isinstance(draws, Draws) else draws)
+        self.state_bytes = episode_state.LARGEST
         self._rules = _rules(self.task, task_class)
         self._episode: Episode | None = None
         self._transcript = Transcript()
         self._seed, self._is_over = 0, True
         self.action_space = ActionSpace()
-        self.observation_space = observation_space(self._limits.steps)
+        self.observation_space = observation_space(self.limits.steps)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -121,7 +138,7 @@ class ResearchEnv(Env[Observation, Action]):
         if seed is not None:
             self._seed = int(seed)
         workspace = self._data.keep(self._seed).workspace
-        episode = self._open()
+        episode = self._open(self._kept_draws or Draws.begin(self._draw_kind))
         try:
             episode.terminal.box.put(workspace, HOME)
         except BaseException:
@@ -208,7 +225,7 @@ class ResearchEnv(Env[Observation, Action]):
             raise ResetNeeded(f"{state}; call reset() first.")
         return self._episode
 
-    def _open(self) -> Episode:
+    def _open(self, draws: Draws) -> Episode:
         box = open_sandbox(self._policy, backend=self._backend, label=self.task.id[:24])
         try:
             terminal = Terminal(box)
@@ -216,8 +233,8 @@ class ResearchEnv(Env[Observation, Action]):
             box.close()
             raise
         grade = self._grade or graded_in_boxes(self._policy, self._backend)
-        assessor = Assessor(self._data, self._seed, grade)
-        return Episode(self.task, terminal, self._limits, assessor)
+        assessor = Assessor(self._data, self._seed, grade, draws)
+        return Episode(self.task, terminal, self.limits, assessor)
 
     def _begin(self, episode: Episode) -> None:
         self._episode, self._is_over = episode, False
@@ -237,7 +254,8 @@ class ResearchEnv(Env[Observation, Action]):
         return {
             "task": self._data.digest,
             "seed": str(self._seed),
-            "episode": episode_state.save(episode, self._rules),
+            "draws": episode.assessor.draws.plain(),
+            "episode": episode_state.save(episode, self._rules, limit=self.state_bytes),
             "transcript": self._transcript.text(),
         }
 
@@ -247,9 +265,13 @@ class ResearchEnv(Env[Observation, Action]):
                 f"The state is not of task {self.task.id} as it is now. Use the task, and the "
                 "version of it, that the state was taken from."
             )
+        try:
+            draws = self._kept_draws or Draws.from_plain(fields.get("draws"))
+        except ValueError as problem:
+            raise StateError(f"The state does not say what graders draw from: {problem}.") from None
         before, self._seed = self._seed, int(fields["seed"])
         try:
-            episode = self._open()
+            episode = self._open(draws)
         except BaseException:
             self._seed = before
             raise

@@ -1,4 +1,9 @@
-"""One episode: actions in a box, validations, the end and its grading."""
+"""One episode: actions in a box, validations, the end and its grading.
+
+Nothing that happens in the test reaches the agent. The last observation is the same whether the
+work was scored, refused, or could not be graded, and its clock stands still while the test runs.
+What came of the test is in ``info``, which is the operator's, as rewards are.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ from typing import Any
 from ludus.errors import SandboxError
 from ludus.research.actions import Command, read_action
 from ludus.research.assessment import Assessment, Assessor
+from ludus.research.grading.artefacts import OF_THE_HOST
+from ludus.research.grading.outcome import REFUSED
 from ludus.research.limits import End, Limits
 from ludus.research.observation import Seen, nothing_validated
 from ludus.research.task import Result, Task
@@ -21,7 +28,9 @@ __all__ = ["Episode", "Finish"]
 _NOT_RUN = -1
 _WRONG_CALL = 2
 _KILLED = 137
-_NO_SHELL = "The box lets no shell start any more. What is there is graded.\n"
+_DIGITS = 6
+_NO_SHELL = "The box lets no shell start any more.\n"
+_OVER = "The episode is over ({end}).\n"
 _FAILED = (
     "The validation could not be carried out, for no fault of yours. It is not counted; you may "
     "ask for another.\n"
@@ -64,6 +73,7 @@ class Episode:
         self.task, self.terminal, self.limits, self.assessor = task, terminal, limits, assessor
         self._clock = clock
         self._began = clock()
+        self._stopped: float | None = None
         self.steps = 0
         self.cost = 0.0
         self.end: End = ""
@@ -99,7 +109,7 @@ class Episode:
             try:
                 said = self._run(command)
                 asked = self.terminal.requests()
-            except SandboxError as problem:
+            except (SandboxError, OSError) as problem:
                 return self._lost(action, problem)
         if "validate" in asked:
             validation, told = self._validate()
@@ -108,8 +118,9 @@ class Episode:
             reached = self.limits.reached(self.steps, self.seconds, self.cost)
             self.end = "submitted" if "submit" in asked else reached
         if self.end:
+            self._stopped = self.seconds
             self.final = self.assessor.assess(self.terminal.box, "test")
-            said = _with(said, self._farewell(self.final))
+            said = _with(said, _OVER.format(end=self.end))
         return self._result(action, said, validation)
 
     def _run(self, command: Command) -> Said:
@@ -121,10 +132,10 @@ class Episode:
         own = self.limits.short if command.is_tool else self.limits.long
         try:
             return self.terminal.run(command.text, min(own, left))
-        except SandboxError:
-            if not self.terminal.is_box_alive():
+        except (SandboxError, OSError) as problem:
+            if not self.terminal.is_box_alive() or getattr(problem, "errno", None) in OF_THE_HOST:
                 raise
-            # A box that stands but is filled to the brim is the doing of who filled it.
+            # The box is alive, but has no more room for a shell. The agent caused this.
             self.end = "box"
             return Said(_NO_SHELL, _KILLED)
 
@@ -132,29 +143,28 @@ class Episode:
         number, limit = len(self.validations) + 1, self.limits.validations
         if limit is not None and number > limit:
             return None, f"All {limit} validations are used up; nothing was scored.\n"
-        made = self.assessor.assess(self.terminal.box, "validation")
+        made = self.assessor.assess(self.terminal.box, "validation", number)
         if made.outcome == "infrastructure_fault":
             return made, _FAILED
         self.validations.append(made)
         which = f"Validation {number}" + ("" if limit is None else f" of {limit}")
         if made.score is None:
-            return made, f"{which}: refused. {made.reason}\n"
+            return made, f"{which}: refused. {made.told or REFUSED}\n"
         metric, scale = self.task.config.evaluation.metric, self.task.scale
         aim = f"{scale.direction} is better, {scale.threshold:g} is the goal"
-        return made, f"{which}: {metric} = {made.score:.6g} ({aim}).\n"
+        return made, f"{which}: {metric} = {made.score:.{_DIGITS}g} ({aim}).\n"
 
-    def _farewell(self, final: Assessment) -> str:
-        """Return what the agent is told at the end; the test score is not for its ears."""
-        if final.outcome == "agent_fault":
-            return f"The episode is over ({self.end}). The work was refused: {final.reason}\n"
-        return f"The episode is over ({self.end}).\n"
+    def _lost(self, action: object, problem: Exception) -> Result:
+        """End an episode whose box was closed or ended from outside, or cannot be reached.
 
-    def _lost(self, action: object, problem: SandboxError) -> Result:
+        An agent cannot bring this about: what ends inside of a box, for whatever reason, leaves
+        the box as it is, and what the box holds is graded.
+        """
         self.end = "box"
         reason = f"{type(problem).__name__}: {problem}"
+        self._stopped = self.seconds
         self.final = Assessment("infrastructure_fault", reason=reason)
-        said = Said("The box is gone, for no fault of yours. The episode is over.\n", _NOT_RUN)
-        return self._result(action, said, None)
+        return self._result(action, Said(_OVER.format(end=self.end), _NOT_RUN), None)
 
     def _result(self, action: object, said: Said, validation: Assessment | None) -> Result:
         graded = self.final or validation
@@ -170,7 +180,7 @@ class Episode:
     def info(
         self, said: Said | None = None, validation: Assessment | None = None
     ) -> dict[str, Any]:
-        """Return what the caller is told besides the observation, as plain data."""
+        """Return what the operator is told besides the observation, as plain data."""
         final = self.final
         return {
             "outcome": "running" if final is None else final.outcome,
@@ -199,6 +209,7 @@ class Episode:
     def _seen(self, said: Said) -> Seen:
         scores = [made.score for made in self.validations if made.score is not None]
         nothing = nothing_validated(self.task.config.evaluation.direction)
+        spent = self.seconds if self._stopped is None else self._stopped
         return Seen(
             task=self.task.config.description,
             output=said.output,
@@ -206,8 +217,9 @@ class Episode:
             cwd=self.terminal.cwd,
             open_file=self.terminal.open_file(),
             steps_left=self.limits.steps - self.steps,
-            seconds_left=self.limits.seconds - self.seconds,
-            validation_score=scores[-1] if scores else nothing,
+            seconds_left=self.limits.seconds - spent,
+            # As many digits as the agent is told, and no room for more than a score.
+            validation_score=float(f"{scores[-1]:.{_DIGITS}g}") if scores else nothing,
         )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 import struct
 import tempfile
 from pathlib import PurePosixPath
@@ -13,27 +15,43 @@ from ludus.errors import StateError
 from ludus.research.assessment import Assessment
 from ludus.research.episode import Episode
 from ludus.research.task import BaseTask, Result
-from ludus.sandbox import Sandbox, Snapshot
+from ludus.sandbox import Sandbox, Snapshot, transfer
 from ludus.sandbox.image import python_paths
 
-__all__ = ["load", "save"]
+__all__ = ["LARGEST", "load", "save"]
 
-_LARGEST = 1 << 30
+LARGEST = 1 << 30
+"""Bytes of a folder in a state, what lists its files included."""
+_ENTRIES = 50_000
+_NAMES = 16 << 20
+_LEVELS = 64
+# Counted here, together with the names.
+_ANY = 1 << 62
+# Of what a snapshot writes for each file and each piece of it, besides names and contents.
+_EACH, _PIECE = 64, 1 << 18
 
 
-def save(episode: Episode, rules: BaseTask) -> dict[str, Any]:
+def save(episode: Episode, rules: BaseTask, *, limit: int = LARGEST) -> dict[str, Any]:
     """Return a running episode as plain data.
 
     Part of it are ``/workspace``, ``/tmp``, and of the shell its folder, variables, functions,
     aliases and options.
 
+    Args:
+        episode: The episode.
+        rules: Have its history.
+        limit: Bytes of each folder; what is larger is not even read.
+
     Raises:
         SandboxError: The box is gone, or holds what no snapshot can.
-        StateError: The workspace is too large, or the history holds other than plain data.
+        StateError: A folder is too large, or has too many files, names too long, or too many
+            levels; or the history holds other than plain data.
+        OSError: A folder cannot be read, or the host's disk is full.
     """
+    box = episode.terminal.box
     return {
-        "workspace": _contents(episode.terminal.box, "/workspace"),
-        "tmp": _contents(episode.terminal.box, "/tmp"),  # noqa: S108 - inside a box
+        "workspace": _contents(box, "/workspace", limit),
+        "tmp": _contents(box, "/tmp", limit),  # noqa: S108 - inside a box
         "terminal": episode.terminal.save(),
         "steps": episode.steps,
         "seconds": episode.seconds,
@@ -68,13 +86,38 @@ def _plain(result: Result) -> dict[str, Any]:
     return dict(copy_plain(fields, "history"))
 
 
-def _contents(box: Sandbox, place: str) -> bytes:
-    options: dict[str, Any] = {"limit": box._size_limit(), "skip": _mounted(box, place)}
-    with box._in_use(), Snapshot.take(box._root(place), **options) as snapshot:
-        if snapshot.size > _LARGEST:
-            raise StateError(f"{place} holds {snapshot.size:,} bytes, too many for a state.")
-        snapshot._file.seek(0)
-        return snapshot._file.read()
+def _contents(box: Sandbox, place: str, limit: int) -> bytes:
+    skip = _mounted(box, place)
+    with box._in_use():
+        root = box._root(place)
+        _check_size(root, place, limit, skip)
+        with Snapshot.take(root, limit=min(limit, box._size_limit()), skip=skip) as snapshot:
+            snapshot._file.seek(0)
+            kept = snapshot._file.read(limit + 1)
+    if len(kept) > limit:
+        raise StateError(f"{place} takes more than {limit:,} bytes, too many for a state.")
+    return kept
+
+
+def _check_size(root: int, place: str, limit: int, skip: set[str]) -> None:
+    """Refuse a folder before its copy takes memory or disk of the host.
+
+    Raises:
+        StateError: It is too large, or made to be hard to copy.
+    """
+    names = size = 0
+    for entries, entry in enumerate(transfer.walk(root, (), limit=_ANY, skip=skip)):
+        # As a snapshot writes them: escaped, and with all folders above.
+        names += len(json.dumps([entry.path, entry.link])) + _EACH
+        if entry.file is not None:
+            size += os.fstat(entry.file).st_size
+        if entries > _ENTRIES or names > _NAMES or len(entry.path) > _LEVELS:
+            raise StateError(
+                f"{place} has more than {_ENTRIES:,} files, names of more than {_NAMES:,} bytes or "
+                f"more than {_LEVELS} levels of folders, too many for a state."
+            )
+        if names + size + size // _PIECE * 4 > limit:
+            raise StateError(f"{place} takes more than {limit:,} bytes, too many for a state.")
 
 
 def _restore(box: Sandbox, place: str, snapshot: Snapshot) -> None:

@@ -15,7 +15,7 @@ from types import ModuleType
 from ludus.errors import DataMissing, TaskError
 from ludus.research.task import Task
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "load_program", "prepare"]
 
 _SECRET = ("validation", "test")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -81,7 +81,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _build(task: Task, seed: int, folder: Path) -> None:
     try:
-        module = _module(task.data_program)
+        module = load_program(task.data_program)
         module.build(folder, seed)
     except DataMissing:
         raise
@@ -97,7 +97,13 @@ def _build(task: Task, seed: int, folder: Path) -> None:
         ) from problem
 
 
-def _module(file: Path) -> ModuleType:
+def load_program(file: Path) -> ModuleType:
+    """Import a program of a task's folder, afresh.
+
+    Raises:
+        TaskError: It is no Python file.
+        Exception: Whatever its own code raises.
+    """
     name = f"ludus_task_{file.parent.name}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:

@@ -133,6 +133,8 @@ class BaseTask:
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
         """Do an action and return observation, reward, whether the episode is over, and info.
 
+        Only the observation is for the agent; in the end reward and info tell of the test.
+
         Raises:
             ResearchError: No environment has taken this task.
         """

@@ -164,5 +164,5 @@ class Terminal:
             return self.box.read_bytes(f"{STATE}/{name}", limit).decode("utf-8", "replace")
         except SandboxClosed:
             raise
-        except SandboxError:
+        except (SandboxError, OSError):  # such as a folder that the agent has closed to everybody
             return ""

@@ -33,7 +33,7 @@ class File:
 
 @dataclass
 class MadeTask:
-    """A task with a grader's source and labels by split."""
+    """A task with a grader's source, labels by split, and a submission known to be good."""
 
     folder: Path
     grader: str
@@ -42,6 +42,7 @@ class MadeTask:
     packages: tuple[str, ...] = ()
     hidden: tuple[Path, ...] = ()
     id: str = "made"
+    good: dict[str, bytes] | None = None
 
     def __post_init__(self):
         self.grader_folder = self.folder / "grader"
@@ -54,6 +55,9 @@ class MadeTask:
 
     def labels_folder(self, split, seed):
         return self.folder / split if split in self.labels else None
+
+    def known_good(self, seed):
+        return None if self.good is None else Artefacts(self.good)
 
     def graded(self, *, split="validation", seed=0, limits=QUICK, backend=None, **files):
         """Grade files given by name, in which ``__`` stands for the dot."""

@@ -1,4 +1,4 @@
-"""Who is to blame: a grading that fails is never a score, and never the agent's fault."""
+"""Who is to blame: a grading that fails on every submission is never the agent's fault."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ GRADERS = {
 @pytest.mark.parametrize("name", GRADERS)
 def test_grader_that_fails_is_our_fault(tmp_path, name):
     source, reason = GRADERS[name]
-    task = MadeTask(tmp_path, source, [File("a.txt", "text")])
+    task = MadeTask(tmp_path, source, [File("a.txt", "text")], good={"a.txt": b"x"})
     outcome = task.graded(a__txt="x", limits=replace(QUICK, grader=3.0))
     assert isinstance(outcome, InfrastructureFault), outcome
     assert reason in outcome.reason

@@ -20,7 +20,7 @@ class FakeCode:
         self.act, self.seconds, self._each = act, 0.0, seconds_per_call
         self.started = []
 
-    def call(self, function, *args, timeout, returns=None):
+    def call(self, function, *args, timeout, max_bytes):
         self.seconds += self._each
         if function == "start":
             self.started.append(args)

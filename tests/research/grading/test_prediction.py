@@ -19,7 +19,7 @@ class Fake:
     def __init__(self, predict):
         self.predict, self.seconds, self.timeouts = predict, 0.0, []
 
-    def call(self, function, *args, timeout=None, returns=None):
+    def call(self, function, *args, timeout, max_bytes):
         assert function == "predict"
         self.seconds += 1.0
         self.timeouts.append(timeout)
@@ -143,10 +143,10 @@ def test_all_calls_share_the_time():
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda chances: chances.tolist(), "returned list"),
+        (lambda chances: chances.tolist(), "returned a list"),
         (lambda chances: (chances * 256).astype(np.int64), "array of int64"),
         (lambda chances: chances.astype(complex), "array of complex128"),
-        (lambda chances: chances[:-1], r"shape \(8, 256\), expected \(9, 256\)"),
+        (lambda chances: chances[:-1], r"shape \(9, 256\): .* shape \(8, 256\)"),
         (lambda chances: chances[:, :-1], r"shape \(9, 255\)"),
         (lambda chances: chances[None], "shape"),
         (lambda chances: chances * 1.01, "add up to 1"),

@@ -187,6 +187,7 @@ def test_a_run_is_verified_by_grading_again(tmp_path):
         Call("submit"),
     ]
     with ModelServer(by_step({"Write guess.py": script})) as server:
-        start(GUESS, "react", tmp_path / "run", agent_options=QUICK, base_url=server.base_url)
+        how = {"agent_options": QUICK, "base_url": server.base_url, "draws": "private"}
+        start(GUESS, "react", tmp_path / "run", **how)
     (found,) = verify_research_run(BenchFolder.open(tmp_path / "run"), unlimited=UNLIMITED)
     assert found.result.verified == "verified", (found.problems, found.unchecked)

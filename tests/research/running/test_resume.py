@@ -205,7 +205,7 @@ def test_what_does_not_come_out_again_begins_anew(place, monkeypatch):
     assert kinds(record_of(out)).count("resume") == 0
     (left,) = (out / "abandoned").iterdir()
     assert "step 0 had another output" in (left / "why.txt").read_text()
-    assert kinds(left)[:3] == ["open", "act", "step"]
+    assert kinds(left)[:4] == ["open", "draws", "act", "step"]
 
 
 def test_a_changed_checkpoint_is_not_used(place, undisturbed, monkeypatch):

@@ -21,7 +21,8 @@ ACTIONS = [f"cat > guess.py <<'END'\n{GOOD}END\nvalidate", "submit"]
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verified")
     script = write_script(folder / "s.yaml", ACTIONS)
-    done = start(GUESS, "scripted", folder / "run", agent_options={"file": script})
+    how = {"agent_options": {"file": script}, "draws": "private"}
+    done = start(GUESS, "scripted", folder / "run", **how)
     assert done.exit_code == 0
     return folder / "run"
 
@@ -37,7 +38,7 @@ def test_an_honest_record_passes(run):
     told = []
     status, found = check(record_of(run), progress=lambda done, total: told.append((done, total)))
     assert found.passed, found.to_dict()
-    assert status["replay"] == status["results"] == status["spec"] == "passed"
+    assert status["replay"] == status["results"] == status["spec"] == status["draws"] == "passed"
     assert told[-1] == (2, 2)
     assert check(record_of(run), regrade=False)[1].verdict == "passed"
     assert check(record_of(run), require_signature=True)[1].failed

@@ -54,8 +54,11 @@ class _Code:
     def __init__(self, name: str, functions: dict[str, Any]) -> None:
         self._name, self._functions = name, functions
 
-    def call_many(self, function: str, calls: Any, *, timeout: float, returns: Any) -> list[Any]:
+    def call_many(
+        self, function: str, calls: Any, *, timeout: float, returns: Any, max_bytes: int
+    ) -> list[Any]:
         asked = decode(encode([list(args) for args in calls], VALUES), VALUES)
         answers = [self._functions[function](*args) for args in asked]
         payload = encode(answers, VALUES)
-        return checked_answers(f"{self._name}: {function}", payload, len(asked), returns)
+        what = f"{self._name}: {function}"
+        return checked_answers(what, payload, len(asked), returns, max_bytes)

@@ -12,14 +12,14 @@ command took. A command that fails is an error of the test.
 
 ``played(task_id, which)`` is ``play`` at seed 0, once per process: tests of a file share its
 result; ``which`` may be ``"null"`` here, what ``null_submission(workspace)`` of
-``null_<folder>.py`` returns. ``workspace_of(task_id, seed)`` is the folder of what an agent would
+the task's ``null.py`` returns. ``workspace_of(task_id, seed)`` is the folder of what an agent would
 see. ``recorded(task_id)`` is the task's ``scores.json``.
 
 What every task must fulfil is ``check_record(task_id)``: no findings of the linter; baseline, null
 and reference score what is recorded, within the tolerance; the file agrees with ``task.yaml``.
 
-``python -m tests.research.tasks.playing ID`` plays all three, with the null submission of
-``null_<folder>.py``, and prints a new ``scores.json``; set its tolerance yourself.
+``python -m tests.research.tasks.playing ID`` plays all three, and prints a new ``scores.json``;
+set its tolerance yourself.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ import pytest
 from ludus.research import ResearchEnv, load_task
 from ludus.research.data_cache import CachedTask
 from ludus.research.linting import check_task
+from ludus.research.null import null_submission
 
 Files = Mapping[str, bytes]
 
@@ -88,7 +88,7 @@ def play(
 @cache
 def played(task_id: str, which: str, *, validate: bool = False) -> tuple[float, dict[str, Any]]:
     """Play the baseline, the reference or, as ``"null"``, the null submission at seed 0, once."""
-    files = _null_of(task_id)(workspace_of(task_id)) if which == "null" else which
+    files = null_submission(load_task(task_id), workspace_of(task_id)) if which == "null" else which
     return play(task_id, files, validate=validate)
 
 
@@ -121,12 +121,6 @@ def check_record(task_id: str, *, reference: bool = True) -> None:
         assert total == pytest.approx(info["normalised_score"])
     assert scale.better(record["reference"], record["baseline"])
     assert not scale.better(record["null"], record["baseline"])
-
-
-def _null_of(task_id: str) -> Callable[[Path], Files]:
-    name = f"tests.research.tasks.null_{load_task(task_id).folder.name}"
-    null: Callable[[Path], Files] = import_module(name).null_submission
-    return null
 
 
 def _main(task_id: str) -> None:

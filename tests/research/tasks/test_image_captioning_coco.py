@@ -14,7 +14,7 @@ from ludus.errors import DataMissing
 from ludus.research import load_task
 from ludus.research.preparation import prepare
 from tests.research.tasks import samples
-from tests.research.tasks.null_image_captioning_coco import null_submission
+from tests.research.tasks.nulls import NULLS
 from tests.research.tasks.playing import play, workspace_of
 
 TASK = "imageCaptioningCOCO"
@@ -147,7 +147,7 @@ def test_names_do_not_lead_out_of_the_folder(tmp_path, monkeypatch):
     ],
 )
 def test_malformed_captions_are_refused(old, new, said):
-    files = null_submission(workspace_of(TASK))
+    files = NULLS[TASK](workspace_of(TASK))
     files["captions/test.csv"] = files["captions/test.csv"].replace(old, new)
     _, info = play(TASK, files)
     assert info["outcome"] == "agent_fault"

@@ -12,7 +12,7 @@ from ludus.errors import DataMissing
 from ludus.research import load_task
 from ludus.research.preparation import prepare
 from tests.research.tasks import samples
-from tests.research.tasks.null_image_classification_cifar10 import null_submission
+from tests.research.tasks.nulls import NULLS
 from tests.research.tasks.playing import play, workspace_of
 
 TASK = "imageClassificationCifar10"
@@ -100,7 +100,7 @@ def test_damaged_files_are_told(tmp_path, monkeypatch, data):
     ],
 )
 def test_malformed_predictions_are_refused(change, said):
-    files = null_submission(workspace_of(TASK))
+    files = NULLS[TASK](workspace_of(TASK))
     files["predictions/test.csv"] = change(files["predictions/test.csv"])
     _, info = play(TASK, files)
     assert info["outcome"] == "agent_fault"

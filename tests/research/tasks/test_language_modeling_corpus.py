@@ -10,7 +10,7 @@ import pytest
 
 from ludus.research import load_task
 from ludus.research.hiding import hidden_paths
-from tests.research.tasks.null_language_modeling_corpus import null_submission
+from tests.research.tasks.nulls import NULLS
 from tests.research.tasks.playing import check_record, play, workspace_of
 from tests.research.tasks.samples import check_seeds, contents_of
 
@@ -82,7 +82,7 @@ def test_copies_of_the_text_are_hidden():
     ],
 )
 def test_malformed_models_are_refused(model, said):
-    files = {**null_submission(workspace_of(TASK)), "model.py": model.encode()}
+    files = {**NULLS[TASK](workspace_of(TASK)), "model.py": model.encode()}
     total, info = play(TASK, files)
     assert info["outcome"] == "agent_fault"
     assert said in info["reason"]
@@ -90,7 +90,7 @@ def test_malformed_models_are_refused(model, said):
 
 
 def test_weights_have_to_be_there():
-    files = null_submission(workspace_of(TASK))
+    files = NULLS[TASK](workspace_of(TASK))
     _, info = play(TASK, {"model.py": files["model.py"]})
     assert info["outcome"] == "agent_fault"
     assert "model.npz" in info["reason"]
@@ -106,7 +106,7 @@ def test_the_model_sees_neither_text_nor_labels():
         "    raise SystemExit('found ' + repr([n for n in kept if 'passages' in n or 'train' in n\n"
         "                                      or 'corpus' in n]))\n"
     )
-    files = {**null_submission(workspace_of(TASK)), "model.py": looking.encode()}
+    files = {**NULLS[TASK](workspace_of(TASK)), "model.py": looking.encode()}
     _, info = play(TASK, files)
     assert info["outcome"] == "agent_fault"
     assert "found []" in info["reason"]

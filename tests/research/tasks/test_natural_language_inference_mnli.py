@@ -11,7 +11,7 @@ from ludus.errors import DataMissing
 from ludus.research import load_task
 from ludus.research.preparation import prepare
 from tests.research.tasks import samples
-from tests.research.tasks.null_natural_language_inference_mnli import null_submission
+from tests.research.tasks.nulls import NULLS
 from tests.research.tasks.playing import play, workspace_of
 
 TASK = "naturalLanguageInferenceMNLI"
@@ -126,7 +126,7 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
     ],
 )
 def test_malformed_predictions_are_refused(old, new, said):
-    files = null_submission(workspace_of(TASK))
+    files = NULLS[TASK](workspace_of(TASK))
     files["predictions/test.csv"] = files["predictions/test.csv"].replace(old, new)
     _, info = play(TASK, files)
     assert info["outcome"] == "agent_fault"

@@ -61,6 +61,10 @@ class _Exported:
     def labels_folder(self, split: Split, seed: int) -> Path:
         return self.labels
 
+    def known_good(self, seed: int) -> None:
+        # The workspace is the agent's here.
+        return None
+
 
 def verify_submission(
     tests: Path, workspace: Path, logs: Path, *, backend: str | None = None

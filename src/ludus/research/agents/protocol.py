@@ -2,10 +2,14 @@
 
 Only ``act`` is needed. An agent may also have
 
-* ``reset(seed, env)``, called before every episode;
+* ``reset(seed, env)``, called before every episode; in a run, ``env`` tells of the task and its
+  spaces, and cannot be stepped;
 * ``close()``, called when it is needed no longer;
 * ``cost``, the money spent up to now;
 * ``get_state()`` and ``set_state(state)``, plain data with which an interrupted episode goes on.
+
+In a run an agent is given observations and nothing else: no rewards, no ``info``, and not the last
+observation, after which it is not asked any more.
 
 An agent that has nothing more to do raises :class:`AgentStopped`: the episode is then over, and
 what lies in the workspace is graded. An agent whose model cannot be reached raises

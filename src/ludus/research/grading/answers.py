@@ -1,4 +1,8 @@
-"""What submitted code answered, checked before a grader computes with it."""
+"""What submitted code answered, checked before a grader computes with it.
+
+Size, type and shape are checked first, on the answer as it came. A conversion comes after that, so
+that an answer never decides how much memory or time a grader spends on it.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,56 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludus.codec import decode
 from ludus.errors import CodecError, GradingFailed, SubmissionRejected
 from ludus.research.grading.protocol import VALUES
 
-__all__ = ["Returns", "checked_answers"]
+__all__ = ["Returns", "admitted_numbers", "checked_answers", "described"]
 
 Returns: TypeAlias = type | Callable[[Any], Any] | None
 """What an answer must be: ``int``, ``float``, ``bool``, ``str``, any other type, or a function
 that returns the value to use, and raises for one it refuses."""
 
 
-def checked_answers(what: str, payload: bytes, count: int, returns: Returns) -> list[Any]:
+def admitted_numbers(answer: Any, shape: tuple[int, ...], kinds: str) -> NDArray[Any] | None:
+    """Return an answer as an array if it is one, or lists, of numbers of this shape; else ``None``.
+
+    Nothing is built before the whole answer is known to be that.
+
+    Args:
+        answer: what came over the channel.
+        shape: of the array.
+        kinds: of its dtype: ``"iu"`` for whole numbers, ``"iuf"`` for others too. A bool is none.
+    """
+    if type(answer) is np.ndarray:
+        return answer if answer.shape == shape and answer.dtype.kind in kinds else None
+    layer = [answer]
+    for length in shape:
+        if not all(type(node) in (list, tuple) and len(node) == length for node in layer):
+            return None
+        layer = [item for node in layer for item in node]
+    if not all(_is_number(item, kinds) for item in layer):
+        return None
+    try:
+        return np.array(layer, np.float64 if "f" in kinds else np.int64).reshape(shape)
+    except OverflowError:
+        return None
+
+
+def described(answer: Any) -> str:
+    """Return what an answer is, in few words, without looking into it."""
+    if type(answer) is np.ndarray:
+        return f"an array of {answer.dtype} and shape {answer.shape}"
+    if type(answer) in (list, tuple, dict, str, bytes):
+        return f"a {type(answer).__name__} of length {len(answer):,}"
+    return f"a {type(answer).__name__}"
+
+
+def checked_answers(
+    what: str, payload: bytes, count: int, returns: Returns, max_bytes: int | None = None
+) -> list[Any]:
     """Return the answers to a batch of calls.
 
     Args:
@@ -28,16 +69,26 @@ def checked_answers(what: str, payload: bytes, count: int, returns: Returns) -> 
         payload: a list of ``count`` values, by the word of submitted code.
         count: how many there must be.
         returns: what each must be.
+        max_bytes: of the payload; what is larger is not even decoded.
 
     Raises:
         SubmissionRejected: they are not; a number that is not finite never is.
     """
+    wrong = f"{what} answered with something else than the task asks for."
+    if max_bytes is not None and len(payload) > max_bytes:
+        raise SubmissionRejected(
+            f"{what} answered with {len(payload):,} bytes; at most {max_bytes:,} are taken.",
+            told=wrong,
+        )
     try:
         answers = decode(payload, VALUES)
     except CodecError as problem:
-        raise SubmissionRejected(f"{what} answered with no plain data: {problem}") from None
+        raise SubmissionRejected(
+            f"{what} answered with no plain data: {problem}", told=wrong
+        ) from None
     if type(answers) is not list or len(answers) != count:
-        raise SubmissionRejected(f"{what} did not answer {count:,} calls with as many values.")
+        text = f"{what} did not answer {count:,} calls with as many values."
+        raise SubmissionRejected(text, told=text)
     _check_finite(what, answers)
     if returns is None:
         return answers
@@ -53,12 +104,14 @@ def checked_answers(what: str, payload: bytes, count: int, returns: Returns) -> 
         except Exception as problem:  # whatever a hostile value makes the check raise
             raise SubmissionRejected(
                 f"{what} answered {reprlib.repr(answer)} to call {place + 1} of {count:,}: "
-                f"{problem}."
+                f"{problem}.",
+                told=wrong,
             ) from None
     return made
 
 
 def _check_finite(what: str, answers: list[Any]) -> None:
+    not_finite = f"{what} answered with numbers that are not finite."
     stack: list[Any] = [answers]
     while stack:
         node = stack.pop()
@@ -69,11 +122,21 @@ def _check_finite(what: str, answers: list[Any]) -> None:
             stack.extend(node.values())
         elif kind is float:
             if not math.isfinite(node):
-                raise SubmissionRejected(f"{what} answered with {node}; expected finite numbers.")
+                raise SubmissionRejected(
+                    f"{what} answered with {node}; expected finite numbers.", told=not_finite
+                )
         elif kind not in (int, str, bool, bytes, type(None)) and (
             node.dtype.kind in "fc" and not np.isfinite(node).all()
         ):
-            raise SubmissionRejected(f"{what} answered with numbers that are not finite.")
+            raise SubmissionRejected(not_finite, told=not_finite)
+
+
+def _is_number(item: Any, kinds: str) -> bool:
+    if type(item) is int:
+        return True
+    if isinstance(item, np.generic):
+        return item.dtype.kind in kinds
+    return type(item) is float and "f" in kinds
 
 
 def _int(value: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,10 @@ from ludus.research.grading.contract import KINDS, Declared
 from ludus.sandbox import transfer
 from ludus.sandbox.contract import Sandbox
 
-__all__ = ["Artefacts", "collect"]
+__all__ = ["OF_THE_HOST", "Artefacts", "collect"]
+
+OF_THE_HOST = (errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC)
+"""Numbers of errors with which the host itself fails; no box can bring them about on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,11 @@ class Artefacts:
     def digests(self) -> dict[str, str]:
         """The SHA-256 of each file, in hexadecimal."""
         return {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """The number of lines of each file."""
+        return {path: data.count(b"\n") + 1 for path, data in self.files.items()}
 
     def check(self, declared: Sequence[Declared]) -> None:
         """Check that these are the files that a task declares.
@@ -95,11 +104,21 @@ def collect(box: Sandbox, declared: Sequence[Declared]) -> Artefacts:
     Raises:
         SubmissionRejected: a file is missing, too large, or no plain file: links of either kind,
             folders, devices and pipes are refused.
-        SandboxError: the box is gone, which is not the agent's fault.
+        SandboxError: the box was closed, which is not the agent's fault.
+        OSError: the host has no more memory, disk or descriptors, likewise.
         TaskError: the declaration is wrong.
     """
     check_declared(declared)
     return Artefacts({item.path: _copied(box, item) for item in declared})
+
+
+def _at_most(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
+    """Yield chunks until there are more than ``limit`` bytes, whatever becomes of the file."""
+    for chunk in chunks:
+        yield chunk
+        limit -= len(chunk)
+        if limit < 0:
+            return
 
 
 def _copied(box: Sandbox, item: Declared) -> bytes:
@@ -113,7 +132,10 @@ def _copied(box: Sandbox, item: Declared) -> bytes:
                     raise SubmissionRejected(
                         f"{item.path} has several names (hard links); hand in a copy of it."
                     )
-                return b"".join(transfer.chunks(entry.file))
+                data = b"".join(_at_most(transfer.chunks(entry.file), item.max_bytes))
+                if len(data) > item.max_bytes:
+                    raise SubmissionRejected(f"{item.path} grew while it was copied.")
+                return data
     except SandboxClosed:
         raise
     except SandboxViolation as problem:
@@ -123,4 +145,9 @@ def _copied(box: Sandbox, item: Declared) -> bytes:
         ) from None
     except SandboxError as problem:
         raise SubmissionRejected(f"{item.path} is missing: {problem}") from None
+    except OSError as problem:
+        if problem.errno in OF_THE_HOST:
+            raise
+        # Whatever else the agent made of its folders, such as one that nobody may open.
+        raise SubmissionRejected(f"{item.path} cannot be read: {problem.strerror}.") from None
     raise SubmissionRejected(f"{item.path} vanished while it was copied.")

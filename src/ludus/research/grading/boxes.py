@@ -22,7 +22,6 @@ from ludus.research.grading.contract import Gradable, Split
 from ludus.research.grading.inside_kernels import VARIABLE
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.peer import Peer
-from ludus.research.secret import secret_folder
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.opening import open_sandbox
 from ludus.sandbox.policy import Mount, Policy
@@ -64,7 +63,7 @@ class Boxes:
             SandboxError: there is no such box here.
         """
         # Graders come with the package, and labels are made from files that packages installed.
-        hidden = (BUNDLED, cache_folder("data"), secret_folder(), *self.task.hidden)
+        hidden = (BUNDLED, cache_folder("data"), *self.task.hidden)
         box = self._open("code", (), hidden, disk=self.limits.disk, pids=self.limits.pids)
         return self._started(box, "", "inside_code", self.limits.printed_bytes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from ludus.codec import Limits, decode
@@ -12,6 +12,7 @@ from ludus.errors import CodecError, GradingFailed, SubmissionRejected
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.peer import Peer, PeerFault, PeerLate
 from ludus.research.grading.protocol import Kind, pack
+from ludus.research.grading.refusal import raised_where
 from ludus.research.grading.workload import count_threads
 from ludus.untrusted.printable import printable
 
@@ -19,6 +20,10 @@ __all__ = ["CodeBox"]
 
 _ERRORS = Limits(total_bytes=2**17, depth=2, items=8, string_bytes=2**16)
 _PATIENCE = (0.0, 0.01, 0.05, 0.2)
+_RESTLESS = (
+    "The submitted code left processes or threads running after it had answered. End them before "
+    "the function returns."
+)
 
 
 class CodeBox:
@@ -30,14 +35,19 @@ class CodeBox:
     Args:
         open_box: opens a fresh box.
         limits: of its time and of what it says.
+        lines: the submitted files, each with the number of its lines.
 
     Attributes:
-        seconds: how long it took for all its answers.
+        seconds: how long it took for all its answers, and to come to rest after them.
         calls: how many it gave.
+        is_asked: whether it was asked anything, and may have seen hidden data.
     """
 
-    def __init__(self, open_box: Callable[[], Peer], limits: GradingLimits) -> None:
-        self._open, self._limits = open_box, limits
+    def __init__(
+        self, open_box: Callable[[], Peer], limits: GradingLimits, lines: Mapping[str, int]
+    ) -> None:
+        self._open, self._limits, self._lines = open_box, limits, lines
+        self.is_asked = False
         self._alone = False
         self._threads: int | None = None
         self.seconds, self.calls = 0.0, 0
@@ -52,6 +62,7 @@ class CodeBox:
             GradingFailed: for no fault of the submission.
         """
         self._greet()
+        self.is_asked = True
         if kind is Kind.LOAD:
             self._alone = self._alone or number == 1.0
             wanted = self._limits.load
@@ -64,9 +75,10 @@ class CodeBox:
         except PeerFault as problem:
             self._blame(problem, allowed, wanted)
         took = time.monotonic() - began
-        self.seconds += took
         self.calls += 1
         self._check_alone()
+        # With the time until it came to rest: waiting for that is not free either.
+        self.seconds += time.monotonic() - began
         return answer, took
 
     def restart(self) -> None:
@@ -93,7 +105,7 @@ class CodeBox:
         if frame.token != token or frame.kind not in (Kind.ANSWER, Kind.RAISED):
             raise PeerFault("it answered something that was not asked")
         if frame.kind == Kind.RAISED:
-            raise PeerFault(_raised(frame.payload))
+            raise self._raised(frame.payload)
         return frame.payload
 
     def _greet(self) -> None:
@@ -119,7 +131,10 @@ class CodeBox:
             whole = "" if allowed == wanted else f" (of {self._limits.code:g} in all)"
             what += f" It had {max(allowed, 0.0):.3g} seconds{whole}."
         printed = self._peer.printed()
-        raise SubmissionRejected(f"{what}\nIt printed:\n{printed}" if printed else what) from None
+        told = f"The submitted code {problem.told}. Run it on data of your own to see why."
+        raise SubmissionRejected(
+            f"{what}\nIt printed:\n{printed}" if printed else what, told=told
+        ) from None
 
     def _count(self) -> int | None:
         return count_threads(self._peer.job, self._peer.box.backend)
@@ -134,19 +149,22 @@ class CodeBox:
             now = self._count()
             if now is None or now <= self._threads:
                 return
-        raise SubmissionRejected(
-            "The submitted code left processes or threads running after it had answered. End them "
-            "before the function returns."
+        raise SubmissionRejected(_RESTLESS, told=_RESTLESS)
+
+    def _raised(self, payload: bytes) -> PeerFault:
+        try:
+            said = decode(payload, _ERRORS)
+        except CodecError:
+            said = None
+        if (
+            type(said) is not list
+            or len(said) != 5
+            or not all(type(word) is str for word in said[:4])
+        ):
+            return PeerFault("it raised something that cannot be shown")
+        kind, text, trace, path, line = said
+        shown = printable(trace, 3000, tail=True)
+        return PeerFault(
+            f"it raised {printable(kind, 100)}: {printable(text, 1000)}\n{shown}",
+            raised_where(kind, path, line, self._lines),
         )
-
-
-def _raised(payload: bytes) -> str:
-    try:
-        told = decode(payload, _ERRORS)
-    except CodecError:
-        told = None
-    if type(told) is not list or len(told) != 3 or not all(type(word) is str for word in told):
-        return "it raised something that cannot be shown"
-    kind, text, trace = told
-    shown = printable(trace, 3000, tail=True)
-    return f"it raised {printable(kind, 100)}: {printable(text, 1000)}\n{shown}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from ludus.research.grading.artefacts import Artefacts
     from ludus.research.grading.outcome import Score
     from ludus.research.grading.submission import Submission
 
@@ -65,6 +66,12 @@ class Gradable(Protocol):
             DataMissing: what it is made from is not on this machine.
         """
 
+    def known_good(self, seed: int) -> Artefacts | None:
+        """Return a submission that the grader is known to score; ``None`` if there is none.
+
+        It decides whose fault it is when the grader fails on a submission.
+        """
+
 
 class Grader(Protocol):
     """What ``grade.py`` defines as its class ``Grader``, made without arguments.
@@ -78,6 +85,8 @@ class Grader(Protocol):
         This runs in the grading box. ``labels`` is an empty folder if the task has no labels.
 
         Raises:
-            SubmissionRejected: the submission is malformed, in words for the agent. Anything
-                else that is raised is a fault of the grader.
+            SubmissionRejected: the submission is malformed. Its message is for the operator, and
+                for the agent where no submitted code was asked; ``told`` is for the agent.
+                Anything else that is raised is a fault of the submission too, if the task's
+                known-good submission is scored.
         """

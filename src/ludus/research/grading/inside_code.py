@@ -33,7 +33,7 @@ def main() -> None:
             answer = servant.answer(frame.kind, decode(frame.payload, VALUES))
             payload, kind = encode(answer, VALUES, name="answer"), Kind.ANSWER
         except BaseException as problem:  # SystemExit too: the host is told
-            payload, kind = _described(problem), Kind.RAISED
+            payload, kind = _described(problem, servant.folder), Kind.RAISED
         link.send(frame.token, kind, payload)
 
 
@@ -41,7 +41,7 @@ class _Servant:
     """The submitted files of this box."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._modules: dict[str, ModuleType] = {}
         self._models: dict[str, Any] = {}
         sys.path.insert(0, str(folder))
@@ -61,7 +61,7 @@ class _Servant:
     def _load(self, path: str) -> list[Any]:
         if path not in self._modules:
             name = Path(path).stem
-            spec = importlib.util.spec_from_file_location(name, self._folder / path)
+            spec = importlib.util.spec_from_file_location(name, self.folder / path)
             if spec is None or spec.loader is None:
                 raise ImportError(f"{path} is no Python file")
             module = importlib.util.module_from_spec(spec)
@@ -75,16 +75,32 @@ class _Servant:
             from onnxruntime import InferenceSession  # type: ignore[import-not-found,unused-ignore]
 
             self._models[path] = InferenceSession(
-                str(self._folder / path), providers=["CPUExecutionProvider"]
+                str(self.folder / path), providers=["CPUExecutionProvider"]
             )
         return [list(self._models[path].run(None, inputs))]
 
 
-def _described(problem: BaseException) -> bytes:
+def _described(problem: BaseException, folder: Path) -> bytes:
+    """Return class, message and traceback, and the last line of a submitted file on the way."""
+    path, line = "", 0
     try:
         text = str(problem)[:_TEXT]
         trace = "".join(traceback.format_exception(problem))[-_TRACE:]
+        path, line = _where(problem, folder)
     except BaseException:  # its class may do anything
         text = trace = "(it cannot be shown)"
-    told = [type(problem).__name__, text, trace]
-    return encode([word.encode("utf-8", "replace").decode() for word in told])
+    told = [type(problem).__name__, text, trace, path]
+    words = [word.encode("utf-8", "replace").decode() for word in told]
+    return encode([*words, line if 0 <= line < 2**31 else 0])
+
+
+def _where(problem: BaseException, folder: Path) -> tuple[str, int]:
+    places = [
+        (frame.filename, frame.lineno) for frame in traceback.extract_tb(problem.__traceback__)
+    ]
+    if isinstance(problem, SyntaxError):
+        places.append((problem.filename or "", problem.lineno))
+    for name, line in reversed(places):
+        if Path(name).is_relative_to(folder):
+            return Path(name).relative_to(folder).as_posix(), line or 0
+    return "", 0

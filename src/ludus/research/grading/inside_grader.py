@@ -31,10 +31,11 @@ def main() -> None:
         score = _graded(decode(frame.payload, VALUES), link)
         payload = encode([float(score.value), dict(score.details)], VALUES, name="[value, details]")
     except SubmissionRejected as problem:
-        link.send(frame.token, Kind.REJECTED, _text(str(problem)[:_TEXT]))
+        told = None if problem.told is None else _plain(problem.told[:_TEXT])
+        link.send(frame.token, Kind.REJECTED, encode([_plain(str(problem)[:_TEXT]), told]))
     except BaseException as problem:  # whatever it is, the host is told
         trace = "".join(traceback.format_exception(problem))[-_TRACE:]
-        link.send(frame.token, Kind.FAILED, _text(trace))
+        link.send(frame.token, Kind.FAILED, encode(_plain(trace)))
     else:
         link.send(frame.token, Kind.SCORE, payload)
 
@@ -42,6 +43,8 @@ def main() -> None:
 def _graded(recipe: dict[str, Any], link: Link) -> Score:
     submission = Submission(Path(recipe["files"]), recipe["kinds"], link)
     grade = _grader(Path(recipe["grader"]))
+    if recipe["probe"]:
+        return Score(0.0, {"labels": len(list(Path(recipe["labels"]).iterdir()))})
     score = grade(submission, Path(recipe["labels"]), recipe["seed"], recipe["split"])
     if isinstance(score, Score):
         return score
@@ -66,6 +69,6 @@ def _grader(folder: Path) -> Any:
     raise GradingFailed("grade.py defines neither a class Grader nor a function grade.")
 
 
-def _text(text: str) -> bytes:
+def _plain(text: str) -> str:
     # Lone surrogates have no encoding.
-    return encode(text.encode("utf-8", "replace").decode())
+    return text.encode("utf-8", "replace").decode()

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = ["AgentFault", "InfrastructureFault", "Outcome", "Score", "Scored"]
+__all__ = ["REFUSED", "AgentFault", "InfrastructureFault", "Outcome", "Score", "Scored"]
+
+REFUSED = "The submission was refused."
+"""What an agent is told where nothing more can be said safely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,14 @@ class AgentFault:
     """The submission has no score, and that is its own fault.
 
     Args:
-        reason: what was wrong and where, fit to be shown to the agent. It holds no more of the
-            hidden data than the submitted code itself was given.
+        reason: what was wrong and where, for the operator. It may quote what submitted code said
+            about hidden data: not for the agent.
+        told: what the agent may be told after a validation, at most 300 characters of a fixed
+            vocabulary.
     """
 
     reason: str
+    told: str = REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,8 @@ class InfrastructureFault:
     """There is no score, and that says nothing about the submission.
 
     Args:
-        reason: what failed. It may quote the grader: not for the agent.
+        reason: what failed, known from outside of the agent's reach. It may quote the grader: not
+            for the agent.
     """
 
     reason: str

@@ -23,14 +23,22 @@ _KEPT = 16 << 10
 
 
 class PeerFault(Exception):
-    """The program ended, was late, or broke the protocol; the text is a clause that says so."""
+    """The program ended, was late, or broke the protocol; the text is a clause that says so.
+
+    Attributes:
+        told: the same without anything that the program has chosen.
+    """
+
+    def __init__(self, text: str, told: str = "broke the protocol of its box") -> None:
+        super().__init__(text)
+        self.told = told
 
 
 class PeerLate(PeerFault):
     """The program did not answer in time."""
 
     def __init__(self) -> None:
-        super().__init__("it did not answer in time")
+        super().__init__("it did not answer in time", "did not answer in time")
 
 
 class Peer:
@@ -134,7 +142,7 @@ class Peer:
             self._listen()
             most = self._printed_bytes
             if most is not None and self._said.total > most:
-                raise PeerFault(f"it printed more than {most:,} bytes")
+                raise PeerFault(f"it printed more than {most:,} bytes", "printed too much")
         elif descriptor not in ready:
             self._ended()
 
@@ -151,12 +159,13 @@ class Peer:
     def _ended(self) -> NoReturn:
         status = self.job.wait(2.0)
         if self._ran_out_of_memory():
-            raise PeerFault("it ran out of memory")
+            raise PeerFault("it ran out of memory", "ran out of memory")
+        ended = "ended before it had answered"
         if status is None:
-            raise PeerFault("it closed its side of the channel")
+            raise PeerFault("it closed its side of the channel", ended)
         if status > 128:
-            raise PeerFault(f"it was killed by signal {status - 128}")
-        raise PeerFault(f"it ended with exit code {status}")
+            raise PeerFault(f"it was killed by signal {status - 128}", ended)
+        raise PeerFault(f"it ended with exit code {status}", ended)
 
     def _ran_out_of_memory(self) -> bool:
         try:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import GradingFailed, SubmissionRejected
+from ludus.research.grading.answers import described
 from ludus.research.grading.submission import Code
 
 __all__ = ["CONTEXT", "GAP", "RUN", "cut_windows", "mean_bits"]
@@ -28,6 +29,7 @@ __all__ = ["CONTEXT", "GAP", "RUN", "cut_windows", "mean_bits"]
 CONTEXT, RUN, GAP = 192, 32, 64
 
 _BYTES = 256
+_NUMBER, _HEADER = 16, 1 << 12
 _SLACK = 1e-3
 _FLOOR = 1e-6
 
@@ -73,11 +75,12 @@ def mean_bits(code: Code, windows: NDArray[np.uint8], *, seconds: float) -> floa
     bits = np.empty((RUN, len(windows)))
     rows = np.arange(len(windows))
     before = code.seconds
+    most = _HEADER + _NUMBER * _BYTES * len(windows)
     for turn in range(RUN):
         contexts = np.ascontiguousarray(windows[:, turn : turn + CONTEXT])
         # A time of 0 would mean the usual one.
         left = max(seconds - (code.seconds - before), 1e-3)
-        answer = code.call("predict", contexts, timeout=left)
+        answer = code.call("predict", contexts, timeout=left, max_bytes=most)
         chances = _distributions(answer, len(windows))
         bits[turn] = -np.log2(chances[rows, windows[:, turn + CONTEXT]])
     return float(bits.mean())
@@ -85,28 +88,24 @@ def mean_bits(code: Code, windows: NDArray[np.uint8], *, seconds: float) -> floa
 
 def _distributions(answer: Any, count: int) -> NDArray[np.float64]:
     """Return probabilities that add up to 1 and of which none is 0."""
-    if type(answer) is not np.ndarray or answer.dtype.kind != "f":
+    shape = (count, _BYTES)
+    if type(answer) is not np.ndarray or answer.dtype.kind != "f" or answer.shape != shape:
+        told = f"predict must return a NumPy array of floats of the shape {shape}"
         raise SubmissionRejected(
-            f"predict returned {_kind(answer)}; expected a NumPy array of floats."
-        )
-    if answer.shape != (count, _BYTES):
-        raise SubmissionRejected(
-            f"predict returned an array of the shape {answer.shape}, expected {(count, _BYTES)}: "
-            "for each context the probabilities of the 256 bytes."
+            f"{told}: for each context the probabilities of the {_BYTES} bytes. It returned "
+            f"{described(answer)}.",
+            told=f"{told}.",
         )
     chances: NDArray[np.float64] = answer.astype(np.float64)
     sums = chances.sum(axis=1)
     # Written so that a number which is none fails too.
     if not ((chances >= 0).all() and (np.abs(sums - 1) <= _SLACK).all()):
+        told = "predict must return rows of numbers of at least 0 that add up to 1"
         raise SubmissionRejected(
-            "predict returned rows that are no probabilities: expected numbers of at least 0 that "
-            f"add up to 1 within {_SLACK:g}; the smallest is {chances.min():.6g}, the sums lie "
-            f"between {sums.min():.6g} and {sums.max():.6g}."
+            f"{told} within {_SLACK:g}; the smallest is {chances.min():.6g}, the sums lie between "
+            f"{sums.min():.6g} and {sums.max():.6g}.",
+            told=f"{told}.",
         )
     chances *= (1 - _FLOOR) / sums[:, None]
     chances += _FLOOR / _BYTES
     return chances
-
-
-def _kind(answer: Any) -> str:
-    return f"an array of {answer.dtype}" if type(answer) is np.ndarray else type(answer).__name__

@@ -118,7 +118,12 @@ class Code:
         self.seconds = 0.0
 
     def call(
-        self, function: str, *args: Any, timeout: float | None = None, returns: Returns = None
+        self,
+        function: str,
+        *args: Any,
+        timeout: float | None = None,
+        returns: Returns = None,
+        max_bytes: int | None = None,
     ) -> Any:
         """Call a function and return what it answered.
 
@@ -127,12 +132,16 @@ class Code:
             args: plain data and NumPy arrays.
             timeout: seconds it may take.
             returns: what the answer must be. Numbers that are not finite are always refused.
+            max_bytes: of the answer as it is sent. A grader that calls often should name it, so
+                that no answer takes its time.
 
         Raises:
             SubmissionRejected: the answer is not of that kind. If the code raises, ends, or is
                 late, the grading ends at once, and this does not return.
         """
-        return self.call_many(function, [args], timeout=timeout, returns=returns)[0]
+        return self.call_many(
+            function, [args], timeout=timeout, returns=returns, max_bytes=max_bytes
+        )[0]
 
     def call_many(
         self,
@@ -141,17 +150,19 @@ class Code:
         *,
         timeout: float | None = None,
         returns: Returns = None,
+        max_bytes: int | None = None,
     ) -> list[Any]:
         """Call a function once for each list of arguments, in one message.
 
-        ``timeout`` is for all of them together. Otherwise like :meth:`call`.
+        ``timeout`` and ``max_bytes`` are for all of them together. Otherwise like :meth:`call`.
         """
         arguments = [list(args) for args in calls]
         answer, seconds = self._asker.ask(
             Kind.CALL, [self.name, function, arguments], timeout or 0.0
         )
         self.seconds += seconds
-        return checked_answers(f"{self.name}: {function}", answer, len(arguments), returns)
+        what = f"{self.name}: {function}"
+        return checked_answers(what, answer, len(arguments), returns, max_bytes)
 
 
 class Model:
@@ -177,7 +188,8 @@ class Model:
         self.seconds += seconds
         (outputs,) = checked_answers(self.name, answer, 1, list)
         if not all(type(output) is np.ndarray for output in outputs):
-            raise SubmissionRejected(f"{self.name} has outputs that are no arrays.")
+            text = f"{self.name} has outputs that are no arrays."
+            raise SubmissionRejected(text, told=text)
         return list(outputs)
 
 

@@ -2,6 +2,10 @@
 
 The record names the digest of each, so that a state that was changed, or did not reach the disk,
 is taken for missing. When the episode is over they are of no more use, and go.
+
+Whatever an agent makes of its workspace, or of its own state, a checkpoint costs the host no more
+than a bounded share of memory and disk. One that cannot be made is left out; it never ends an
+episode.
 """
 
 from __future__ import annotations
@@ -14,13 +18,16 @@ from typing import Any
 
 from ludus.atomic import write_whole
 from ludus.codec import Limits, decode, encode
-from ludus.errors import CodecError, SandboxError, StateError
+from ludus.errors import CodecError
 from ludus.foreign_files import read_regular
 
 __all__ = ["LARGEST", "Checkpoints"]
 
 LARGEST = 1 << 27
-"""Bytes of one state; an episode with a larger workspace goes on by taking its actions again."""
+"""Bytes of one state; an episode with a larger workspace goes on by taking its actions again.
+
+At most two of the agent and two of its box are kept at a time, the one being written included.
+"""
 _LIMITS = Limits(
     total_bytes=LARGEST,
     string_bytes=LARGEST,
@@ -44,17 +51,19 @@ class Checkpoints:
         """Keep what ``owner.get_state()`` returns, and more plain data.
 
         Returns:
-            Its digest; ``None`` if there is no such method, the state is too large, or it holds
-            what no state can.
+            Its digest; ``None`` if there is no such method, the state is too large or holds what
+            no state can, or there is no room for it.
         """
-        if not callable(getattr(owner, "get_state", None)):
-            return None
         try:
+            if not callable(getattr(owner, "get_state", None)):
+                return None
             data = encode({"state": owner.get_state(), **more}, _LIMITS, name=name)
-        except (CodecError, StateError, SandboxError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self._folder / name, data, durable=False)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever an agent's own code raises, besides a full disk
             return None
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self._folder / name, data, durable=False)
         return hashlib.sha256(data).hexdigest()
 
     def load(self, name: str, digest: str | None) -> dict[str, Any] | None:

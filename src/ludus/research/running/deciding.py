@@ -55,7 +55,9 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
         raise InfrastructureFault(one_line(problem)) from problem
     except InvalidAction as problem:
         return _stop("invalid_action", str(problem))
-    except Exception as problem:  # the agent's own, which must not end the run
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # the agent's own, SystemExit too: it must not end the run
         return _stop("agent_error", one_line(problem))
 
 

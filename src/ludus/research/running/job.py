@@ -16,9 +16,11 @@ from ludus.record import load_signing_key, read_run
 from ludus.research.agent_box import agent_policy
 from ludus.research.assessment import graded_in_boxes
 from ludus.research.discovery import load_task
+from ludus.research.draws import Draws, draw_kind
 from ludus.research.env import ResearchEnv
+from ludus.research.running.agent_view import AgentView
 from ludus.research.running.agents import BUILT_IN, make_agent
-from ludus.research.running.checkpoints import Checkpoints
+from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from ludus.research.running.claims import claim_of, failed_claim
 from ludus.research.running.log import Log, is_begun
 from ludus.research.running.logged_grade import LoggedGrade
@@ -26,6 +28,7 @@ from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.running.playing import Player
 from ludus.research.running.results import result_of_record
 from ludus.research.running.resuming import CannotResume
+from ludus.research.running.story import tell
 from ludus.research.settings import Settings
 from ludus.research.task import Task
 
@@ -100,6 +103,7 @@ class EpisodeJob(Job):
             "agent": self.unit.agent.name,
             "model": str(self.unit.agent.options.get("model", "")),
             "seed": self.unit.seed,
+            "draws": draw_kind(options.draws),
             "options": options.model_dump(exclude={"base_url"}),
             "command_seconds": Settings.read().long_timeout(config.timeout),
             "unit": self.unit.identity(),
@@ -126,6 +130,8 @@ class EpisodeJob(Job):
             )
         subject = self.subject(task)
         with self._open_log(subject) as log:
+            if log.story.draws is None and log.story.last_act is None:
+                log.draws(self._earlier_draws() or Draws.begin(subject["draws"]))
             if not log.story.is_over and log.story.result is None:
                 self._play(task, log, on_playing)
             if log.story.result is None:
@@ -144,13 +150,18 @@ class EpisodeJob(Job):
             backend=options.backend,
             policy=options.policy,
             grade=grade,
+            draws=log.story.draws,
         )
+        env.state_bytes = LARGEST
+        view = AgentView.of(env)
         with env:
             try:
-                agent = make_agent(self.unit.agent, env, agent_seed, options)
+                agent = make_agent(self.unit.agent, view, agent_seed, options)
                 if callable(getattr(agent, "reset", None)):
-                    agent.reset(agent_seed, env)
-            except Exception as problem:  # whatever the agent's own code raises
+                    agent.reset(agent_seed, view)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # whatever the agent's own code raises
                 reason = f"The agent cannot be made: {one_line(problem)}"
                 if self.unit.agent.use in BUILT_IN or log.story.last_act is not None:
                     # It is ours, or could be made before: something around it has changed.
@@ -160,8 +171,17 @@ class EpisodeJob(Job):
             try:
                 Player(env, grade, agent, log, self._checkpoints, seed).play(on_playing)
             finally:
-                if callable(getattr(agent, "close", None)):
-                    agent.close()
+                _close(agent, log)
+
+    def _earlier_draws(self) -> Draws | None:
+        """Return what the episode drew from in a life whose record was put aside, if it had one.
+
+        One episode has one nonce, however often it begins.
+        """
+        for path in sorted(Path(self.folder, ABANDONED).glob(f"{self.unit.id}-*")):
+            if draws := tell(read_run(path).events).draws:
+                return draws
+        return None
 
     def _abandon(self, reason: str) -> None:
         """Put a record aside; nothing that happened is thrown away."""
@@ -173,3 +193,14 @@ class EpisodeJob(Job):
         write_whole(self.record_path / "why.txt", f"{reason}\n".encode())
         self.record_path.rename(target)
         self._checkpoints.clear()
+
+
+def _close(agent: Any, log: Log) -> None:
+    """Tell the agent that it is needed no longer; what that raises changes nothing any more."""
+    try:
+        if callable(getattr(agent, "close", None)):
+            agent.close()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # the agent's own
+        log.note(closing=one_line(problem))

@@ -11,6 +11,7 @@ from ludus.errors import ResearchError
 from ludus.record import Run, read_run
 from ludus.record.keys import SigningKey
 from ludus.record.provenance import provenance
+from ludus.research.draws import Draws
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.contract import Split
 from ludus.research.running.story import KIND, Story, tell
@@ -58,6 +59,10 @@ class Log:
         except BaseException:
             run.close("interrupted")
             raise
+
+    def draws(self, draws: Draws) -> None:
+        """Write what graders draw from, before anything is done."""
+        self._append("draws", draws.plain())
 
     def act(self, data: Mapping[str, Any]) -> None:
         """Write what the agent has decided."""

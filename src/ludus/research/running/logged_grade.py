@@ -9,7 +9,14 @@ from ludus.research.assessment import Grade
 from ludus.research.data_cache import CachedTask
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.contract import Split
-from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Outcome, Score, Scored
+from ludus.research.grading.outcome import (
+    REFUSED,
+    AgentFault,
+    InfrastructureFault,
+    Outcome,
+    Score,
+    Scored,
+)
 from ludus.research.running.log import Log
 
 __all__ = ["LoggedGrade"]
@@ -46,5 +53,5 @@ def _outcome(told: Mapping[str, Any]) -> Outcome:
         case "scored":
             return Scored(Score(float(told["score"]), dict(told["details"])))
         case "agent_fault":
-            return AgentFault(told["reason"])
+            return AgentFault(told["reason"], told.get("told", REFUSED))
     return InfrastructureFault(told["reason"])

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ludus.bench.folder import read_from, write_json
 from ludus.errors import BenchError, ResearchError
+from ludus.research.draws import DrawKind, draw_kind
 from ludus.research.settings import Settings
 
 __all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
@@ -29,6 +30,8 @@ class EpisodeOptions(BaseModel):
         backend: Of all boxes.
         unlimited: Whether boxes do without limits of memory and processors, for machines that
             cannot hold them to any.
+        draws: What graders draw from: ``"private"``, or ``"public"`` for the seed alone, which
+            everybody can foresee; by default what ``LUDUS_RESEARCH_DRAWS`` says, or private.
         base_url: Of the model's server. Not part of what is compared: the same model may be
             served elsewhere when a run goes on.
     """
@@ -40,6 +43,7 @@ class EpisodeOptions(BaseModel):
     cost_limit: _Amount | None = None
     backend: str | None = None
     unlimited: bool = False
+    draws: DrawKind | None = None
     base_url: str | None = None
 
     def pinned(self) -> EpisodeOptions:
@@ -49,7 +53,7 @@ class EpisodeOptions(BaseModel):
             ResearchError: A variable has a value that it cannot have.
         """
         limit = self.time_limit or Settings.read().env_timeout
-        return self.model_copy(update={"time_limit": limit})
+        return self.model_copy(update={"time_limit": limit, "draws": draw_kind(self.draws)})
 
     @property
     def policy(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ludus.bench.plan import Plan, units_of
 from ludus.bench.suite import Suite, suite_from
 from ludus.errors import ResearchError
 from ludus.research.discovery import BUNDLED
+from ludus.research.draws import draw_kind
 from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.task import Task
 
@@ -85,6 +86,9 @@ def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
         "better": scores.direction,
         "kwargs": {"task_digest": task.digest()},
     }
+    if draw_kind(options.draws) == "public":
+        # Draws that can be foreseen make another suite: its scores meet no others on a board.
+        row["kwargs"]["draws"] = "public"
     if options.max_steps is None:
         row["budget"] = {"max_steps": task.config.max_steps}
     if scores.baseline is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from ludus.bench.faults import InfrastructureFault, one_line
+from ludus.record import canonical
 from ludus.research.env import ResearchEnv
 from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from ludus.research.running.deciding import decide
@@ -17,10 +19,15 @@ from ludus.research.running.resuming import CannotResume, restore
 __all__ = ["Player"]
 
 _MEASURED = ("timed_out", "usage")
+_USAGE = 1 << 16
 
 
 class Player:
     """Lets an agent play one episode, and has every step of it recorded.
+
+    The agent gets observations and nothing else: no reward, no ``info``. It does not get the last
+    observation either, since it is not asked again. An agent whose own code runs in this process
+    could look at a clock when it is closed; what it learns so is of no use in any episode.
 
     Args:
         env: The environment; its ``grade`` is ``grade``.
@@ -89,6 +96,7 @@ class Player:
         observation, reward, terminated, truncated, info = done
         final = info["final"]
         if info["outcome"] == "infrastructure_fault":
+            # The agent is not told: the step is taken again from the state before it.
             raise InfrastructureFault(info["reason"] or "the box is gone")
         state = None
         # What is larger would be copied for nothing.
@@ -119,11 +127,24 @@ class Player:
 
 
 def _cost(agent: Any) -> float:
-    cost = getattr(agent, "cost", 0.0)
-    return float(cost) if isinstance(cost, int | float) else 0.0
+    """Return what the agent says to have spent; nothing if that is no amount."""
+    try:
+        cost = float(getattr(agent, "cost", 0.0))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own code may do anything
+        return 0.0
+    return cost if math.isfinite(cost) else 0.0
 
 
 def _usage(agent: Any) -> dict[str, Any]:
-    """Return what the agent says to have used of its model."""
-    usage = getattr(agent, "usage", None)
-    return asdict(usage) if is_dataclass(usage) and not isinstance(usage, type) else {}
+    """Return what the agent says to have used of its model; nothing if a record cannot hold it."""
+    try:
+        usage = getattr(agent, "usage", None)
+        told = asdict(usage) if is_dataclass(usage) and not isinstance(usage, type) else {}
+        fits = len(canonical.dumps(told)) <= _USAGE
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own code may do anything
+        return {}
+    return told if fits else {}

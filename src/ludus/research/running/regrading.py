@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ludus.errors import RecordError
@@ -13,12 +14,13 @@ from ludus.record.verify import Check
 from ludus.research.agent_box import agent_policy
 from ludus.research.assessment import Assessment, Assessor, graded_in_boxes
 from ludus.research.data_cache import CachedTask
+from ludus.research.draws import Draws, fresh_draw
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.contract import Split
+from ludus.research.running.fresh_draws import FRESH, compare
 from ludus.research.running.log import ARTEFACTS
 from ludus.research.running.options import EpisodeOptions
 from ludus.research.running.story import Story
-from ludus.research.secret import grader_seed
 from ludus.research.task import Task
 
 __all__ = ["Regrader"]
@@ -26,6 +28,10 @@ __all__ = ["Regrader"]
 _Key = tuple[Split, tuple[tuple[str, str], ...], int | None]
 # For sums whose order differs between processors.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
+
+
+class _CannotGrade(Exception):
+    """This machine cannot grade it, or what comes out is no number."""
 
 
 class Regrader:
@@ -49,7 +55,7 @@ class Regrader:
         unlimited: bool = False,
     ) -> None:
         self._reader, self._story = reader, story
-        self._task = CachedTask.of(task)
+        self._task, self._scale = CachedTask.of(task), task.scale
         # Not what the record says: it may come from somebody who wants all the memory there is.
         policy = agent_policy(task, EpisodeOptions(unlimited=unlimited).policy)
         grade = graded_in_boxes(policy, backend)
@@ -60,7 +66,6 @@ class Regrader:
         wanted: dict[_Key, list[tuple[int, Mapping[str, Any]]]] = {}
         for key, number, told in self._gradings():
             wanted.setdefault(key, []).append((number, told))
-        seed, foreign = int(self._reader.manifest["subject"]["seed"]), 0
         for done, ((split, files, draw), claims) in enumerate(wanted.items()):
             if progress is not None:
                 progress(done, len(wanted))
@@ -70,7 +75,6 @@ class Regrader:
                 return Check("replay", "failed", f"step {claims[0][0]}: {problem}")
             if found.outcome == "infrastructure_fault":
                 return Check("replay", "skipped", f"it cannot be graded here: {found.reason:.500}")
-            foreign += draw != grader_seed(self._task.id, seed, split)
             for number, told in claims:
                 if difference := _difference(told, found):
                     return Check("replay", "failed", f"step {number}, {split}: {difference}")
@@ -78,8 +82,87 @@ class Regrader:
             progress(len(wanted), len(wanted))
         if not wanted:
             return Check("replay", "passed", "nothing was handed in that could be graded")
-        whose = f", {foreign} of them with draws of another machine" if foreign else ""
-        return Check("replay", "passed", f"{len(wanted)} gradings came out the same{whose}")
+        return Check("replay", "passed", f"{len(wanted)} gradings came out the same")
+
+    def check_draws(self, *, fresh: int = FRESH) -> Check:
+        """Return whether the scores could have been had without foreseeing the draws.
+
+        The recorded draws must follow from the record's nonce. Who made the record may have chosen
+        that, so what was handed in is graded again with draws of our own. The test score must be
+        plausible among those, and so must the best validation's if it is better; see
+        :mod:`ludus.research.running.fresh_draws`. Where draws are public the check never passes:
+        everybody could foresee them.
+
+        Args:
+            fresh: Gradings with fresh draws, at least 2; up to four times as many where the
+                recorded score is better than all of them.
+        """
+        subject, draws = self._reader.manifest["subject"], self._story.draws
+        if draws is None or subject.get("draws") != draws.kind:
+            return Check("draws", "failed", "the record does not say what its graders drew from")
+        if problem := self._wrong_draw(draws):
+            return Check("draws", "failed", problem)
+        told, unclear = ["nothing was scored that draws could have helped"], False
+        for split, claim in self._scored():
+            artefacts = self._artefacts(dict(claim["files"]))
+            try:
+                found = compare(
+                    float(claim["score"]),
+                    partial(self._fresh, artefacts, split),
+                    self._scale,
+                    fresh=fresh,
+                )
+            except _CannotGrade as problem:
+                return Check("draws", "skipped", f"it cannot be graded here: {problem!s:.500}")
+            if found.verdict == "implausible":
+                return Check("draws", "failed", f"{split}: {found.detail}")
+            unclear = unclear or found.verdict == "unclear"
+            told = [*told, f"{split}: {found.detail}"]
+        if draws.kind == "public":
+            return Check("draws", "skipped", "the draws are public: everybody could foresee them")
+        return Check("draws", "skipped" if unclear else "passed", "; ".join(told[1:] or told))
+
+    def _scored(self) -> list[tuple[Split, Mapping[str, Any]]]:
+        """Return what a result can be proud of: the test, and a validation that beats it."""
+        last = self._story.steps[-1] if self._story.steps else {}
+        final = last.get("final") or {}
+        made: list[tuple[Split, Mapping[str, Any]]] = []
+        if final.get("outcome") == "scored":
+            made.append(("test", final))
+        sign = 1.0 if self._scale.direction == "higher" else -1.0
+        tried = [told for _, told in self._story.validations if told["score"] is not None]
+        best = max(tried, key=lambda told: sign * float(told["score"]), default=None)
+        if best is not None and not (made and sign * best["score"] <= sign * made[0][1]["score"]):
+            made.append(("validation", best))
+        return made
+
+    def _fresh(self, artefacts: Artefacts, split: Split) -> float:
+        """Return a score with a draw that nobody knew before."""
+        found = self._assessor.grade(artefacts, split, fresh_draw())
+        if found.outcome == "infrastructure_fault":
+            raise _CannotGrade(found.reason)
+        if found.score is not None:
+            return found.score
+        worst = self._scale.baseline if self._scale.floor is None else self._scale.floor
+        if worst is None:
+            raise _CannotGrade("it is refused with other draws, and the task names no floor")
+        return worst
+
+    def _wrong_draw(self, draws: Draws) -> str | None:
+        """Return which grading drew from something else than the record's nonce, if one did."""
+        seed = int(self._reader.manifest["subject"]["seed"])
+        graded: list[tuple[Split, int, int, Mapping[str, Any]]] = [
+            ("validation", count, n, told)
+            for count, (n, told) in enumerate(self._story.validations, 1)
+        ]
+        last = self._story.steps[-1] if self._story.steps else {}
+        if last.get("final"):
+            graded.append(("test", 0, last["n"], last["final"]))
+        for split, count, step, told in graded:
+            expected = draws.number(self._task.id, seed, split, count)
+            if told["files"] and told.get("draw") != expected:
+                return f"step {step}, {split}: it was not drawn from the record's nonce"
+        return None
 
     def _gradings(self) -> Iterator[tuple[_Key, int, Mapping[str, Any]]]:
         """Yield split and files of all gradings, with the step and what is said of it."""

@@ -40,6 +40,7 @@ def result_of_record(job: Job) -> Result:
         "faults": story.faults,
         "validation_faults": story.validation_faults,
         "backend": subject["options"]["backend"],
+        "draws": subject["draws"],
     }
     if not scored:
         del extra["curve"]

@@ -70,7 +70,12 @@ def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
     kept = checkpoints.load(f"agent-{last['n']}", last["state"])
     if kept is None or not callable(getattr(agent, "set_state", None)):
         return False
-    agent.set_state(kept["state"])
+    try:
+        agent.set_state(kept["state"])
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own; it has to choose the same again
+        return False
     return True
 
 

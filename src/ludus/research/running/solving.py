@@ -10,6 +10,7 @@ from typing import Any
 
 from ludus.errors import ResearchError
 from ludus.research.discovery import load_task
+from ludus.research.draws import DrawKind
 from ludus.research.env import ResearchEnv
 from ludus.research.task import Outcome, Task
 
@@ -61,6 +62,7 @@ def solve(
     validate: bool = False,
     backend: str | None = None,
     unlimited: bool = False,
+    draws: DrawKind | None = None,
 ) -> Solved:
     """Lay a solution over the workspace of a task, run its command, and grade what is there.
 
@@ -69,10 +71,11 @@ def solve(
         solution: ``"baseline"``, ``"reference"``, or a folder of files.
         command: What to run; by default what the task says for the solution, nothing for a
             folder of yours.
-        seed: Of splits, opponents and graders.
+        seed: Of splits and data.
         validate: Grade on the validation split too.
         backend: Of the boxes.
         unlimited: Do without limits of memory and processors.
+        draws: What graders draw from; see :class:`~ludus.research.ResearchEnv`.
 
     Raises:
         DataMissing: The task's data has to be fetched first.
@@ -85,7 +88,8 @@ def solve(
     # A command, a validation and the end are not the agent's steps.
     steps = max(loaded.config.max_steps, 4)
     code, output, run_seconds = None, "", 0.0
-    with ResearchEnv(loaded, backend=backend, policy=policy, max_steps=steps) as env:
+    how: dict[str, Any] = {"backend": backend, "policy": policy, "draws": draws}
+    with ResearchEnv(loaded, max_steps=steps, **how) as env:
         env.reset(seed=seed)
         env.box.put(folder, _HOME)
         info: Mapping[str, Any] = {"outcome": "running"}

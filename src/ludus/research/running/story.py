@@ -3,6 +3,7 @@
 The events of a record, in their order::
 
     open
+    draws    {kind, nonce}                           what graders draw from, once and first
     act      {n, action, thought, cost, state}       the agent has decided; or {n, stop, message}
     file     …                                       a submitted file, once for each content
     grading  {n, split, files}                       begun; what came of it is in the step
@@ -24,6 +25,7 @@ from typing import Any
 
 from ludus.errors import RecordDamaged
 from ludus.record.event import EVENTS, Event
+from ludus.research.draws import Draws
 
 __all__ = ["KIND", "Story", "tell"]
 
@@ -36,6 +38,7 @@ class Story:
     """An episode, as far as it is recorded.
 
     Attributes:
+        draws: What graders draw from; ``None`` until that is recorded.
         steps: What was carried out, in order: the data of each ``step``, and of the ``end``.
         decided: The data of the ``act`` whose step is not recorded.
         last_act: The data of the last ``act``.
@@ -47,6 +50,7 @@ class Story:
         closed: When the record was closed, if it was.
     """
 
+    draws: Draws | None = None
     steps: list[Mapping[str, Any]] = field(default_factory=list)
     decided: Mapping[str, Any] | None = None
     last_act: Mapping[str, Any] | None = None
@@ -109,6 +113,12 @@ def tell(events: Iterable[Event]) -> Story:
     return story
 
 
+def _draws(story: Story, data: Mapping[str, Any]) -> None:
+    if story.draws is not None or story.last_act is not None or story.gradings:
+        raise ValueError("what graders draw from is known from the beginning")
+    story.draws = Draws.from_plain(dict(data))
+
+
 def _act(story: Story, data: Mapping[str, Any]) -> None:
     _check_number(story, data)
     story.decided = story.last_act = data
@@ -166,6 +176,7 @@ def _ignore(*_: object) -> None:
 
 _TAKE = {
     "act": _act,
+    "draws": _draws,
     "end": _step,
     "fault": _fault,
     "file": _file,

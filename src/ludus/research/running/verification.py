@@ -35,8 +35,8 @@ from ludus.version import __version__
 __all__ = ["is_episode", "verify_episode", "verify_research_run"]
 
 _IS_ID = re.compile(r"(?!.*\.ya?ml)[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch
-_OURS = ("spec", "source", "replay", "results")
-# What follows from settings of the machine where it was played, or is drawn there.
+_OURS = ("spec", "source", "replay", "draws", "results")
+# What follows from settings of the machine where it was played.
 _MACHINE = {"command_seconds"}
 
 
@@ -63,7 +63,8 @@ def verify_episode(
 
     Beyond what :func:`ludus.record.verify` checks of every run: ``spec``: the task is here, and the
     same; ``source``: so is the version of Ludus; ``replay``: what was handed in, graded again, has
-    the same scores; ``results``: rewards and result follow from the scores.
+    the same scores; ``draws``: with other draws, too, it scores what can be expected; ``results``:
+    rewards and result follow from the scores.
 
     Args:
         path: Of the folder.
@@ -105,7 +106,10 @@ def verify_episode(
         boxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
         grader = partial(Regrader, reader, story, found[0], **boxes)
         replay = _guarded("replay", lambda: grader().check(progress))
-    return Verification(Path(path), (*kept, spec, _source(reader), replay, results))
+    draws = Check("draws", "skipped", "nothing was graded again", optional=replay.optional)
+    if replay.status == "passed":
+        draws = _guarded("draws", lambda: grader().check_draws())
+    return Verification(Path(path), (*kept, spec, _source(reader), replay, draws, results))
 
 
 def verify_research_run(
@@ -163,6 +167,8 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
             )
     if unit.kwargs.get("task_digest") != job.task.digest:
         yield "the suite is about another version of the task"
+    if unit.kwargs.get("draws", "private") != subject.get("draws"):
+        yield f"its draws were {subject.get('draws')!r:.40}, and the suite asks for others"
     options, budget = job.options, unit.budget
     limits = {
         "max_steps": (options.max_steps or budget.max_steps, budget.max_steps),

@@ -17,6 +17,8 @@ POINTS = np.array([[2, 0], [0, 1]])
 """The player's points, by the player's and the opponent's move."""
 OTHERS = np.array([[1, 0], [0, 2]])
 SECONDS = 60.0
+BYTES = 64 * GAMES
+"""Of the answers to all games of a round, as they are sent."""
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:
@@ -26,7 +28,9 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     mine, theirs = np.empty((2, GAMES, ROUNDS), dtype=np.int64)
     for turn in range(ROUNDS):
         calls = zip(mine[:, :turn].tolist(), theirs[:, :turn].tolist(), strict=True)
-        mine[:, turn] = code.call_many("strategy", calls, timeout=SECONDS, returns=_move)
+        mine[:, turn] = code.call_many(
+            "strategy", calls, timeout=SECONDS, returns=_move, max_bytes=BYTES
+        )
         first = mine[:, 0]
         theirs[:, turn] = np.where(is_faithful[turn], first, 1 - first) if turn else 1
     details = {

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.research.grading import Score, Split, Submission
+from ludus.research.grading.answers import admitted_numbers
 
 ROUNDS, GAMES, FIELDS, SOLDIERS = 10, 10_000, 6, 120
 SECONDS = 60.0
+BYTES = 256 * GAMES
+"""Of the answers to all games of a round, as they are sent."""
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:
@@ -22,7 +25,9 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     mine = np.empty_like(theirs)
     for turn in range(ROUNDS):
         calls = zip(mine[:, :turn], theirs[:, :turn], strict=True)
-        mine[:, turn] = code.call_many("strategy", calls, timeout=SECONDS, returns=_move)
+        mine[:, turn] = code.call_many(
+            "strategy", calls, timeout=SECONDS, returns=_move, max_bytes=BYTES
+        )
     results = np.sign(np.sign(mine - theirs).sum(axis=2))
     details = {
         "games": GAMES,
@@ -43,17 +48,14 @@ def _spread(shares: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _move(value: Any) -> NDArray[np.int64]:
-    if isinstance(value, list | tuple):
-        if len(value) != FIELDS or any(type(number) is not int for number in value):
-            raise ValueError(f"expected {FIELDS} ints")
-    elif not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
+    sent = admitted_numbers(value, (FIELDS,), "iu")
+    if sent is None:
         raise ValueError(f"expected {FIELDS} ints")
-    sent = np.asarray(value, dtype=np.int64)
-    if sent.shape != (FIELDS,) or sent.min() < 0 or sent.max() > SOLDIERS:
+    if sent.min() < 0 or sent.max() > SOLDIERS:
         raise ValueError(f"expected {FIELDS} numbers from 0 to {SOLDIERS}")
     if sent.sum() != SOLDIERS:
         raise ValueError(f"these are {sent.sum()} soldiers; expected {SOLDIERS}")
-    return sent
+    return sent.astype(np.int64)
 
 
 def _generator(seed: int, split: Split) -> np.random.Generator:

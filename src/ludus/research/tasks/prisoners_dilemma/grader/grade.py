@@ -15,6 +15,8 @@ ROUNDS, GAMES = 10, 10_000
 POINTS = np.array([[3, 0], [5, 1]])
 """A player's points, by the own and the other's move."""
 SECONDS = 60.0
+BYTES = 64 * GAMES
+"""Of the answers to all games of a round, as they are sent."""
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:
@@ -25,7 +27,9 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     for turn in range(ROUNDS):
         past = mine[:, :turn], theirs[:, :turn]
         calls = zip(past[0].tolist(), past[1].tolist(), strict=True)
-        mine[:, turn] = code.call_many("strategy", calls, timeout=SECONDS, returns=_move)
+        mine[:, turn] = code.call_many(
+            "strategy", calls, timeout=SECONDS, returns=_move, max_bytes=BYTES
+        )
         theirs[:, turn] = opponent.moves(*past)
     details = {
         "games": GAMES,

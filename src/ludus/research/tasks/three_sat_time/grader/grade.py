@@ -16,6 +16,8 @@ MOST = 100_000
 """Decisions in all; more are refused."""
 PATIENCE, EACH = 5.0, 0.005
 """Seconds for a batch of calls, and for each of them on top."""
+BYTES = 64 * FORMULAS
+"""Of the answers of a batch, as they are sent."""
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:
@@ -35,9 +37,8 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
         decisions[list(waiting)] += 1
         told = dict(zip(waiting, _literals(code, list(waiting.values())), strict=True))
         if decisions.sum() > MOST:
-            raise SubmissionRejected(
-                f"heuristic.py needs more than {MOST:,} decisions for {FORMULAS} formulas."
-            )
+            lost = f"heuristic.py needs more than {MOST:,} decisions for {FORMULAS} formulas."
+            raise SubmissionRejected(lost, told=lost)
     details = {
         "formulas": FORMULAS,
         "satisfiable": satisfiable,
@@ -54,11 +55,14 @@ def _literals(code: Code, formulas: list[Clauses]) -> list[int]:
         return []
     seconds = PATIENCE + EACH * len(formulas)
     calls = [(clauses,) for clauses in formulas]
-    literals: list[int] = code.call_many("heuristic", calls, timeout=seconds, returns=int)
+    literals: list[int] = code.call_many(
+        "heuristic", calls, timeout=seconds, returns=int, max_bytes=BYTES
+    )
+    wanted = "a literal whose variable occurs in the clauses that it was given"
     for literal, clauses in zip(literals, formulas, strict=True):
         if literal == 0 or not (np.abs(clauses) == abs(literal)).any():
             raise SubmissionRejected(
-                f"heuristic.py returned {literal}; expected a literal whose variable occurs in the "
-                "clauses that it was given."
+                f"heuristic.py returned {literal}; expected {wanted}.",
+                told=f"heuristic.py must return {wanted}.",
             )
     return literals

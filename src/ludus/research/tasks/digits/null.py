@@ -7,6 +7,7 @@ from pathlib import Path
 
 
 def null_submission(workspace: Path) -> dict[str, bytes]:
+    """Return the files of a submission without any knowledge."""
     made = {}
     for split in ("validation", "test"):
         with (workspace / f"{split}.csv").open(newline="", encoding="utf-8") as file:

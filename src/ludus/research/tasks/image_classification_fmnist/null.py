@@ -8,6 +8,7 @@ import numpy as np
 
 
 def null_submission(workspace: Path) -> dict[str, bytes]:
+    """Return the files of a submission without any knowledge."""
     made = {}
     for split in ("validation", "test"):
         with np.load(workspace / f"{split}.npz") as pictures:

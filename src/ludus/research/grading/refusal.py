@@ -1,0 +1,58 @@
+"""What an agent may read about a validation that was refused.
+
+Submitted code has seen hidden data when it fails, so nothing that it says or chooses goes back to
+the agent: no message, no output, no name of an exception class of its own. What is left are
+sentences of ours, names of built-in exceptions, and a line number of a file that the agent wrote.
+The agent can run its code itself to see more.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+from ludus.errors import SubmissionRejected
+from ludus.research.grading.outcome import REFUSED
+from ludus.untrusted.printable import printable
+
+__all__ = ["LONGEST", "raised_where", "told_of"]
+
+LONGEST = 300
+"""Characters that a refusal tells an agent at most."""
+
+_EXCEPTIONS = frozenset(
+    name
+    for name, found in vars(builtins).items()
+    if isinstance(found, type) and issubclass(found, BaseException)
+)
+
+
+def told_of(problem: SubmissionRejected, *, is_code_asked: bool) -> str:
+    """Return what an agent may read of a refusal.
+
+    Args:
+        problem: The refusal.
+        is_code_asked: Whether submitted code was run, and so may have chosen what the message says.
+    """
+    own = REFUSED if is_code_asked else str(problem)
+    text = own if problem.told is None else problem.told
+    # One less, for the sign that something was cut.
+    return printable(text, LONGEST - 1)[:LONGEST]
+
+
+def raised_where(kind: Any, path: Any, line: Any, lines: Mapping[str, int]) -> str:
+    """Return which exception submitted code raised, and where, as far as that can be believed.
+
+    Args:
+        kind: The name of the exception's class, by the code's own word.
+        path: A file, likewise.
+        line: A line of it, likewise.
+        lines: The submitted files, each with the number of its lines.
+    """
+    what = kind if isinstance(kind, str) and kind in _EXCEPTIONS else "an exception"
+    if not isinstance(path, str) or path not in lines:
+        return f"raised {what}"
+    if type(line) is not int or not 1 <= line <= lines[path]:
+        return f"raised {what} in {path}"
+    return f"raised {what} in {path}, line {line}"

@@ -1,0 +1,161 @@
+"""One grading in progress: the host between the grader and the submitted code."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import secrets
+import time
+from contextlib import ExitStack
+from typing import Any, NoReturn
+
+from ludus.codec import Limits, decode, encode
+from ludus.errors import CodecError, GradingFailed, SubmissionRejected
+from ludus.research.grading.boxes import Boxes
+from ludus.research.grading.code_box import CodeBox
+from ludus.research.grading.contract import CODE_KINDS, Split
+from ludus.research.grading.outcome import Score, Scored
+from ludus.research.grading.peer import Peer, PeerFault
+from ludus.research.grading.protocol import VALUES, Frame, Kind, pack
+
+__all__ = ["GraderFailed", "Session"]
+
+_SCORES = Limits(total_bytes=2**20, depth=8, items=20_000, string_bytes=2**16)
+_QUESTIONS = (Kind.LOAD, Kind.CALL, Kind.RUN)
+
+
+class GraderFailed(Exception):
+    """The grading program failed after it was given the submission, which may be the cause."""
+
+
+class Session:
+    """Runs the grader once.
+
+    What fails before the grader has the submission, or is known to have been ended from outside of
+    its box, raises ``GradingFailed``: that is a fault of the infrastructure. What fails later
+    raises :class:`GraderFailed`.
+
+    Args:
+        boxes: Opens the boxes.
+        stack: Closes them.
+    """
+
+    def __init__(self, boxes: Boxes, stack: ExitStack) -> None:
+        self._boxes, self._stack = boxes, stack
+        self._limits = boxes.limits
+        self._code: CodeBox | None = None
+        self._left = boxes.limits.grader
+        self._grader: Peer
+
+    @property
+    def is_code_asked(self) -> bool:
+        """Whether submitted code may have seen hidden data."""
+        return self._code is not None and self._code.is_asked
+
+    def run(self, split: Split, seed: int, draw: int, *, is_probe: bool = False) -> Scored:
+        """Return the score.
+
+        Args:
+            split: Which labels to grade by.
+            seed: Of the labels.
+            draw: What the grader draws from.
+            is_probe: Only have both programs started and the grader imported.
+
+        Raises:
+            SubmissionRejected: The submission is malformed, or its code misbehaves.
+            GraderFailed: The grader failed; the submission may have caused it.
+            Error: Anything else failed, for no fault of the submission.
+        """
+        # First: both programs start at the same time.
+        if any(item.kind in CODE_KINDS for item in self._boxes.task.submission):
+            self._code = CodeBox(self._boxes.open_code, self._limits, self._boxes.artefacts.lines)
+            self._stack.callback(self._code.close)
+        self._grader, told = self._boxes.open_grader(split, seed, draw)
+        self._stack.callback(self._grader.close)
+        # No submitted code ever sees this number.
+        nonce = secrets.randbits(64)
+        recipe = {**told, "probe": is_probe}
+        self._say(pack(nonce, Kind.START, encode(recipe, VALUES, name="recipe")))
+        while (frame := self._hear()).kind not in (Kind.SCORE, Kind.REJECTED, Kind.FAILED):
+            self._say(pack(frame.token, Kind.ANSWER, *self._answer(frame)))
+        if frame.token != nonce:
+            raise GraderFailed("The grading box sent a result that is not its own.")
+        score = _score(frame)
+        code = self._code
+        return Scored(score) if code is None else Scored(score, code.seconds, code.calls)
+
+    def _answer(self, frame: Frame) -> tuple[bytes, float]:
+        code = self._code
+        if code is None or frame.kind not in (*_QUESTIONS, Kind.RESTART):
+            raise GraderFailed("The grading box asked for something that there is not.")
+        if frame.kind == Kind.RESTART:
+            code.restart()
+            return b"", 0.0
+        if frame.kind == Kind.RUN:
+            _require_onnxruntime()
+        if not math.isfinite(frame.number):
+            raise GraderFailed(f"The grader gave a call {frame.number} seconds.")
+        return code.ask(Kind(frame.kind), frame.payload, frame.number)
+
+    def _say(self, data: bytes) -> None:
+        try:
+            self._grader.send(data, time.monotonic() + self._left)
+        except PeerFault as problem:
+            self._fail(problem)
+
+    def _hear(self) -> Frame:
+        began = time.monotonic()
+        try:
+            frame = self._grader.receive(self._limits.message_bytes, began + self._left)
+        except PeerFault as problem:
+            self._fail(problem)
+        self._left -= time.monotonic() - began
+        return frame
+
+    def _fail(self, problem: PeerFault) -> NoReturn:
+        if self._grader.was_cut_off():
+            closed = self._grader.box._closed or "it was killed"
+            raise GradingFailed(f"The grading box was ended from outside: {closed}.") from None
+        raise GraderFailed(
+            f"The grading box failed: {problem}.\n{self._grader.printed()}"
+        ) from None
+
+
+def _score(frame: Frame) -> Score:
+    try:
+        told = decode(frame.payload, _SCORES)
+    except CodecError as problem:
+        raise GraderFailed(f"The grading box sent no result: {problem}") from None
+    if frame.kind == Kind.FAILED:
+        raise GraderFailed(f"The grader raised:\n{told}")
+    if type(told) is not list or len(told) != 2:
+        raise GraderFailed("The grading box sent a result of another form.")
+    if frame.kind == Kind.REJECTED:
+        raise SubmissionRejected(str(told[0]), told=None if told[1] is None else str(told[1]))
+    value, details = told
+    if type(value) is not float:
+        raise GraderFailed("The grading box sent a score of another form.")
+    if not math.isfinite(value):
+        text = "The submission's score is no finite number."
+        raise SubmissionRejected(f"{text} It is {value}.", told=text)
+    return Score(value, _plain(details))
+
+
+def _plain(value: Any) -> Any:
+    """Return details as JSON can hold them; what is not finite becomes ``None``."""
+    if type(value) is dict:
+        return {str(key): _plain(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return [_plain(item) for item in value]
+    if type(value) is float:
+        return value if math.isfinite(value) else None
+    if value is None or type(value) in (int, bool, str):
+        return value
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    raise GraderFailed(f"The score's details hold a {type(value).__name__}; expected plain JSON.")
+
+
+def _require_onnxruntime() -> None:
+    if importlib.util.find_spec("onnxruntime") is None:
+        raise GradingFailed("ONNX models need onnxruntime: pip install onnxruntime.")

@@ -1,0 +1,203 @@
+"""Workspaces and agents that want the host's memory or disk by way of checkpoints."""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ludus.errors import StateError
+from ludus.research import episode_state
+from ludus.research.running import job as job_module
+from ludus.research.running.checkpoints import LARGEST, Checkpoints
+from ludus.sandbox import Snapshot
+from tests.research.attacks.rights import drop_rights_over_files
+from tests.research.env_support import FakeGrade, make, write_task
+from tests.research.grading.support import boxed
+from tests.research.running.support import (
+    answers,
+    fake_grade,
+    in_child,
+    kinds,
+    record_of,
+    set_answer,
+    start,
+    write_script,
+)
+
+pytestmark = boxed
+
+
+@pytest.fixture
+def env(tmp_path):
+    with make(write_task(tmp_path / "answers"), grade=FakeGrade()) as env:
+        env.reset(seed=3)
+        yield env
+
+
+# A name of 250 bytes that are no text takes 1500 in a snapshot, and so does each folder above.
+LONG = """\
+import os
+name = b"\\xff" * 250
+for depth in range({levels}):
+    os.mkdir(name)
+    os.chdir(name)
+for n in range({files}):
+    open(name[:-4] + b"%04d" % n, "w").close()
+"""
+BOMBS = {
+    "long names, deep down": LONG.format(levels=50, files=900),
+    "many files": "for n in range(2_000): open(str(n), 'w').close()",
+    "many levels": "import os\nfor n in range(100): os.mkdir('d'); os.chdir('d')",
+    "long links": "import os\nfor n in range(9_000): os.symlink('x' * 4000, str(n))",
+    "holes": "open('hole', 'w').truncate(1 << 40)",
+}
+
+
+def explode(env, bomb):
+    """Lay a bomb in the places that a state holds; the box's own disk need not hold it."""
+    env.box.write_bytes("bomb.py", BOMBS[bomb].encode())
+    for place in ("/workspace", "/tmp"):
+        env.step(f"cd {place} && python /workspace/bomb.py; cd /workspace")
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_workspace_that_explodes_is_refused_before_it_is_copied(tmp_path, bomb, monkeypatch):
+    policy = {"disk": "96M", "tmp": "96M", "memory": "512M"}
+    task = write_task(tmp_path / "answers")
+    with make(task, grade=FakeGrade(), policy=policy) as env:
+        env.reset(seed=3)
+        explode(env, bomb)
+        taken = []
+        monkeypatch.setattr(episode_state, "_ENTRIES", 1_500)
+        monkeypatch.setattr(Snapshot, "take", lambda *a, **k: taken.append(a))
+        assert Checkpoints(tmp_path / "kept").save("box-0", env) is None
+        assert not taken
+        # Whoever asks for the state is told why.
+        with pytest.raises(StateError, match="too many for a state"):
+            env.get_state()
+        assert env.step("true")[4]["outcome"] == "running"
+
+
+def test_what_a_state_may_hold_is_bounded_by_its_bytes(env):
+    env.step("head -c 100000 /dev/zero > zeros")
+    env.state_bytes = 90_000
+    with pytest.raises(StateError, match="more than 90,000 bytes"):
+        env.get_state()
+    env.state_bytes = 200_000
+    env.set_state(env.get_state())
+    assert env.step("wc -c < zeros")[0]["output"] == "100000\n"
+
+
+def test_the_measure_is_no_less_than_what_a_snapshot_takes(env):
+    env.step("mkdir -p a/b; for n in $(seq 300); do echo $n > a/b/$n; ln -s $n a/$n; done")
+    env.step("head -c 3000000 /dev/urandom > big; touch $'\\xff\\xfe'")
+    box = env.box
+    with box._in_use(), Snapshot.take(box._root("/workspace"), limit=1 << 30) as snapshot:
+        size = snapshot._file.seek(0, 2)
+    episode_state._check_size(box._root("/workspace"), "it", size * 2, set())
+    with pytest.raises(StateError):
+        episode_state._check_size(box._root("/workspace"), "it", size - 1, set())
+
+
+def run_with(tmp_path, monkeypatch, actions, **fields):
+    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    script = write_script(tmp_path / "s.yaml", [*actions, set_answer(0.9), "submit"])
+    done = start(
+        answers(tmp_path), "scripted", tmp_path / "run", agent_options={"file": script}, **fields
+    )
+    (result,) = done.results
+    return result, record_of(tmp_path / "run")
+
+
+def test_an_episode_whose_checkpoints_cannot_be_made_goes_on(tmp_path, monkeypatch):
+    command = f"python - <<'END'\n{BOMBS['many levels']}\nEND"
+    result, record = run_with(tmp_path, monkeypatch, [command])
+    assert (result.outcome, result.score) == ("scored", 0.8)
+    assert "fault" not in kinds(record)
+
+
+def test_a_full_disk_of_the_host_ends_no_episode(tmp_path, monkeypatch):
+    """Files of this process may not grow beyond what a record needs."""
+
+    def work():
+        size = 1 << 20
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        import signal
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        result, record = run_with(tmp_path, monkeypatch, ["head -c 4M /dev/urandom > big"])
+        assert (result.outcome, result.score) == ("scored", 0.8)
+        assert "fault" not in kinds(record)
+
+    assert in_child(work) == 0
+
+
+def test_no_room_for_a_draft_leaves_nothing_behind(tmp_path, env, monkeypatch):
+    kept = Checkpoints(tmp_path / "kept")
+
+    def full(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert kept.save("box-0", env) is None
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_a_folder_that_nobody_may_read_is_left_out(tmp_path, env):
+    env.step("mkdir closed; chmod 000 closed /tmp")
+
+    def look():
+        drop_rights_over_files()
+        assert Checkpoints(tmp_path / "kept").save("box-0", env) is None
+
+    assert in_child(look) == 0
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["1 / 0", "[0] * 10**9", "{'a': object()}", "bytes(1 << 28)"],
+)
+def test_an_agent_whose_state_cannot_be_kept_goes_on(tmp_path, monkeypatch, state):
+    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    source = f"""
+class Agent:
+    def __init__(self):
+        self.actions = iter({[set_answer(0.9), "submit"]!r})
+    def act(self, observation):
+        return next(self.actions)
+    def get_state(self):
+        return {state}
+    def set_state(self, state):
+        pass
+"""
+    (tmp_path / "mine.py").write_text(source)
+
+    def work():
+        # So that an agent that wants too much gets a MemoryError, and the machine no trouble.
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        done = start(answers(tmp_path), f"me={tmp_path / 'mine.py'}:Agent", tmp_path / "run")
+        (result,) = done.results
+        assert (result.outcome, result.score) == ("scored", 0.8), result
+        assert result.extra["faults"] == []
+
+    assert in_child(work) == 0
+
+
+def test_the_checkpoints_of_an_episode_take_a_bounded_share_of_the_disk(tmp_path, monkeypatch):
+    seen, real = [], Checkpoints.save
+
+    def watched(self, name, owner, **more):
+        made = real(self, name, owner, **more)
+        files = list(self._folder.iterdir()) if self._folder.is_dir() else []
+        seen.append((len(files), max((file.stat().st_size for file in files), default=0)))
+        return made
+
+    monkeypatch.setattr(Checkpoints, "save", watched)
+    actions = [f"head -c 1M /dev/urandom > file{n}" for n in range(5)]
+    run_with(tmp_path, monkeypatch, actions)
+    assert max(count for count, _ in seen) <= 4
+    assert max(size for _, size in seen) <= LARGEST
+    assert not list(Path(tempfile.gettempdir()).glob("*.draft"))
