@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ludus.audit.findings import printable
+from ludus.cli import research_exploits
 from ludus.cli.bench_options import (
     Key,
     Name,
@@ -226,6 +227,9 @@ def verify(
         backend=backend,
         unlimited=unlimited,
     )
+
+
+app.command("exploits")(research_exploits.run)
 
 
 def resume_folder(
