@@ -126,6 +126,11 @@ class Bubblewrap(StagedBox):
                 job.close()
                 raise SandboxError(f"Cannot start a process in the box: {error}.") from None
             return job
+        except BaseException as error:
+            pipes.close()
+            if isinstance(error, OSError):
+                raise SandboxError(f"Cannot start a process in the box: {error}.") from None
+            raise
         finally:
             pipes.close_child()
             for descriptor in ends:
