@@ -76,7 +76,7 @@ class Bubblewrap(StagedBox):
         absent = dict(cgroup.missing())
         # The limit on a user's processes holds a tree, since no other box has that user.
         absent.pop("pids", None)
-        return Enforcement(absent)
+        return Enforcement(absent, cgroup.missing_with_network())
 
     def _open(self) -> None:
         folder = self._lease.folder / "stage"
@@ -104,7 +104,7 @@ class Bubblewrap(StagedBox):
         try:
             args, child_args = _pipe(ends)
             info, child_info = _pipe(ends)
-            filter_fd = _memory_file(seccomp.program(self.policy.network))
+            filter_fd = _memory_file(seccomp.program(self.policy.network, netlink=self.policy.memory is None))
             ends.append(filter_fd)
             inherited = [args, child_info, filter_fd, *group.doors, *command.pass_fds]
             if pipes.child_status is not None:

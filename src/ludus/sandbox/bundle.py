@@ -50,7 +50,11 @@ class BundleStage(RootStage):
         kernel.mount("tmpfs", str(self.folder / "jobs"), "tmpfs", plain, "size=64m,mode=700")
         shutil.copyfile(inside.__file__, tools / "inside.py")
         (tools / "filter").write_bytes(
-            seccomp.program(self.policy.network, unsupported=_UNSUPPORTED)
+            seccomp.program(
+                self.policy.network,
+                netlink=self.policy.memory is None,
+                unsupported=_UNSUPPORTED,
+            )
         )
         for path in (tools / "inside.py", tools / "filter"):
             path.chmod(0o644)

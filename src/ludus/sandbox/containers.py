@@ -111,7 +111,7 @@ class ContainerBox(Sandbox):
     @classmethod
     def enforcement(cls) -> Enforcement:
         """Return what holds here: everything where there are control groups."""
-        return Enforcement(cgroup.missing())
+        return Enforcement(cgroup.missing(), cgroup.missing_with_network())
 
     @abstractmethod
     def _make(self, blueprint: Blueprint) -> int:
@@ -137,7 +137,7 @@ class ContainerBox(Sandbox):
         self._lease.note(container=blueprint.name, **self._address())
         pid = self._make(blueprint)
         self._process = self._hold(pid)
-        self._groups = AdoptedGroups(pid)
+        self._groups = AdoptedGroups(pid, self.policy)
         settings = self._settings(blueprint)
         self._roots = self._entrance.open(settings, self._process, self._groups.doors)
 
@@ -204,7 +204,7 @@ class ContainerBox(Sandbox):
             },
             "closed": [bind.target for bind in blueprint.binds if not bind.writable],
             "limits": _limits(self.policy),
-            "filter": seccomp.program(network).hex(),
+            "filter": seccomp.program(network, netlink=self.policy.memory is None).hex(),
         }
 
     def _spawn(self, command: Command) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.sandbox.attacks import (
+    buffers,
     disk,
     files,
     intake,
@@ -32,6 +33,7 @@ THEMES = (
     leaks,
     resources,
     disk,
+    buffers,
     sharing,
     output,
     processes,
