@@ -128,7 +128,7 @@ def test_sockets_take_their_share_of_the_memory_in_version_1():
     assert [text for _, text in alone] == [str(64 << 20)] * 2
     limits = dict(cgroup.memory_limits(Policy(memory="64M", network="loopback"), two=False))
     sockets = int(limits["memory.kmem.tcp.limit_in_bytes"])
-    assert 0 < sockets
+    assert sockets > 0
     assert sockets + int(limits["memory.limit_in_bytes"]) == 64 << 20
 
 

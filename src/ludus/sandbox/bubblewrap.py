@@ -104,7 +104,9 @@ class Bubblewrap(StagedBox):
         try:
             args, child_args = _pipe(ends)
             info, child_info = _pipe(ends)
-            filter_fd = _memory_file(seccomp.program(self.policy.network, netlink=self.policy.memory is None))
+            filter_fd = _memory_file(
+                seccomp.program(self.policy.network, netlink=self.policy.memory is None)
+            )
             ends.append(filter_fd)
             inherited = [args, child_info, filter_fd, *group.doors, *command.pass_fds]
             if pipes.child_status is not None:
