@@ -32,7 +32,7 @@ from ludus.sandbox.image import (
 from ludus.sandbox.job import Command, Job, LocalJob, Pipes
 from ludus.sandbox.pidspace import PidSpace, only_child
 from ludus.sandbox.results import Enforcement
-from ludus.sandbox.stage import RootStage, UserStage, read_child_pid
+from ludus.sandbox.stage import RootStage, Stage, UserStage, read_child_pid
 from ludus.sandbox.staged import StagedBox, reclaim
 
 __all__ = ["Bubblewrap", "reclaim"]
@@ -176,14 +176,15 @@ class Bubblewrap(StagedBox):
         stage = self._stage
         if stage is None:
             raise SandboxClosed(f"Box {self.name} is not open.")
-        made = [*_FIXED, *_system(), "--seccomp", str(filter_fd), "--info-fd", str(info)]
+        made = [*_FIXED, *_system(stage), "--seccomp", str(filter_fd), "--info-fd", str(info)]
         made += ["--ro-bind", str(stage.etc), "/etc"]
         for name in ETC_BINDS:
-            made += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+            made += ["--ro-bind-try", stage.source(f"/etc/{name}"), f"/etc/{name}"]
         for place, name in PLACES.items():
             made += ["--bind", stage.place(name), place]
         for mount in (*python_paths(), *self.policy.mounts):
-            made += ["--bind" if mount.writable else "--ro-bind", stage.source(mount), mount.target]
+            option = "--bind" if mount.writable else "--ro-bind"
+            made += [option, stage.source(mount.source), mount.target]
         made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd]
         for key, text in command.env.items():
             made += ["--setenv", key, text]
@@ -288,11 +289,10 @@ def _bwrap() -> str:
     return os.path.realpath(found)
 
 
-@cache
-def _system() -> tuple[str, ...]:
+def _system(stage: Stage) -> tuple[str, ...]:
     """Return the options for the host's system folders, as links or binds like on the host."""
     links = (("--symlink", target, path) for path, target in system_links().items())
-    binds = (("--ro-bind", path, path) for path in system_folders())
+    binds = (("--ro-bind", stage.source(path), path) for path in system_folders())
     return tuple(word for option in (*binds, *links) for word in option)
 
 

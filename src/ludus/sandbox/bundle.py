@@ -65,9 +65,10 @@ class BundleStage(RootStage):
             _make_point(root, mount)
 
     def _table(self, tools: str) -> list[dict[str, Any]]:
-        shown = [(path, path) for path in system_folders()]
+        shown = [(self.source(path), path) for path in system_folders()]
         shown += [(str(self.etc), "/etc")]
-        shown += [(f"/etc/{name}",) * 2 for name in ETC_BINDS if Path("/etc", name).is_dir()]
+        etc = [f"/etc/{name}" for name in ETC_BINDS if Path("/etc", name).is_dir()]
+        shown += [(self.source(path), path) for path in etc]
         shown += [(tools, _TOOLS)]
         made = [_bind(source, target, writable=False) for source, target in shown]
         made += [
@@ -77,7 +78,7 @@ class BundleStage(RootStage):
         made += [_bind(self.place(name), place, writable=True) for place, name in PLACES.items()]
         # After the places: Python, too, may lie below /tmp.
         made += [
-            _bind(self.source(mount), mount.target, writable=mount.writable)
+            _bind(self.source(mount.source), mount.target, writable=mount.writable)
             for mount in (*python_paths(), *self.policy.mounts)
         ]
         return made

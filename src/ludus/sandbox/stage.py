@@ -6,27 +6,42 @@ could see it, and when the owner dies the kernel takes everything back.
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import subprocess
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from ludus.errors import SandboxError
 from ludus.sandbox import kernel
-from ludus.sandbox.image import PLACES, python_paths, write_etc
+from ludus.sandbox.arrange import Arrangement, inodes
+from ludus.sandbox.image import ETC_BINDS, PLACES, write_etc
+from ludus.sandbox.masks import mask_folder
 from ludus.sandbox.job import Pipes
 from ludus.sandbox.policy import Mount, Policy
+from ludus.sandbox.shown import shown_folders
 from ludus.sandbox.worker import Worker
 
-__all__ = ["RootStage", "Stage", "UserStage", "python_paths", "read_child_pid"]
+__all__ = ["RootStage", "Stage", "UserStage", "read_child_pid"]
 
 # The box's user as the box sees it.
 _INSIDE = 1000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Says that the stage is set, then lives until its input ends.
-_HOLD = ("--", "/bin/sh", "-c", "echo; exec cat >/dev/null")
+_HOLD = ("/bin/sh", "-c", "echo; exec cat >/dev/null")
+# Stands in for the package, whose own imports would take long.
+_ARRANGE = """
+import sys, types
+for name, folder in (("ludus", sys.argv[1]), ("ludus.sandbox", sys.argv[2])):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [folder]
+from ludus.sandbox.arrange import main
+main(sys.argv[3:])
+"""
 
 
 class Stage(ABC):
@@ -47,14 +62,35 @@ class Stage(ABC):
         self.roots: dict[str, int] = {}
         self.etc = folder / "etc"
         self.worker = Worker(f"box {folder.parent.name}")
+        self._sources: dict[str, str] = {}
 
     @abstractmethod
     def open(self) -> None:
         """Set everything up."""
 
-    @abstractmethod
-    def source(self, mount: Mount) -> str:
-        """Return the path from which to bind ``mount``."""
+    def source(self, path: str) -> str:
+        """Return from where to bind a path of the host that is shown."""
+        return self._sources.get(path, path)
+
+    def _folders(self) -> list[str]:
+        """Return the folders of the host, besides those of every sandbox, that are shown whole.
+
+        Of a file that is shown it is the folder, from which only the file is bound.
+        """
+        found = [f"/etc/{name}" for name in ETC_BINDS if Path("/etc", name).is_dir()]
+        for mount in self.policy.mounts:
+            if not mount.writable:
+                path = Path(mount.source)
+                found.append(str(path if path.is_dir() else path.parent))
+        return list(dict.fromkeys(found))
+
+    def _note_sources(self, places: Mapping[str, str]) -> None:
+        """Remember from where to bind, by what the folders were shown as."""
+        self._sources.update(places)
+        for mount in self.policy.mounts:
+            folder, _, name = mount.source.rpartition("/")
+            if not mount.writable and mount.source not in places and folder in places:
+                self._sources[mount.source] = f"{places[folder]}/{name}"
 
     def close(self) -> None:
         """Take everything down."""
@@ -99,7 +135,6 @@ class RootStage(Stage):
     def __init__(self, folder: Path, policy: Policy, workspace: Path | None, uid: int) -> None:
         super().__init__(folder, policy, workspace)
         self.uid, self.inside = uid, _INSIDE
-        self._sources: dict[Mount, str] = {}
 
     def open(self) -> None:
         """Set everything up in the box's thread, and drop its rights."""
@@ -111,10 +146,6 @@ class RootStage(Stage):
                 f"Cannot set up the box: {error.filename}: {error.strerror}."
             ) from None
 
-    def source(self, mount: Mount) -> str:
-        """Return the path at which root has made the source reachable."""
-        return self._sources[mount]
-
     def _set_up(self) -> None:
         flags = kernel.CLONE_FS | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
         if self.policy.network != "host":
@@ -123,16 +154,24 @@ class RootStage(Stage):
         # What the host unmounts later goes here too; nothing goes the other way.
         kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_SLAVE)
         plain = kernel.MS_NOSUID | kernel.MS_NODEV
-        kernel.mount("tmpfs", str(self.folder), "tmpfs", plain, "size=1m,mode=755")
+        kernel.mount("tmpfs", str(self.folder), "tmpfs", plain, "size=4m,mode=755")
         for name, size in self.sizes().items():
             path = self.folder / name
             path.mkdir()
             options = f"mode=700,uid={self.uid},gid={self.uid}"
             if size is not None:
-                options += f",size={size},nr_inodes={max(4096, size // 4096)}"
+                options += f",size={size},nr_inodes={inodes(size)}"
             kernel.mount("tmpfs", str(path), "tmpfs", plain, options)
-        for number, mount in enumerate((*self.policy.mounts, *python_paths())):
-            self._sources[mount] = self._reachable(mount, number)
+        arrangement, places = Arrangement(str(self.folder)), {}
+        for shown in shown_folders():
+            mask = mask_folder(shown.steps)
+            places[shown.folder] = arrangement.show(shown.folder, shown.plain_steps, mask=mask)
+        for folder in self._folders():
+            places[folder] = arrangement.show(folder)
+        self._note_sources(places)
+        for number, mount in enumerate(self.policy.mounts):
+            if mount.source not in self._sources:
+                self._sources[mount.source] = self._reachable(mount, number)
         write_etc(self.etc, self.policy.network, self.inside)
         if self.policy.network == "loopback":
             kernel.set_loopback(up=True)
@@ -175,7 +214,8 @@ class UserStage(Stage):
         self.folder.mkdir(mode=0o755)
         info, child_info = os.pipe()
         self._pipes = pipes = Pipes(status=False)
-        argv = [self.bwrap, *self._arguments(), "--info-fd", str(child_info), *_HOLD]
+        argv = [self.bwrap, *self._arguments(), "--info-fd", str(child_info), "--"]
+        argv += self._arranged_by()
         try:
             self._holder = self.worker.call(
                 lambda: subprocess.Popen(  # noqa: S603 - our own launcher
@@ -205,10 +245,6 @@ class UserStage(Stage):
         # Set between the holder's user namespace and the box's own, it counts this box only.
         self.prefix = (*enter, "--", *(("prlimit", f"--nproc={limit}:{limit}") if limit else ()))
 
-    def source(self, mount: Mount) -> str:
-        """Return the source itself: the box has the caller's rights to it."""
-        return mount.source
-
     def close(self) -> None:
         """End the holder, and with it the namespaces."""
         if self._pipes is not None:
@@ -221,12 +257,26 @@ class UserStage(Stage):
                 self._holder.wait()
         super().close()
 
+    def _arranged_by(self) -> list[str]:
+        """Return a program that arranges the stage and then holds it."""
+        shown = [(shown.folder, shown.plain_steps) for shown in shown_folders()]
+        shown += [(folder, ()) for folder in self._folders()]
+        places = {folder: f"{self.folder}/shown-{i}" for i, (folder, _) in enumerate(shown)}
+        self._note_sources(places)
+        sizes = {self.place(name): size for name, size in self.sizes().items() if size is not None}
+        plan = {"folder": str(self.folder), "sizes": sizes, "shown": shown}
+        package = Path(__file__).parent
+        python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-c", _ARRANGE]
+        return [*python, str(package.parent), str(package), json.dumps(plan), *_HOLD]
+
     def _arguments(self) -> list[str]:
         made = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--die-with-parent"]
         made += ["--dev-bind", "/", "/", "--proc", "/proc"]
         if self.policy.network != "host":
             made.append("--unshare-net")
-        made += ["--size", str(1 << 20), "--tmpfs", str(self.folder)]
+        # For what arranges the stage, in this namespace alone.
+        made += ["--cap-add", "CAP_SYS_ADMIN"]
+        made += ["--size", str(4 << 20), "--tmpfs", str(self.folder)]
         for name, size in self.sizes().items():
             sized = [] if size is None else ["--size", str(size)]
             made += [*sized, "--tmpfs", str(self.folder / name)]
