@@ -96,12 +96,15 @@ def test_snapshot_and_restore_give_nothing_away(workspace):
 
 
 def test_a_snapshot_gives_nothing_away_in_another_sandbox(workspace):
-    with open_sandbox(Policy(disk=None), workspace=workspace) as box, box.snapshot() as kept:
-        with open_sandbox() as other:
-            other.restore(kept)
-            done = other.run(["sh", "-c", "cat key closed/inner/key; cat own"])
-            assert SECRET not in done.text
-            assert "theirs" in done.text
+    with (
+        open_sandbox(Policy(disk=None), workspace=workspace) as box,
+        box.snapshot() as kept,
+        open_sandbox() as other,
+    ):
+        other.restore(kept)
+        done = other.run(["sh", "-c", "cat key closed/inner/key; cat own"])
+        assert SECRET not in done.text
+        assert "theirs" in done.text
 
 
 def test_a_folder_that_is_swapped_while_it_is_made_keeps_its_owner(workspace, root, monkeypatch):

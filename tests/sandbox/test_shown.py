@@ -70,7 +70,8 @@ for here, folders, files in os.walk(sys.prefix):
         if sys.argv[1] in text:
             print("FOUND", os.path.join(here, name))
 import honest, alone
-print("IMPORTED", alone.VALUE, open(os.path.join(os.path.dirname(honest.__file__), "data/table")).read())
+table = os.path.join(os.path.dirname(honest.__file__), "data/table")
+print("IMPORTED", alone.VALUE, open(table).read())
 '''
 def look(box):
     done = box.run([sys.executable, "-c", WALK, sys.argv[2]], timeout=60)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrangement", "inodes", "limit_inodes", "main", "make_mask", "rearrange"]
 
-# ruff: noqa: PTH - pathlib takes long to import
+# pathlib takes long to import.
+# ruff: noqa: PTH102, PTH110, PTH112, PTH114, PTH123, PTH208, PTH211
 _CLOSED = kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV
 _ATTRIBUTES = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
 _OPAQUE, _REDIRECT, _METACOPY = (

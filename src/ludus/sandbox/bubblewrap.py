@@ -54,8 +54,6 @@ _FIXED = [
     "ludus",
     "--proc",
     "/proc",
-    "--dev",
-    "/dev",
 ]
 _MIB = 1 << 20
 
@@ -127,12 +125,13 @@ class Bubblewrap(StagedBox):
             except OSError as error:
                 job.close()
                 raise SandboxError(f"Cannot start a process in the box: {error}.") from None
-            return job
         except BaseException as error:
             pipes.close()
             if isinstance(error, OSError):
                 raise SandboxError(f"Cannot start a process in the box: {error}.") from None
             raise
+        else:
+            return job
         finally:
             pipes.close_child()
             for descriptor in ends:
@@ -177,6 +176,9 @@ class Bubblewrap(StagedBox):
         if stage is None:
             raise SandboxClosed(f"Box {self.name} is not open.")
         made = [*_FIXED, *_system(stage), "--seccomp", str(filter_fd), "--info-fd", str(info)]
+        # The sandbox's own is read-only already; bwrap would also take the devices away.
+        own = stage.dev is not None
+        made += ["--dev-bind", str(stage.dev), "/dev"] if own else ["--dev", "/dev"]
         made += ["--ro-bind", str(stage.etc), "/etc"]
         for name in ETC_BINDS:
             made += ["--ro-bind-try", stage.source(f"/etc/{name}"), f"/etc/{name}"]
@@ -185,7 +187,8 @@ class Bubblewrap(StagedBox):
         for mount in (*python_paths(), *self.policy.mounts):
             option = "--bind" if mount.writable else "--ro-bind"
             made += [option, stage.source(mount.source), mount.target]
-        made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd]
+        made += [*(() if own else ("--remount-ro", "/dev")), "--remount-ro", "/"]
+        made += ["--chdir", command.cwd]
         for key, text in command.env.items():
             made += ["--setenv", key, text]
         return [*made, "--as-pid-1"] if command.is_shell else made

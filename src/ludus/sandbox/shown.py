@@ -20,7 +20,15 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Shown", "Steps", "is_shown", "python_roots", "seen_as", "shown_folders", "system_folders"]
+__all__ = [
+    "Shown",
+    "Steps",
+    "is_shown",
+    "python_roots",
+    "seen_as",
+    "shown_folders",
+    "system_folders",
+]
 
 _SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _USR = {*_SYSTEM, "games", "include", "libexec", "local", "share"}
@@ -297,7 +305,9 @@ def _not_copies(folder: Path) -> tuple[str, ...]:
 def _is_apart(path: Path) -> bool:
     """Return whether a name among packages is something else, or leads to something else."""
     name = path.name.lower()
-    if name == "ludus" or name.startswith(("ludus-", "ludus.", "ludus_", "_editable", "__editable")):
+    if name == "ludus" or name.startswith(
+        ("ludus-", "ludus.", "ludus_", "_editable", "__editable")
+    ):
         return True
     if name.endswith((".pth", ".egg-link")):
         return _leads_out(path)
@@ -318,4 +328,4 @@ def _leads_out(path: Path) -> bool:
         lines = path.read_text(errors="replace").splitlines()
     except OSError:
         return True
-    return any(os.path.isabs(line.strip()) for line in lines)
+    return any(line.lstrip().startswith("/") for line in lines)

@@ -114,7 +114,8 @@ class Snapshot:
             with private_folder(root) if privileged else nullcontext(root) as place:
                 try:
                     self._write(place, owner, keep, limits, privileged=privileged)
-                    names = os.listdir(place) if privileged else []
+                    with os.scandir(place) as listing:
+                        names = [item.name for item in listing] if privileged else []
                     for name in names:
                         os.rename(name, name, src_dir_fd=place, dst_dir_fd=root)
                 finally:

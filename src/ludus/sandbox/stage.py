@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import stat
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -20,14 +21,31 @@ from ludus.errors import SandboxError
 from ludus.sandbox import kernel
 from ludus.sandbox.arrange import Arrangement, inodes
 from ludus.sandbox.image import ETC_BINDS, PLACES, write_etc
-from ludus.sandbox.masks import mask_folder
 from ludus.sandbox.job import Pipes
+from ludus.sandbox.masks import mask_folder
 from ludus.sandbox.policy import Mount, Policy
 from ludus.sandbox.shown import shown_folders
 from ludus.sandbox.worker import Worker
 
 __all__ = ["RootStage", "Stage", "UserStage", "read_child_pid"]
 
+_DEVICES = {
+    "null": (1, 3),
+    "zero": (1, 5),
+    "full": (1, 7),
+    "random": (1, 8),
+    "urandom": (1, 9),
+    "tty": (5, 0),
+}
+_LINKS = {
+    "core": "/proc/kcore",
+    "fd": "/proc/self/fd",
+    "ptmx": "pts/ptmx",
+    "stderr": "/proc/self/fd/2",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+}
+_TERMINALS = "newinstance,ptmxmode=0666,mode=620"
 # The box's user as the box sees it.
 _INSIDE = 1000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -52,6 +70,7 @@ class Stage(ABC):
         nested: whether ``prefix`` leads into a process namespace, whose numbers are not ours.
         roots: descriptors of the writable places, for the host's own use.
         etc: path of the folder with the made-up files of ``/etc``.
+        dev: path of the folder with devices; ``None`` where only the host's can be had.
     """
 
     prefix: tuple[str, ...] = ()
@@ -61,6 +80,7 @@ class Stage(ABC):
         self.folder, self.policy, self.workspace = folder, policy, workspace
         self.roots: dict[str, int] = {}
         self.etc = folder / "etc"
+        self.dev: Path | None = None
         self.worker = Worker(f"box {folder.parent.name}")
         self._sources: dict[str, str] = {}
 
@@ -173,10 +193,28 @@ class RootStage(Stage):
             if mount.source not in self._sources:
                 self._sources[mount.source] = self._reachable(mount, number)
         write_etc(self.etc, self.policy.network, self.inside)
+        self.dev = self._make_devices()
         if self.policy.network == "loopback":
             kernel.set_loopback(up=True)
         self._open_roots("")
         self._settle()
+
+    def _make_devices(self) -> Path:
+        """Make devices of the sandbox's own: a lock on the host's would reach other sandboxes."""
+        folder = self.folder / "dev"
+        folder.mkdir()
+        flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+        kernel.mount("tmpfs", str(folder), "tmpfs", flags, "size=64k,nr_inodes=64,mode=755")
+        for name, number in _DEVICES.items():
+            os.mknod(folder / name, stat.S_IFCHR, os.makedev(*number))
+            (folder / name).chmod(0o666)
+        for name, target in _LINKS.items():
+            (folder / name).symlink_to(target)
+        for name in ("pts", "shm"):
+            (folder / name).mkdir(mode=0o755)
+        kernel.mount("devpts", str(folder / "pts"), "devpts", flags, _TERMINALS)
+        kernel.restrict_mounts(str(folder), kernel.ATTR_RDONLY, below=False)
+        return folder
 
     def _settle(self) -> None:
         """Do what is left to do in the box's thread: here, become the box's user for good."""

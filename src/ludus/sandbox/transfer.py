@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from ludus.errors import SandboxError, SandboxViolation
 from ludus.sandbox.limits import SnapshotLimits, Tally
-from ludus.sandbox.private import private_folder
+from ludus.sandbox.placing import Owner, place_file, place_folder, place_link
 
 __all__ = [
     "Entry",
@@ -38,14 +38,9 @@ __all__ = [
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a fifo must not wait for its other end.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 18
 _ANY = 1 << 50
 _PLACES = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a box
-
-
-Owner = int | tuple[int, int] | None
-"""Of what is written: a user, who is its own group; a user and a group; ``None``, the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +111,7 @@ def write_file(
 ) -> None:
     """Write a file from chunks, in place of whatever has its name."""
     with _parent(root, parts, create_for=owner) as (folder, name):
-        _write(folder, name, data, mode, owner)
+        place_file(folder, name, data, mode, owner)
 
 
 def put(source: Path, root: int, parts: tuple[str, ...], *, owner: Owner) -> None:
@@ -273,11 +268,11 @@ def write_entry(
         if entry.link is None:
             if entry.file is None:
                 raise SandboxError(f"{_show(path)} is neither file nor link.")
-            _write(folder, name, chunks(entry.file, entry.size), entry.mode, owner)
+            place_file(folder, name, chunks(entry.file, entry.size), entry.mode, owner)
             return
         if confined and not _stays_inside(entry.path, entry.link):
             raise SandboxViolation(f"{_show(entry.path)} links to {entry.link!r}, out of the copy.")
-        _link(folder, name, entry.link, owner)
+        place_link(folder, name, entry.link, owner)
 
 
 def _stays_inside(path: tuple[str, ...], link: str) -> bool:
@@ -288,67 +283,6 @@ def _stays_inside(path: tuple[str, ...], link: str) -> bool:
     words = PurePosixPath(link).parts
     ups = next((i for i, word in enumerate(words) if word != ".."), len(words))
     return bool(words) and words[0] != "/" and ".." not in words[ups:] and ups < len(path)
-
-
-def _link(folder: int, name: str, target: str, owner: Owner) -> None:
-    _remove_name(folder, name)
-    try:
-        if owner is None:
-            os.symlink(target, name, dir_fd=folder)
-            return
-        # A link has no descriptor: it changes hands where nobody can put a file in its place.
-        with private_folder(folder) as apart:
-            os.symlink(target, "it", dir_fd=apart)
-            os.chown("it", *_ids(owner), dir_fd=apart, follow_symlinks=False)
-            _move(apart, folder, name)
-    except OSError as error:
-        raise SandboxError(f"Cannot write {name!r}: {error.strerror}.") from None
-
-
-def _move(apart: int, folder: int, name: str) -> None:
-    try:
-        os.rename("it", name, src_dir_fd=apart, dst_dir_fd=folder)
-    except OSError:
-        with suppress(OSError):
-            os.unlink("it", dir_fd=apart)
-        with suppress(OSError):
-            os.rmdir("it", dir_fd=apart)
-        raise
-
-
-def _ids(owner: int | tuple[int, int]) -> tuple[int, int]:
-    return owner if isinstance(owner, tuple) else (owner, owner)
-
-
-def _write(folder: int, name: str, data: Iterator[bytes], mode: int, owner: Owner) -> None:
-    hidden = f".{secrets.token_hex(8)}.part"
-    try:
-        file = os.open(hidden, _NEW, 0o600, dir_fd=folder)
-        try:
-            for chunk in data:
-                view = memoryview(chunk)
-                while view:
-                    view = view[os.write(file, view) :]
-            if owner is not None:
-                os.fchown(file, *_ids(owner))
-            os.fchmod(file, (mode & 0o755) | 0o600)
-        finally:
-            os.close(file)
-        # A rename replaces a link, fifo or file of that name and never goes through it.
-        os.rename(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError as error:
-        with suppress(OSError):
-            os.unlink(hidden, dir_fd=folder)
-        raise SandboxError(f"Cannot write {name!r}: {error.strerror}.") from None
-
-
-def _remove_name(folder: int, name: str) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise SandboxError(f"Cannot replace {name!r}: {error.strerror}.") from None
 
 
 @contextmanager
@@ -398,17 +332,7 @@ def _step(folder: int, name: str, create_for: Owner | bool, mode: int) -> int:
         with suppress(FileExistsError):
             os.mkdir(name, mode, dir_fd=folder)
         return os.open(name, _FOLDER, dir_fd=folder)
-    with private_folder(folder) as apart:
-        os.mkdir("it", 0o700, dir_fd=apart)
-        made = os.open("it", _FOLDER, dir_fd=apart)
-        try:
-            os.fchown(made, *_ids(create_for))
-            os.fchmod(made, mode)
-            _move(apart, folder, name)
-        except BaseException:
-            os.close(made)
-            raise
-        return made
+    return place_folder(folder, name, mode, create_for)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.sandbox.attacks import (
     buffers,
+    covert,
     disk,
     files,
     intake,
@@ -35,6 +36,7 @@ THEMES = (
     disk,
     buffers,
     sharing,
+    covert,
     output,
     processes,
     transfer,
