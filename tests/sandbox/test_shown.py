@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import ludus
-from ludus.sandbox import shown
+from ludus.sandbox import Mount, Policy, open_sandbox, shown
 from tests.sandbox.support import needs
 
 CANARY = "a grader or a key"
@@ -186,7 +187,48 @@ with open_sandbox(policy, backend="bubblewrap") as box:
     assert "later" not in text
 
 
-def test_folders_and_single_files_are_told_apart(tmp_path):
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_file_that_is_covered_stays_covered(backend):
+    """Also where the folder around it is mounted anew."""
+    folder = Path(tempfile.mkdtemp(prefix="ludus-"))
+    folder.chmod(0o755)
+    (folder / "file").write_text("instead")
+    (folder / "folder").mkdir()
+    mounts = (
+        Mount(str(folder / "file"), "/usr/bin/env"),
+        Mount(str(folder / "folder"), "/usr/share/doc"),
+    )
+    try:
+        with open_sandbox(Policy(mounts=mounts), backend=backend) as box:
+            done = box.run(["sh", "-c", "cat /usr/bin/env; ls -A /usr/share/doc | wc -l"])
+    finally:
+        shutil.rmtree(folder)
+    assert done.text == "instead0\n"
+
+
+@needs("bubblewrap", root=True)
+def test_a_socket_that_is_mounted_can_be_used():
+    folder = Path(tempfile.mkdtemp(prefix="ludus-"))
+    folder.chmod(0o755)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "socket"))
+        (folder / "socket").chmod(0o777)
+        server.listen()
+        code = "import socket; socket.socket(socket.AF_UNIX).connect('/socket'); print('there')"
+        mounts = (Mount(str(folder / "socket"), "/socket"),)
+        with open_sandbox(Policy(mounts=mounts), backend="bubblewrap") as box:
+            done = box.run(["/usr/bin/python3", "-c", code])
+    shutil.rmtree(folder)
+    assert done.text == "there\n", done
+
+
+@needs("bubblewrap", root=True)
+def test_the_least_memory_is_still_enough_for_a_shell():
+    with open_sandbox(Policy(memory="8M"), backend="bubblewrap") as box, box.shell() as shell:
+        assert shell.run("ls /usr/bin | wc -l").returncode == 0
+
+
+def test_folders_and_single_files_are_told_apart():
     record = b'a/b,1,2\nsix.py,sha,1\r\n"x y/z",,\n../../../bin/p,s,1\na/c,,\n'
     found = dict(shown._by_first(record))
     assert set(found) == {b"a", b"six.py", b"x y", b".."}

@@ -118,12 +118,11 @@ def rearrange(scratch: str, folders: Sequence[tuple[str, Steps]]) -> None:
         folders: where they are mounted, the outer ones first, and what is seen of each.
     """
     kernel.mount("tmpfs", scratch, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=4m,mode=755")
-    arrangement, targets = Arrangement(scratch), [folder for folder, _ in folders]
-    made = [
-        (folder, arrangement.show(folder, steps, apart=targets))
-        for folder, steps in folders
-        if os.path.isdir(folder)
-    ]
+    arrangement = Arrangement(scratch)
+    # Files stay as they are; those in a folder are bound into what takes its place.
+    chosen = [(folder, steps) for folder, steps in folders if os.path.isdir(folder)]
+    apart = [folder for folder, _ in chosen]
+    made = [(folder, arrangement.show(folder, steps, apart=apart)) for folder, steps in chosen]
     for target, _ in reversed(made):
         kernel.unmount(target)
     for target, place in made:

@@ -101,16 +101,17 @@ class Stage(ABC):
         for mount in self.policy.mounts:
             if not mount.writable:
                 path = Path(mount.source)
-                found.append(str(path if path.is_dir() else path.parent))
+                if path.is_dir() or path.is_file():
+                    found.append(str(path if path.is_dir() else path.parent))
         return list(dict.fromkeys(found))
 
     def _note_sources(self, places: Mapping[str, str]) -> None:
         """Remember from where to bind, by what the folders were shown as."""
         self._sources.update(places)
         for mount in self.policy.mounts:
-            folder, _, name = mount.source.rpartition("/")
-            if not mount.writable and mount.source not in places and folder in places:
-                self._sources[mount.source] = f"{places[folder]}/{name}"
+            path = Path(mount.source)
+            if not mount.writable and str(path.parent) in places and path.is_file():
+                self._sources[mount.source] = f"{places[str(path.parent)]}/{path.name}"
 
     def close(self) -> None:
         """Take everything down."""
