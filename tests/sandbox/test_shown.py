@@ -206,6 +206,29 @@ def test_a_file_that_is_covered_stays_covered(backend):
     assert done.text == "instead0\n"
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_mount_of_a_shown_folder_opens_nothing_elsewhere(backend):
+    """Who mounts all of a folder of the system gets it there, and only there."""
+    whole = Mount("/usr", "/whole")
+    with open_sandbox(Policy(mounts=(whole,)), backend=backend) as box:
+        done = box.run(["sh", "-c", "ls /usr; echo; ls /whole"])
+    seen, mounted = (set(text.split()) for text in done.text.split("\n\n"))
+    assert "bin" in seen & mounted
+    assert "src" in mounted - seen
+
+
+@needs("bubblewrap", root=True)
+def test_a_folder_may_be_mounted_twice():
+    folder = Path(tempfile.mkdtemp(prefix="ludus-"))
+    folder.chmod(0o777)
+    mounts = (Mount(str(folder), "/read"), Mount(str(folder), "/write", writable=True))
+    with open_sandbox(Policy(mounts=mounts), backend="bubblewrap") as box:
+        box.run(["sh", "-c", "echo x > /write/file"]).check()
+        assert box.run(["sh", "-c", "echo x > /read/other"]).returncode != 0
+    assert [path.name for path in folder.iterdir()] == ["file"]
+    shutil.rmtree(folder)
+
+
 @needs("bubblewrap", root=True)
 def test_a_socket_that_is_mounted_can_be_used():
     folder = Path(tempfile.mkdtemp(prefix="ludus-"))

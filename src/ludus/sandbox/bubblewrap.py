@@ -25,13 +25,13 @@ from ludus.sandbox import cgroup, seccomp, uids
 from ludus.sandbox.image import (
     ETC_BINDS,
     PLACES,
-    python_paths,
     system_folders,
     system_links,
 )
 from ludus.sandbox.job import Command, Job, LocalJob, Pipes
 from ludus.sandbox.pidspace import PidSpace, only_child
 from ludus.sandbox.results import Enforcement
+from ludus.sandbox.shown import python_roots
 from ludus.sandbox.stage import RootStage, Stage, UserStage, read_child_pid
 from ludus.sandbox.staged import StagedBox, reclaim
 
@@ -181,12 +181,14 @@ class Bubblewrap(StagedBox):
         made += ["--dev-bind", str(stage.dev), "/dev"] if own else ["--dev", "/dev"]
         made += ["--ro-bind", str(stage.etc), "/etc"]
         for name in ETC_BINDS:
-            made += ["--ro-bind-try", stage.source(f"/etc/{name}"), f"/etc/{name}"]
+            made += ["--ro-bind-try", stage.shown(f"/etc/{name}"), f"/etc/{name}"]
         for place, name in PLACES.items():
             made += ["--bind", stage.place(name), place]
-        for mount in (*python_paths(), *self.policy.mounts):
+        for path in python_roots():
+            made += ["--ro-bind", stage.shown(path), path]
+        for mount in self.policy.mounts:
             option = "--bind" if mount.writable else "--ro-bind"
-            made += [option, stage.source(mount.source), mount.target]
+            made += [option, stage.source(mount), mount.target]
         made += [*(() if own else ("--remount-ro", "/dev")), "--remount-ro", "/"]
         made += ["--chdir", command.cwd]
         for key, text in command.env.items():
@@ -295,7 +297,7 @@ def _bwrap() -> str:
 def _system(stage: Stage) -> tuple[str, ...]:
     """Return the options for the host's system folders, as links or binds like on the host."""
     links = (("--symlink", target, path) for path, target in system_links().items())
-    binds = (("--ro-bind", stage.source(path), path) for path in system_folders())
+    binds = (("--ro-bind", stage.shown(path), path) for path in system_folders())
     return tuple(word for option in (*binds, *links) for word in option)
 
 

@@ -13,7 +13,6 @@ import stat
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -82,36 +81,39 @@ class Stage(ABC):
         self.etc = folder / "etc"
         self.dev: Path | None = None
         self.worker = Worker(f"box {folder.parent.name}")
-        self._sources: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
+        self._sources: dict[Mount, str] = {}
 
     @abstractmethod
     def open(self) -> None:
         """Set everything up."""
 
-    def source(self, path: str) -> str:
-        """Return from where to bind a path of the host that is shown."""
-        return self._sources.get(path, path)
+    def shown(self, path: str) -> str:
+        """Return from where to bind a folder that every sandbox is shown."""
+        return self._shown.get(path, path)
 
-    def _folders(self) -> list[str]:
-        """Return the folders of the host, besides those of every sandbox, that are shown whole.
+    def source(self, mount: Mount) -> str:
+        """Return from where to bind ``mount``."""
+        return self._sources.get(mount, mount.source)
 
-        Of a file that is shown it is the folder, from which only the file is bound.
+    def _common(self) -> list[str]:
+        """Return the folders of ``/etc`` that every sandbox is shown whole."""
+        return [f"/etc/{name}" for name in ETC_BINDS if Path("/etc", name).is_dir()]
+
+    def _mounted(self) -> dict[Mount, tuple[str, str]]:
+        """Return, of mounts that are not writable, a folder to show and the path in it.
+
+        Of a file it is the folder around it, from which only the file is bound. Others, such as
+        sockets, are bound as they are.
         """
-        found = [f"/etc/{name}" for name in ETC_BINDS if Path("/etc", name).is_dir()]
-        for mount in self.policy.mounts:
-            if not mount.writable:
-                path = Path(mount.source)
-                if path.is_dir() or path.is_file():
-                    found.append(str(path if path.is_dir() else path.parent))
-        return list(dict.fromkeys(found))
-
-    def _note_sources(self, places: Mapping[str, str]) -> None:
-        """Remember from where to bind, by what the folders were shown as."""
-        self._sources.update(places)
+        found = {}
         for mount in self.policy.mounts:
             path = Path(mount.source)
-            if not mount.writable and str(path.parent) in places and path.is_file():
-                self._sources[mount.source] = f"{places[str(path.parent)]}/{path.name}"
+            if not mount.writable and path.is_dir():
+                found[mount] = (str(path), "")
+            elif not mount.writable and path.is_file():
+                found[mount] = (str(path.parent), f"/{path.name}")
+        return found
 
     def close(self) -> None:
         """Take everything down."""
@@ -183,16 +185,7 @@ class RootStage(Stage):
             if size is not None:
                 options += f",size={size},nr_inodes={inodes(size)}"
             kernel.mount("tmpfs", str(path), "tmpfs", plain, options)
-        arrangement, places = Arrangement(str(self.folder)), {}
-        for shown in shown_folders():
-            mask = mask_folder(shown.steps)
-            places[shown.folder] = arrangement.show(shown.folder, shown.plain_steps, mask=mask)
-        for folder in self._folders():
-            places[folder] = arrangement.show(folder)
-        self._note_sources(places)
-        for number, mount in enumerate(self.policy.mounts):
-            if mount.source not in self._sources:
-                self._sources[mount.source] = self._reachable(mount, number)
+        self._arrange(Arrangement(str(self.folder)))
         write_etc(self.etc, self.policy.network, self.inside)
         self.dev = self._make_devices()
         if self.policy.network == "loopback":
@@ -200,15 +193,40 @@ class RootStage(Stage):
         self._open_roots("")
         self._settle()
 
-    def _make_devices(self) -> Path:
-        """Make devices of the sandbox's own: a lock on the host's would reach other sandboxes."""
+    def _arrange(self, arrangement: Arrangement) -> None:
+        """Mount what is shown of the host."""
+        for shown in shown_folders():
+            mask = mask_folder(shown.steps)
+            place = arrangement.show(shown.folder, shown.plain_steps, mask=mask)
+            self._shown[shown.folder] = place
+        self._shown |= {folder: arrangement.show(folder) for folder in self._common()}
+        mounted = self._mounted()
+        folders = dict.fromkeys(folder for folder, _ in mounted.values())
+        places = {folder: arrangement.show(folder) for folder in folders}
+        for number, mount in enumerate(self.policy.mounts):
+            if mount in mounted:
+                folder, inside = mounted[mount]
+                self._sources[mount] = places[folder] + inside
+            else:
+                self._sources[mount] = self._reachable(mount, number)
+
+    def _make_devices(self) -> Path | None:
+        """Make devices of the sandbox's own: a lock on the host's would reach other sandboxes.
+
+        Returns:
+            Their folder; ``None`` where root may not make any, as in a user namespace.
+        """
         folder = self.folder / "dev"
         folder.mkdir()
         flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
         kernel.mount("tmpfs", str(folder), "tmpfs", flags, "size=64k,nr_inodes=64,mode=755")
-        for name, number in _DEVICES.items():
-            os.mknod(folder / name, stat.S_IFCHR, os.makedev(*number))
-            (folder / name).chmod(0o666)
+        try:
+            for name, number in _DEVICES.items():
+                os.mknod(folder / name, stat.S_IFCHR, os.makedev(*number))
+                (folder / name).chmod(0o666)
+            (folder / "null").read_bytes()
+        except PermissionError:
+            return None
         for name, target in _LINKS.items():
             (folder / name).symlink_to(target)
         for name in ("pts", "shm"):
@@ -299,14 +317,19 @@ class UserStage(Stage):
     def _arranged_by(self) -> list[str]:
         """Return a program that arranges the stage and then holds it."""
         shown = [(shown.folder, shown.plain_steps) for shown in shown_folders()]
-        shown += [(folder, ()) for folder in self._folders()]
-        places = {folder: f"{self.folder}/shown-{i}" for i, (folder, _) in enumerate(shown)}
-        self._note_sources(places)
+        shown += [(folder, ()) for folder in self._common()]
+        self._shown = {folder: self._arranged(i) for i, (folder, _) in enumerate(shown)}
+        for mount, (folder, inside) in self._mounted().items():
+            self._sources[mount] = self._arranged(len(shown)) + inside
+            shown.append((folder, ()))
         sizes = {self.place(name): size for name, size in self.sizes().items() if size is not None}
         plan = {"folder": str(self.folder), "sizes": sizes, "shown": shown}
         package = Path(__file__).parent
         python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-c", _ARRANGE]
         return [*python, str(package.parent), str(package), json.dumps(plan), *_HOLD]
+
+    def _arranged(self, number: int) -> str:
+        return f"{self.folder}/shown-{number}"
 
     def _arguments(self) -> list[str]:
         made = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--die-with-parent"]
