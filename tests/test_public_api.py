@@ -39,8 +39,8 @@ PINNED = {
         load_task new_task register_task register_tasks task_ids
     """,
     "ludus.sandbox": """
-        Completed Enforcement Job Mount Policy Sandbox Shell Snapshot Usage backends doctor
-        load open_sandbox sweep
+        Completed Enforcement Job Mount Policy Sandbox Shell Snapshot SnapshotLimits Usage backends
+        doctor load open_sandbox sweep
     """,
     "ludus.untrusted": "BoxOptions BoxedEnv BoxedVectorEnv SpaceLimits",
     "ludus.vector": """

@@ -33,6 +33,7 @@ Error:
     │   ├── SandboxClosed          the box is gone: closed, out of time or dead
     │   ├── CommandFailed          a checked command ended with a non-zero status
     │   ├── SandboxViolation       hostile data came out of the box
+    │   │   └── ContentsExceeded   its files are more than a copy of them may hold
     │   ├── SandboxTimeout         (also a TimeoutError) the box did not answer in time
     │   ├── SandboxCrashed         the box ended by itself: exit, signal, out of memory
     │   └── RemoteEnvError         the environment in the box raised; carries its traceback
@@ -268,6 +269,20 @@ class CommandFailed(SandboxError):
 
 class SandboxViolation(SandboxError):
     """What came out of the box is not what an honest box sends; nothing of it was used."""
+
+
+class ContentsExceeded(SandboxViolation):
+    """The files of a sandbox are more than a copy may hold: whoever filled it caused this.
+
+    Attributes:
+        limit: name of the field of :class:`ludus.sandbox.SnapshotLimits`.
+        allowed: its value.
+        found: how much there was when the copy was given up; at least this much.
+    """
+
+    def __init__(self, message: str, *, limit: str, allowed: int, found: int) -> None:
+        super().__init__(message)
+        self.limit, self.allowed, self.found = limit, allowed, found
 
 
 class SandboxTimeout(SandboxError, TimeoutError):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ludus.errors import SandboxError
+from ludus.sandbox import Policy
 from ludus.sandbox.adopted import AdoptedGroups, group_folders
 
 HYBRID = """\
@@ -35,4 +36,4 @@ def test_version_two_alone():
 
 def test_a_process_that_is_gone():
     with pytest.raises(SandboxError, match="control groups"):
-        AdoptedGroups(2**22 + 1)
+        AdoptedGroups(2**22 + 1, Policy())

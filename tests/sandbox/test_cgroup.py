@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ludus.sandbox import Policy, cgroup
+from ludus.errors import PolicyNotEnforceable
+from ludus.sandbox import Enforcement, Policy, cgroup
 from ludus.sandbox.cgroup import Group, Layout
 
 V1 = """\
@@ -120,3 +121,30 @@ def test_a_pid_of_another_namespace_is_not_killed(tmp_path, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: (folder / "cgroup.procs").unlink())
     cgroup.kill_group(folder)
     assert killed == []
+
+
+def test_sockets_take_their_share_of_the_memory_in_version_1():
+    alone = cgroup.memory_limits(Policy(memory="64M"), two=False)
+    assert [text for _, text in alone] == [str(64 << 20)] * 2
+    limits = dict(cgroup.memory_limits(Policy(memory="64M", network="loopback"), two=False))
+    sockets = int(limits["memory.kmem.tcp.limit_in_bytes"])
+    assert sockets > 0
+    assert sockets + int(limits["memory.limit_in_bytes"]) == 64 << 20
+
+
+@pytest.mark.parametrize("memory", ["64M", None])
+def test_sockets_that_are_not_counted_refuse_a_limit_on_memory(tmp_path, monkeypatch, memory):
+    layout = Layout.read(V1.format(top=tmp_path), "3:memory:/\n2:cpu,cpuacct:/\n1:pids:/\n")
+    monkeypatch.setattr(cgroup, "_layout", lambda: layout)
+    cgroup.missing_for_sockets.cache_clear()
+    try:
+        able = Enforcement({}, cgroup.missing_with_network())
+    finally:
+        cgroup.missing_for_sockets.cache_clear()
+    able.require(Policy(memory=memory), "x", host_folder=False)
+    networked = Policy(memory=memory, network="loopback")
+    if memory is None:
+        able.require(networked, "x", host_folder=False)
+    else:
+        with pytest.raises(PolicyNotEnforceable, match="does not count what sockets keep"):
+            able.require(networked, "x", host_folder=False)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
 
@@ -111,3 +113,79 @@ def test_what_was_taken_half_is_swept(state):
     assert left == {kept} or os.geteuid() != 0
     uids.release_uid(kept)
     lease.release()
+
+
+STOPPED = """
+import fcntl, os, signal
+from ludus.sandbox import leases
+held = []
+for name in ("take.lock", "sweep.lock"):
+    held.append(open(leases.state_folder() / name, "w"))
+    fcntl.flock(held[-1], fcntl.LOCK_EX)
+print("held", flush=True)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+OPENS = """
+import warnings
+warnings.simplefilter("ignore")
+from ludus.sandbox import leases, open_sandbox
+with open_sandbox(backend="process") as box:
+    print(box.run(["echo", "opened"]).text, end="")
+"""
+
+
+def test_a_stopped_process_keeps_nobody_from_opening(state):
+    """It holds every lock that this or an earlier version of Ludus takes in the state folder."""
+    stopped = subprocess.Popen([sys.executable, "-c", STOPPED], stdout=subprocess.PIPE)
+    try:
+        assert stopped.stdout.read(5) == b"held\n"
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
+        done = subprocess.run(
+            [sys.executable, "-c", OPENS], capture_output=True, timeout=60, check=True
+        )
+        assert done.stdout == b"opened\n"
+    finally:
+        stopped.send_signal(signal.SIGKILL)
+        stopped.wait()
+        stopped.stdout.close()
+
+
+def test_a_sweep_that_is_kept_waiting_says_by_whom(state, monkeypatch):
+    monkeypatch.setattr(leases, "_PATIENCE", 0.05)
+    with open(leases.state_folder() / "sweep.lock", "w") as held:  # noqa: PTH123
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(SandboxError, match="another process sweeps"):
+            sweep()
+
+
+def test_what_a_killed_maker_left_half_made_is_swept(state):
+    old, fresh = state / "making" / "old", state / "making" / "fresh"
+    for folder in (old, fresh):
+        leases.state_folder()
+        folder.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    sweep()
+    assert [path.name for path in (state / "making").iterdir()] == ["fresh"]
+
+
+def test_a_user_that_changed_hands_is_not_killed(state, monkeypatch):
+    """Between reading a lease and acting on it, its owner gives it back and another takes it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root's boxes have users of their own")
+    uid, killed = uids.lease_uid("gone"), []
+    monkeypatch.setattr(uids, "kill_user", killed.append)
+    owner = leases.Lease.take("process", label="next", deadline=None)
+    real = uids._is_forgotten
+
+    def change_hands(name):
+        forgotten = real(name)
+        if name == "gone":
+            uids.release_uid(uid)
+            (state / "uids" / str(uid)).write_text(owner.name)
+        return forgotten
+
+    monkeypatch.setattr(uids, "_is_forgotten", change_hands)
+    uids.release_forgotten()
+    assert killed == []
+    assert (state / "uids" / str(uid)).read_text() == owner.name
+    owner.release()

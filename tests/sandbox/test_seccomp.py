@@ -49,7 +49,7 @@ def test_every_number(machine, network):
         ("socket", (10, 1, 0), "none", ERRNO | errno.EAFNOSUPPORT),
         ("socket", (16, 3, 0), "none", ERRNO | errno.EAFNOSUPPORT),
         ("socket", (2, 1, 0), "loopback", ALLOW),
-        ("socket", (16, 3, 0), "loopback", ALLOW),
+        ("socket", (16, 3, 0), "loopback", ERRNO | errno.EAFNOSUPPORT),
         ("socket", (16, 3, 9), "loopback", ERRNO | errno.EAFNOSUPPORT),
         ("socket", (38, 5, 0), "host", ERRNO | errno.EAFNOSUPPORT),
         ("socket", (17, 3, 0), "host", ERRNO | errno.EAFNOSUPPORT),
@@ -110,3 +110,18 @@ def test_calls_that_are_said_to_be_unsupported(machine):
     table = numbers(ALLOWED, machine)
     assert evaluate(made, machine, table["lgetxattr"]) & 0xFFFF == errno.EOPNOTSUPP
     assert evaluate(made, machine, table["getxattr"]) == 0x7FFF0000
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("network", "family", "verdict"),
+    [
+        ("loopback", 0, ALLOW),
+        ("loopback", 9, ERRNO | errno.EAFNOSUPPORT),
+        ("none", 0, ERRNO | errno.EAFNOSUPPORT),
+    ],
+)
+def test_netlink_lists_interfaces_where_memory_is_not_limited(machine, network, family, verdict):
+    made = assemble(network, machine, netlink=True)
+    number = numbers(FILTERED, machine)["socket"]
+    assert evaluate(made, machine, number, 16, 3, family) == verdict

@@ -39,6 +39,22 @@ policy = Policy(memory=None, cpus=None, pids=24, disk="2M")
 """
 
 SCRIPTS = {
+    "files_are_limited": """
+count = "i=0; while [ $i -lt 9000 ] && : > $i 2>/dev/null; do i=$((i+1)); done; echo $i"
+with open_sandbox(policy, backend="bubblewrap") as box:
+    for place in ("/workspace", "/tmp", "/dev/shm"):
+        done = box.run(["bash", "-c", f"cd {place}; {count}"])
+        limit = 4096 if place == "/workspace" else 16384
+        assert int(done.text) <= limit, (place, done)
+    assert int(box.run(["bash", "-c", "ls | wc -l"]).text) < 4096
+""",
+    "only_what_is_allowed_is_seen": """
+with open_sandbox(policy, backend="bubblewrap") as box:
+    seen = box.run(["ls", "/usr"]).text.split()
+    assert "bin" in seen and "src" not in seen, seen
+    mounts = box.run(["cat", "/proc/self/mountinfo"]).text
+    assert " /usr " in mounts and "overlay" in mounts, mounts
+""",
     "default_policy_is_refused": """
 try:
     open_sandbox(backend="bubblewrap")

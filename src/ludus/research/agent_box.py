@@ -14,7 +14,7 @@ from ludus.research.observation import OUTPUT
 from ludus.research.task import Task
 from ludus.research.tools import BIN, tool_mount
 from ludus.sandbox import Mount, Policy
-from ludus.sandbox.image import python_paths, system_folders
+from ludus.sandbox.shown import python_roots, seen_as, system_folders
 from ludus.untrusted.kernels import kernels_for_boxes
 from ludus.untrusted.packages import PACKAGES, package_mounts
 
@@ -70,16 +70,17 @@ def covers(hidden: Iterable[Path], mounts: Iterable[Mount] = ()) -> tuple[Mount,
         hidden: Paths of the host.
         mounts: What the box shows besides the system's folders and this Python.
     """
-    shown = [(Path(folder).resolve(), folder) for folder in system_folders()]
-    shown += [(Path(m.source).resolve(), m.target) for m in (*python_paths(), *mounts)]
+    system = [(Path(folder).resolve(), folder) for folder in (*system_folders(), *python_roots())]
+    given = [(Path(m.source).resolve(), m.target) for m in mounts]
     made = {}
     for path in hidden:
-        for source, target in shown:
-            if path == source or path.is_relative_to(source):
-                inside = str(Path(target, path.relative_to(source)))
-                made[inside] = Mount(str(_nothing(is_folder=path.is_dir())), inside)
-            elif source.is_relative_to(path):
-                made[target] = Mount(str(_nothing(is_folder=source.is_dir())), target)
+        seen = [str(place) for place in seen_as(path)]
+        seen += [str(Path(t, path.relative_to(s))) for s, t in given if path.is_relative_to(s)]
+        # Of folders that hold a whole place of the sandbox, the place is covered.
+        above = (target for source, target in (*system, *given) if source.is_relative_to(path))
+        is_folder = path.is_dir()
+        for target in (*seen, *above):
+            made[target] = Mount(str(_nothing(is_folder=is_folder)), target)
     return tuple(made.values())
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.doctor import doctor
 from ludus.sandbox.job import Job
+from ludus.sandbox.limits import SnapshotLimits
 from ludus.sandbox.opening import backends, open_sandbox, sweep
 from ludus.sandbox.policy import Mount, Policy
 from ludus.sandbox.results import Completed, Enforcement, Usage
@@ -32,6 +33,7 @@ __all__ = [
     "Sandbox",
     "Shell",
     "Snapshot",
+    "SnapshotLimits",
     "Usage",
     "backends",
     "doctor",

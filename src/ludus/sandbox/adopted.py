@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 from ludus.errors import SandboxError
+from ludus.sandbox.cgroup import memory_limits
 from ludus.sandbox.gauges import Gauges
+from ludus.sandbox.policy import Policy
 
 __all__ = ["AdoptedGroups", "group_folders"]
 
@@ -16,6 +18,7 @@ class AdoptedGroups(Gauges):
 
     Args:
         pid: the process, held by the caller so that its number stays its own.
+        policy: of whose limits those are set that no engine has an option for.
 
     Attributes:
         doors: descriptors to which a process writes ``0`` to join.
@@ -24,8 +27,9 @@ class AdoptedGroups(Gauges):
         SandboxError: they cannot be found or joined from here.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, policy: Policy) -> None:
         super().__init__()
+        self._policy = policy
         self.doors: list[int] = []
         try:
             mounts = Path("/proc/self/mountinfo").read_text()
@@ -54,6 +58,10 @@ class AdoptedGroups(Gauges):
         door = folder / ("cgroup.procs" if two else "tasks")
         self.doors.append(os.open(door, os.O_WRONLY | os.O_CLOEXEC))
         if "memory" in names:
+            if self._policy.memory is not None and self._policy.network != "none":
+                for name, text in memory_limits(self._policy, two=two):
+                    if (folder / name).exists():
+                        (folder / name).write_text(text)
             self._watch_memory(folder, 2 if two else 1)
         if "pids" in names:
             self._watch("processes", folder / "cgroup.procs")

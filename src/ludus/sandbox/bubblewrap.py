@@ -25,14 +25,14 @@ from ludus.sandbox import cgroup, seccomp, uids
 from ludus.sandbox.image import (
     ETC_BINDS,
     PLACES,
-    python_paths,
     system_folders,
     system_links,
 )
 from ludus.sandbox.job import Command, Job, LocalJob, Pipes
 from ludus.sandbox.pidspace import PidSpace, only_child
 from ludus.sandbox.results import Enforcement
-from ludus.sandbox.stage import RootStage, UserStage, read_child_pid
+from ludus.sandbox.shown import python_roots
+from ludus.sandbox.stage import RootStage, Stage, UserStage, read_child_pid
 from ludus.sandbox.staged import StagedBox, reclaim
 
 __all__ = ["Bubblewrap", "reclaim"]
@@ -54,8 +54,6 @@ _FIXED = [
     "ludus",
     "--proc",
     "/proc",
-    "--dev",
-    "/dev",
 ]
 _MIB = 1 << 20
 
@@ -76,7 +74,7 @@ class Bubblewrap(StagedBox):
         absent = dict(cgroup.missing())
         # The limit on a user's processes holds a tree, since no other box has that user.
         absent.pop("pids", None)
-        return Enforcement(absent)
+        return Enforcement(absent, cgroup.missing_with_network())
 
     def _open(self) -> None:
         folder = self._lease.folder / "stage"
@@ -104,7 +102,9 @@ class Bubblewrap(StagedBox):
         try:
             args, child_args = _pipe(ends)
             info, child_info = _pipe(ends)
-            filter_fd = _memory_file(seccomp.program(self.policy.network))
+            filter_fd = _memory_file(
+                seccomp.program(self.policy.network, netlink=self.policy.memory is None)
+            )
             ends.append(filter_fd)
             inherited = [args, child_info, filter_fd, *group.doors, *command.pass_fds]
             if pipes.child_status is not None:
@@ -125,6 +125,12 @@ class Bubblewrap(StagedBox):
             except OSError as error:
                 job.close()
                 raise SandboxError(f"Cannot start a process in the box: {error}.") from None
+        except BaseException as error:
+            pipes.close()
+            if isinstance(error, OSError):
+                raise SandboxError(f"Cannot start a process in the box: {error}.") from None
+            raise
+        else:
             return job
         finally:
             pipes.close_child()
@@ -169,15 +175,22 @@ class Bubblewrap(StagedBox):
         stage = self._stage
         if stage is None:
             raise SandboxClosed(f"Box {self.name} is not open.")
-        made = [*_FIXED, *_system(), "--seccomp", str(filter_fd), "--info-fd", str(info)]
+        made = [*_FIXED, *_system(stage), "--seccomp", str(filter_fd), "--info-fd", str(info)]
+        # The sandbox's own is read-only already; bwrap would also take the devices away.
+        own = stage.dev is not None
+        made += ["--dev-bind", str(stage.dev), "/dev"] if own else ["--dev", "/dev"]
         made += ["--ro-bind", str(stage.etc), "/etc"]
         for name in ETC_BINDS:
-            made += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+            made += ["--ro-bind-try", stage.shown(f"/etc/{name}"), f"/etc/{name}"]
         for place, name in PLACES.items():
             made += ["--bind", stage.place(name), place]
-        for mount in (*python_paths(), *self.policy.mounts):
-            made += ["--bind" if mount.writable else "--ro-bind", stage.source(mount), mount.target]
-        made += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd]
+        for path in python_roots():
+            made += ["--ro-bind", stage.shown(path), path]
+        for mount in self.policy.mounts:
+            option = "--bind" if mount.writable else "--ro-bind"
+            made += [option, stage.source(mount), mount.target]
+        made += [*(() if own else ("--remount-ro", "/dev")), "--remount-ro", "/"]
+        made += ["--chdir", command.cwd]
         for key, text in command.env.items():
             made += ["--setenv", key, text]
         return [*made, "--as-pid-1"] if command.is_shell else made
@@ -281,11 +294,10 @@ def _bwrap() -> str:
     return os.path.realpath(found)
 
 
-@cache
-def _system() -> tuple[str, ...]:
+def _system(stage: Stage) -> tuple[str, ...]:
     """Return the options for the host's system folders, as links or binds like on the host."""
     links = (("--symlink", target, path) for path, target in system_links().items())
-    binds = (("--ro-bind", path, path) for path in system_folders())
+    binds = (("--ro-bind", stage.shown(path), path) for path in system_folders())
     return tuple(word for option in (*binds, *links) for word in option)
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ludus.sandbox import inside, kernel, seccomp
-from ludus.sandbox.image import ETC_BINDS, PLACES, python_paths, system_folders, system_links
+from ludus.sandbox.image import ETC_BINDS, PLACES, system_folders, system_links
 from ludus.sandbox.job import Command
 from ludus.sandbox.policy import Policy
+from ludus.sandbox.shown import python_roots
 from ludus.sandbox.stage import RootStage
 
 __all__ = ["BundleStage"]
@@ -50,7 +51,11 @@ class BundleStage(RootStage):
         kernel.mount("tmpfs", str(self.folder / "jobs"), "tmpfs", plain, "size=64m,mode=700")
         shutil.copyfile(inside.__file__, tools / "inside.py")
         (tools / "filter").write_bytes(
-            seccomp.program(self.policy.network, unsupported=_UNSUPPORTED)
+            seccomp.program(
+                self.policy.network,
+                netlink=self.policy.memory is None,
+                unsupported=_UNSUPPORTED,
+            )
         )
         for path in (tools / "inside.py", tools / "filter"):
             path.chmod(0o644)
@@ -61,9 +66,10 @@ class BundleStage(RootStage):
             _make_point(root, mount)
 
     def _table(self, tools: str) -> list[dict[str, Any]]:
-        shown = [(path, path) for path in system_folders()]
+        shown = [(self.shown(path), path) for path in system_folders()]
         shown += [(str(self.etc), "/etc")]
-        shown += [(f"/etc/{name}",) * 2 for name in ETC_BINDS if Path("/etc", name).is_dir()]
+        etc = [f"/etc/{name}" for name in ETC_BINDS if Path("/etc", name).is_dir()]
+        shown += [(self.shown(path), path) for path in etc]
         shown += [(tools, _TOOLS)]
         made = [_bind(source, target, writable=False) for source, target in shown]
         made += [
@@ -72,9 +78,10 @@ class BundleStage(RootStage):
         ]
         made += [_bind(self.place(name), place, writable=True) for place, name in PLACES.items()]
         # After the places: Python, too, may lie below /tmp.
+        made += [_bind(self.shown(path), path, writable=False) for path in python_roots()]
         made += [
             _bind(self.source(mount), mount.target, writable=mount.writable)
-            for mount in (*python_paths(), *self.policy.mounts)
+            for mount in self.policy.mounts
         ]
         return made
 

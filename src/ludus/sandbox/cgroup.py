@@ -27,11 +27,22 @@ from ludus.errors import SandboxError
 from ludus.sandbox.gauges import Gauges
 from ludus.sandbox.policy import Policy
 
-__all__ = ["Group", "Layout", "kill_group", "missing"]
+__all__ = [
+    "Group",
+    "Layout",
+    "kill_group",
+    "memory_limits",
+    "missing",
+    "missing_for_sockets",
+    "missing_with_network",
+]
 
 _PERIOD, _PREFIX = 100_000, "ludus-"
 _SHELL = ("/bin/bash", "--norc", "--noprofile", "-c")
 _FIELDS = {"memory": "memory", "cpus": "cpu", "pids": "pids"}
+# Version 1 counts what sockets of a network keep apart from all other memory.
+_SOCKETS = "memory.kmem.tcp.limit_in_bytes"
+_SOCKETS_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +102,47 @@ def missing() -> dict[str, str]:
                 "scope with Delegate=yes"
             )
     return reasons
+
+
+@cache
+def missing_for_sockets() -> str | None:
+    """Return why memory that sockets of a network keep cannot be limited; ``None`` if it can."""
+    layout, options = _layout(), _words(Path("/proc/cmdline"))
+    parent = layout.parents.get("memory")
+    if parent is None:
+        return None  # missing() says so
+    if "memory" not in layout.unified:
+        if (parent / _SOCKETS).exists():
+            return None
+        return f"this kernel does not count what sockets keep: there is no {parent / _SOCKETS}"
+    for option in options:
+        name, _, words = option.partition("=")
+        if name == "cgroup.memory" and {"nosocket", "nokmem"} & set(words.split(",")):
+            return f"this kernel was started with {option}, and does not count what sockets keep"
+    return None
+
+
+def missing_with_network() -> dict[str, str]:
+    """Return why limits cannot be held once a sandbox has a network, by field."""
+    reason = missing_for_sockets()
+    return {} if reason is None else {"memory": reason}
+
+
+def memory_limits(policy: Policy, *, two: bool) -> list[tuple[str, str]]:
+    """Return the files of a memory group, in the order in which they are to be written.
+
+    Args:
+        policy: whose ``memory`` is set.
+        two: the group is one of version 2, which counts sockets among the rest.
+    """
+    memory = policy.memory or 0
+    if two:
+        return [("memory.max", str(memory)), ("memory.swap.max", "0")]
+    sockets = 0 if policy.network == "none" else memory // _SOCKETS_SHARE
+    rest = str(memory - sockets)
+    # The second counts swap too; it can only be set after the first, and not everywhere.
+    made = [("memory.limit_in_bytes", rest), ("memory.memsw.limit_in_bytes", rest)]
+    return [*made, (_SOCKETS, str(sockets))] if sockets else made
 
 
 class Group(Gauges):
@@ -199,11 +251,7 @@ def kill_group(folder: Path) -> None:
 
 def _limits(field: str, policy: Policy, *, two: bool) -> list[tuple[str, str]]:
     if field == "memory":
-        text = str(policy.memory)
-        if two:
-            return [("memory.max", text), ("memory.swap.max", "0")]
-        # The second counts swap too; it can only be set after the first, and not everywhere.
-        return [("memory.limit_in_bytes", text), ("memory.memsw.limit_in_bytes", text)]
+        return memory_limits(policy, two=two)
     if field == "cpus":
         quota = max(1000, int((policy.cpus or 0) * _PERIOD))
         if two:

@@ -35,6 +35,7 @@ from ludus.sandbox.job import Command, Job
 from ludus.sandbox.leases import Record
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.results import Enforcement, Usage
+from ludus.sandbox.shown import Steps, shown_folders
 
 __all__ = [
     "BOX_LABEL",
@@ -111,7 +112,7 @@ class ContainerBox(Sandbox):
     @classmethod
     def enforcement(cls) -> Enforcement:
         """Return what holds here: everything where there are control groups."""
-        return Enforcement(cgroup.missing())
+        return Enforcement(cgroup.missing(), cgroup.missing_with_network())
 
     @abstractmethod
     def _make(self, blueprint: Blueprint) -> int:
@@ -137,7 +138,7 @@ class ContainerBox(Sandbox):
         self._lease.note(container=blueprint.name, **self._address())
         pid = self._make(blueprint)
         self._process = self._hold(pid)
-        self._groups = AdoptedGroups(pid)
+        self._groups = AdoptedGroups(pid, self.policy)
         settings = self._settings(blueprint)
         self._roots = self._entrance.open(settings, self._process, self._groups.doors)
 
@@ -203,8 +204,9 @@ class ContainerBox(Sandbox):
                 for place in PLACES
             },
             "closed": [bind.target for bind in blueprint.binds if not bind.writable],
+            "shown": _shown(blueprint),
             "limits": _limits(self.policy),
-            "filter": seccomp.program(network).hex(),
+            "filter": seccomp.program(network, netlink=self.policy.memory is None).hex(),
         }
 
     def _spawn(self, command: Command) -> Job:
@@ -313,6 +315,17 @@ def _system_binds(folder: Path, policy: Policy, uid: int) -> list[Bind]:
         Bind(str(etc), "/etc"),
         *(Bind(str(path), str(path)) for path in shown),
         *(Bind(mount.source, mount.target) for mount in python_paths()),
+    ]
+
+
+def _shown(blueprint: Blueprint) -> list[tuple[str, Steps]]:
+    """Return what the launcher mounts anew, with what is seen of each."""
+    steps = {shown.folder: shown.steps for shown in shown_folders()}
+    closed = [bind for bind in blueprint.binds if not bind.writable]
+    whole: Steps = ()
+    return [
+        (bind.target, steps.get(bind.source, whole) if bind.source == bind.target else whole)
+        for bind in closed
     ]
 
 

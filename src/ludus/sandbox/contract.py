@@ -82,6 +82,7 @@ class Sandbox(Files):
         self._guard = threading.RLock()
         self._callers = Callers(self._guard)
         self._closed = ""
+        self._given_back = threading.Event()
         self._owner_pid = os.getpid()
         self._timer: threading.Timer | None = None
         self.enforcement().require(policy, self.backend, host_folder=workspace is not None)
@@ -249,6 +250,16 @@ class Sandbox(Files):
         """Kill everything in the box and give back all it held; closing twice is harmless."""
         if os.getpid() != self._owner_pid:
             return  # a forked child does not own its parent's box
+        self._end_life(reason)
+        # Its time may have ended just now, in another thread that is not done yet.
+        self._given_back.wait(_PATIENCE)
+        # Nobody uses the jobs of a box that its owner has closed, whether or not they were closed.
+        with self._guard:
+            jobs, self._jobs = self._jobs, set()
+        for job in jobs:
+            job.close()
+
+    def _end_life(self, reason: str) -> None:
         with self._guard:
             if self._closed:
                 return
@@ -266,8 +277,11 @@ class Sandbox(Files):
             with suppress(OSError):
                 job.wait(5.0)
         self._callers.wait_for_others(_PATIENCE)
-        self._close()
-        self._lease.release()
+        try:
+            self._close()
+            self._lease.release()
+        finally:
+            self._given_back.set()
 
     def __enter__(self) -> Self:
         return self
@@ -288,7 +302,8 @@ class Sandbox(Files):
 
     def _close_when_over(self) -> None:
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            self.close(f"its time was over (policy.wall is {self.policy.wall} s)")
+            # Somebody may be using the pipes of a job: they stay open until the owner closes.
+            self._end_life(f"its time was over (policy.wall is {self.policy.wall} s)")
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
@@ -314,7 +329,7 @@ class Sandbox(Files):
         self._alive()
         job = self._spawn(command)
         with self._guard:
-            self._jobs.add(job)
+            self._jobs = {other for other in self._jobs if not other.is_closed} | {job}
             gone = bool(self._closed)
         if gone:
             self._end(job)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ludus.sandbox import transfer
+from ludus.sandbox.limits import SnapshotLimits
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.snapshot import Snapshot
 
@@ -33,17 +34,24 @@ class Files(ABC):
             root, path = self._place(target)
             transfer.put(Path(source), root, path, owner=self._owner())
 
-    def get(self, source: str, target: str | os.PathLike[str]) -> None:
+    def get(
+        self,
+        source: str,
+        target: str | os.PathLike[str],
+        *,
+        limits: SnapshotLimits | None = None,
+    ) -> None:
         """Copy a file or folder out of the box to a host path that does not exist yet.
 
         Raises:
-            SandboxViolation: there are devices, links that lead out, or more data, files or
-                levels than an honest box has; nothing of it is left on the host.
+            ContentsExceeded: there are more data, files, names or levels than ``limits``.
+            SandboxViolation: there are devices, or links that lead out; nothing of it is left on
+                the host.
             SandboxError: it is not there, or the target exists.
         """
         with self._in_use():
             root, path = self._place(source)
-            transfer.get(root, path, Path(target), limit=self._size_limit())
+            transfer.get(root, path, Path(target), limit=self._size_limit(), limits=limits)
 
     def read_bytes(self, path: str, limit: int = _READ_LIMIT) -> bytes:
         """Return the contents of a file in the box.
@@ -66,14 +74,20 @@ class Files(ABC):
             root, parts = self._place(path)
             transfer.write_bytes(root, parts, data, owner=self._owner())
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, *, limits: SnapshotLimits | None = None) -> Snapshot:
         """Return a copy of ``/workspace``; a consistent one if nothing runs meanwhile.
 
         Raises:
-            SandboxViolation: it is larger, deeper or odder than an honest box's.
+            ContentsExceeded: it holds more than ``limits``.
+            SandboxViolation: it holds devices, fifos or sockets.
         """
         with self._in_use():
-            return Snapshot.take(self._root("/workspace"), limit=self._size_limit())
+            return Snapshot.take(
+                self._root("/workspace"),
+                limit=self._size_limit(),
+                limits=limits,
+                owner=self._owner(),
+            )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Make ``/workspace`` what it was when ``snapshot`` was taken.

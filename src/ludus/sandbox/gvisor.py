@@ -59,7 +59,7 @@ class Gvisor(StagedBox):
     @classmethod
     def enforcement(cls) -> Enforcement:
         """Return what holds here: everything where there are control groups."""
-        return Enforcement(cgroup.missing())
+        return Enforcement(cgroup.missing(), cgroup.missing_with_network())
 
     def _open(self) -> None:
         self._shares: dict[Path, int] = {}

@@ -5,12 +5,12 @@ Nothing is downloaded or copied. Backends differ only in how they put the table 
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from ludus.sandbox.policy import Mount, Network
+from ludus.sandbox.shown import python_roots, system_folders
 
 __all__ = ["ETC_BINDS", "PLACES", "python_paths", "system_folders", "system_links", "write_etc"]
 
@@ -30,8 +30,6 @@ _ETC = {
 # What programs need to find libraries and the time. Copied, since a bind costs every command.
 _ETC_COPIES = ("ld.so.cache", "localtime", "mime.types")
 _ETC_LIMIT = 256 << 10
-# What a Python installation or a virtual environment holds, and nothing else.
-_PREFIX_NAMES = {"bin", "include", "lib", "lib64", "man", "pyvenv.cfg", "share", ".gitignore"}
 
 
 @cache
@@ -42,28 +40,12 @@ def system_links() -> dict[str, str]:
 
 
 @cache
-def system_folders() -> tuple[str, ...]:
-    """Return ``/usr`` and the system folders beside it that are no links."""
-    paths = (Path("/", name) for name in ("usr", *_ROOTS))
-    return tuple(str(path) for path in paths if path.is_dir() and not path.is_symlink())
-
-
-@cache
 def python_paths() -> tuple[Mount, ...]:
-    """Return the parts of this Python that lie outside ``/usr``, each at its own path."""
-    found: dict[str, Mount] = {}
-    for prefix in (sys.base_prefix, sys.base_exec_prefix, sys.prefix):
-        root = Path(prefix)
-        if root.is_relative_to("/usr") or not root.is_dir():
-            continue
-        names = {path.name for path in root.iterdir()}
-        # A prefix may be a project full of other things: then only what is Python's.
-        parts = [root] if names <= _PREFIX_NAMES else [root / name for name in _PREFIX_NAMES]
-        for path in parts:
-            with suppress(ValueError):
-                if path.exists() and not path.is_symlink():
-                    found[str(path)] = Mount(str(path), str(path))
-    return tuple(found.values())
+    """Return the folders of this Python that lie outside ``/usr``, each at its own path.
+
+    Of these, sandboxes see what ``shown`` allows.
+    """
+    return tuple(Mount(path, path) for path in python_roots())
 
 
 def write_etc(folder: Path, network: Network, uid: int) -> None:

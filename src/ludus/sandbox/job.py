@@ -130,6 +130,11 @@ class Job(ABC):
         """
         return False
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it holds nothing any more."""
+        return self.exit_fd < 0
+
     @abstractmethod
     def poll(self) -> int | None:
         """Return the exit status if the process has ended."""

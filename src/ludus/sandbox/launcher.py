@@ -7,7 +7,8 @@ every right, loads the system call filter, and only then executes something of t
 
 Nothing in the box speaks to it, and nothing of the box is read or executed before the rights are
 gone; all code it needs is loaded beforehand. When its owner dies the kernel closes the channel,
-and it kills the container. It imports nothing but the standard library, ``kernel`` and ``inside``.
+and it kills the container. It imports nothing but the standard library, ``kernel``, ``arrange``
+and ``inside``.
 
 Processes, from the outside: launcher, one keeper per command (waits and reports), the first
 process of the command's namespace (reaps what the command orphans), the command.
@@ -27,7 +28,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ludus.sandbox import kernel
+from ludus.sandbox import arrange, kernel
 from ludus.sandbox.inside import FAILED, execute, fail, filter_calls, reap_until
 
 __all__ = ["FAILED", "main", "receive", "send"]
@@ -35,6 +36,7 @@ __all__ = ["FAILED", "main", "receive", "send"]
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLACE_FLAGS = kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NODEV
 _PROC_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+_SCRATCH = "/dev/shm"  # noqa: S108 - the container's
 _ONE = array.array("i").itemsize
 _MOST = 250
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
@@ -110,6 +112,7 @@ def _finish(settings: dict[str, Any]) -> None:
     for target in settings["hidden"]:
         with suppress(OSError):
             kernel.unmount(target)
+    arrange.rearrange(_SCRATCH, settings["shown"])
     for place, options in settings["places"].items():
         if options is None:
             continue  # a folder of the host

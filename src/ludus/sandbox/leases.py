@@ -15,7 +15,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,12 @@ __all__ = [
     "process_start",
     "state_folder",
     "sweep_lock",
-    "taking",
 ]
 
 Record = Mapping[str, Any]
 _RECORD, _LOCK = "lease.json", "lock"
+# Seconds: to wait for another sweep, and until something half made counts as left behind.
+_PATIENCE, _OLD = 20.0, 60.0
 
 
 def state_folder() -> Path:
@@ -99,8 +100,9 @@ class Lease:
         """
         clean = re.sub(r"[^a-z0-9]+", "-", (label or "box").lower()).strip("-")[:24] or "box"
         name = f"{clean}-{secrets.token_hex(5)}"
-        folder = state_folder() / "boxes" / name
-        folder.parent.mkdir(mode=0o711, exist_ok=True)
+        making, boxes = state_folder() / "making", state_folder() / "boxes"
+        for parent in (making, boxes):
+            parent.mkdir(mode=0o711, exist_ok=True)
         pid = os.getpid()
         record = {
             "name": name,
@@ -110,10 +112,12 @@ class Lease:
             "space": _pid_space(),
             "deadline": None if deadline is None else time.time() + deadline,
         }
-        with taking():
-            folder.mkdir(mode=0o711)
-            lease = cls(name, folder, record)
-            lease.note()
+        # Made elsewhere and moved: others see all of it or nothing, without a lock that a stopped
+        # process could hold.
+        (making / name).mkdir(mode=0o711)
+        lease = cls(name, making / name, record)
+        lease.note()
+        lease.folder = lease.folder.rename(boxes / name)
         return lease
 
     def note(self, **resources: Any) -> None:
@@ -147,10 +151,9 @@ def process_start(pid: int) -> str | None:
 def dead_records() -> Iterator[tuple[Path, Record]]:
     """Yield the folders and records of boxes whose owners no longer run."""
     boxes = state_folder() / "boxes"
-    with taking():
-        # Nobody is making one now: a folder without a record is one whose maker was killed.
-        found = [(folder, _read(folder)) for folder in sorted(boxes.glob("*"))]
-    for folder, record in found:
+    for folder in sorted(boxes.glob("*")):
+        record = _read(folder)
+        # One without a record is being removed, or was left by a version that made them in place.
         if not record or _is_dead(folder, record):
             yield folder, record
 
@@ -172,11 +175,7 @@ def _is_dead(folder: Path, record: Record) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    else:
-        return True
+        return _try_lock(lock)
     finally:
         os.close(lock)
 
@@ -186,36 +185,60 @@ def _pid_space() -> int:
 
 
 @contextmanager
-def taking() -> Iterator[None]:
-    """Keep others from seeing something that is only half taken."""
-    with _locked("take.lock"):
-        yield
+def sweep_lock(patience: float) -> Iterator[None]:
+    """Keep two sweeps from giving the same things back twice.
 
-
-@contextmanager
-def sweep_lock() -> Iterator[None]:
-    """Keep two sweeps from giving the same things back twice."""
-    with _locked("sweep.lock"):
-        yield
-
-
-@contextmanager
-def _locked(name: str) -> Iterator[None]:
-    descriptor = os.open(state_folder() / name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    Raises:
+        SandboxError: another one has not ended after ``patience`` seconds.
+    """
+    file = state_folder() / "sweep.lock"
+    descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + patience
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        while not _try_lock(descriptor):
+            if time.monotonic() >= deadline:
+                raise SandboxError(
+                    f"Cannot sweep: another process sweeps and holds {str(file)!r} for more than "
+                    f"{patience:g} s. If it is stopped, continue or kill it (`fuser -v {file}` "
+                    "names it), then sweep again."
+                )
+            time.sleep(0.01)
         yield
     finally:
         os.close(descriptor)
 
 
-def sweep_with(reclaim: Callable[[Record], None]) -> list[str]:
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sweep_half_made() -> None:
+    """Remove the folders of owners that were killed while they made them."""
+    for folder in (state_folder() / "making").glob("*"):
+        with suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > _OLD:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep_with(reclaim: Callable[[Record], None], *, wait: bool = True) -> list[str]:
     """Give back what dead owners left and return the names of their boxes.
 
     What cannot be given back now, because its engine does not answer, stays for the next sweep.
+
+    Args:
+        reclaim: gives back what a record names.
+        wait: whether to wait for another sweep to end.
+
+    Raises:
+        SandboxError: another process sweeps, and does not come to an end.
     """
     swept = []
-    with sweep_lock():
+    with sweep_lock(_PATIENCE if wait else 0.0):
+        _sweep_half_made()
         for folder, record in dead_records():
             try:
                 reclaim(record)

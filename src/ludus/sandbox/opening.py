@@ -85,7 +85,11 @@ def backend_class(name: str) -> type[Sandbox]:
 
 def sweep() -> list[str]:
     """Kill and remove what boxes of dead owners left, and return the boxes' names."""
-    swept = leases.sweep_with(_reclaim)
+    return _sweep(wait=True)
+
+
+def _sweep(*, wait: bool) -> list[str]:
+    swept = leases.sweep_with(_reclaim, wait=wait)
     if os.geteuid() == 0:
         uids.release_forgotten()
     return swept
@@ -95,7 +99,7 @@ def sweep() -> list[str]:
 def _sweep_once() -> None:
     """Sweep when a process opens its first box; what cannot be swept keeps no box from opening."""
     try:
-        sweep()
+        _sweep(wait=False)
     except (OSError, SandboxError) as problem:
         logger.warn(f"Boxes of dead owners could not be removed: {problem}")
 

@@ -92,12 +92,15 @@ class Enforcement:
     Args:
         missing: why a field of the policy does not hold, by its name. A field that is absent
             is enforced.
+        missing_with_network: likewise, of fields that hold only where ``network`` is ``"none"``.
     """
 
     missing: Mapping[str, str] = field(default_factory=dict)
+    missing_with_network: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "missing", MappingProxyType(dict(self.missing)))
+        for name in ("missing", "missing_with_network"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __getitem__(self, name: str) -> str:
         return self.missing.get(name, "enforced")
@@ -117,10 +120,12 @@ class Enforcement:
         Raises:
             PolicyNotEnforceable: naming each field and why it would not hold.
         """
+        missing = {} if policy.network == "none" else dict(self.missing_with_network)
+        missing |= self.missing
         reasons = {
-            name: self.missing[name]
+            name: missing[name]
             for name in _LIMITS
-            if getattr(policy, name) is not None and name in self.missing
+            if getattr(policy, name) is not None and name in missing
         }
         if policy.network != "host" and "network" in self.missing:
             reasons["network"] = self.missing["network"]

@@ -39,19 +39,25 @@ Instruction = tuple[int, int, int, int]
 
 @cache
 def program(
-    network: Network, machine: str | None = None, *, unsupported: tuple[str, ...] = ()
+    network: Network,
+    machine: str | None = None,
+    *,
+    netlink: bool = False,
+    unsupported: tuple[str, ...] = (),
 ) -> bytes:
     """Return the filter as the kernel takes it.
 
     Args:
         network: which socket families a box may open.
         machine: ``"x86_64"`` or ``"aarch64"``; this machine's by default.
+        netlink: with a network, also allow the sockets that list its interfaces. What the kernel
+            keeps in them counts as nobody's memory, so a limit on memory does without.
         unsupported: allowed calls that are answered as on a file system without them.
 
     Raises:
         KeyError: there is no table for the machine.
     """
-    made = assemble(network, machine or os.uname().machine, unsupported)
+    made = assemble(network, machine or os.uname().machine, unsupported, netlink=netlink)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in made)
 
 
@@ -76,7 +82,9 @@ def engine_profile(machine: str | None = None) -> dict[str, Any]:
     }
 
 
-def assemble(network: Network, machine: str, unsupported: tuple[str, ...] = ()) -> Program:
+def assemble(
+    network: Network, machine: str, unsupported: tuple[str, ...] = (), *, netlink: bool = False
+) -> Program:
     """Return the filter's instructions."""
     checked = numbers(FILTERED, machine)
     made: list[Instruction] = [
@@ -88,7 +96,7 @@ def assemble(network: Network, machine: str, unsupported: tuple[str, ...] = ()) 
     if machine == "x86_64":
         made += [(_AT_LEAST, 0, 1, _X32), _refuse(errno.ENOSYS)]
     for name, number in checked.items():
-        block = _checks(network)[name]
+        block = _checks(network, netlink=netlink)[name]
         made += [(_EQUAL, 0, len(block), number), *block]
     for name in unsupported:
         number = numbers(ALLOWED, machine)[name]
@@ -98,11 +106,11 @@ def assemble(network: Network, machine: str, unsupported: tuple[str, ...] = ()) 
     return tuple(made)
 
 
-def _checks(network: Network) -> dict[str, list[Instruction]]:
+def _checks(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]:
     """Return, by name, the code that decides on a call; each ends every path with a return."""
     families = [_AF_UNIX] if network == "none" else [_AF_UNIX, _AF_INET, _AF_INET6]
     sockets = [_argument(0), *_allow_if_equal(families)]
-    if network != "none":
+    if network != "none" and netlink:
         # Netlink of the routing family only: it is what lists interfaces and addresses.
         sockets += [(_EQUAL, 1, 0, _AF_NETLINK), _refuse(errno.EAFNOSUPPORT)]
         sockets += [_argument(2), *_allow_if_equal([0])]

@@ -6,27 +6,59 @@ could see it, and when the owner dies the kernel takes everything back.
 
 from __future__ import annotations
 
+import json
 import os
 import select
+import stat
 import subprocess
+import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
 
 from ludus.errors import SandboxError
 from ludus.sandbox import kernel
-from ludus.sandbox.image import PLACES, python_paths, write_etc
+from ludus.sandbox.arrange import Arrangement, inodes
+from ludus.sandbox.image import ETC_BINDS, PLACES, write_etc
 from ludus.sandbox.job import Pipes
+from ludus.sandbox.masks import mask_folder
 from ludus.sandbox.policy import Mount, Policy
+from ludus.sandbox.shown import shown_folders
 from ludus.sandbox.worker import Worker
 
-__all__ = ["RootStage", "Stage", "UserStage", "python_paths", "read_child_pid"]
+__all__ = ["RootStage", "Stage", "UserStage", "read_child_pid"]
 
+_DEVICES = {
+    "null": (1, 3),
+    "zero": (1, 5),
+    "full": (1, 7),
+    "random": (1, 8),
+    "urandom": (1, 9),
+    "tty": (5, 0),
+}
+_LINKS = {
+    "core": "/proc/kcore",
+    "fd": "/proc/self/fd",
+    "ptmx": "pts/ptmx",
+    "stderr": "/proc/self/fd/2",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+}
+_TERMINALS = "newinstance,ptmxmode=0666,mode=620"
 # The box's user as the box sees it.
 _INSIDE = 1000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Says that the stage is set, then lives until its input ends.
-_HOLD = ("--", "/bin/sh", "-c", "echo; exec cat >/dev/null")
+_HOLD = ("/bin/sh", "-c", "echo; exec cat >/dev/null")
+# Stands in for the package, whose own imports would take long.
+_ARRANGE = """
+import sys, types
+for name, folder in (("ludus", sys.argv[1]), ("ludus.sandbox", sys.argv[2])):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [folder]
+from ludus.sandbox.arrange import main
+main(sys.argv[3:])
+"""
 
 
 class Stage(ABC):
@@ -37,6 +69,7 @@ class Stage(ABC):
         nested: whether ``prefix`` leads into a process namespace, whose numbers are not ours.
         roots: descriptors of the writable places, for the host's own use.
         etc: path of the folder with the made-up files of ``/etc``.
+        dev: path of the folder with devices; ``None`` where only the host's can be had.
     """
 
     prefix: tuple[str, ...] = ()
@@ -46,15 +79,41 @@ class Stage(ABC):
         self.folder, self.policy, self.workspace = folder, policy, workspace
         self.roots: dict[str, int] = {}
         self.etc = folder / "etc"
+        self.dev: Path | None = None
         self.worker = Worker(f"box {folder.parent.name}")
+        self._shown: dict[str, str] = {}
+        self._sources: dict[Mount, str] = {}
 
     @abstractmethod
     def open(self) -> None:
         """Set everything up."""
 
-    @abstractmethod
+    def shown(self, path: str) -> str:
+        """Return from where to bind a folder that every sandbox is shown."""
+        return self._shown.get(path, path)
+
     def source(self, mount: Mount) -> str:
-        """Return the path from which to bind ``mount``."""
+        """Return from where to bind ``mount``."""
+        return self._sources.get(mount, mount.source)
+
+    def _common(self) -> list[str]:
+        """Return the folders of ``/etc`` that every sandbox is shown whole."""
+        return [f"/etc/{name}" for name in ETC_BINDS if Path("/etc", name).is_dir()]
+
+    def _mounted(self) -> dict[Mount, tuple[str, str]]:
+        """Return, of mounts that are not writable, a folder to show and the path in it.
+
+        Of a file it is the folder around it, from which only the file is bound. Others, such as
+        sockets, are bound as they are.
+        """
+        found = {}
+        for mount in self.policy.mounts:
+            path = Path(mount.source)
+            if not mount.writable and path.is_dir():
+                found[mount] = (str(path), "")
+            elif not mount.writable and path.is_file():
+                found[mount] = (str(path.parent), f"/{path.name}")
+        return found
 
     def close(self) -> None:
         """Take everything down."""
@@ -99,7 +158,6 @@ class RootStage(Stage):
     def __init__(self, folder: Path, policy: Policy, workspace: Path | None, uid: int) -> None:
         super().__init__(folder, policy, workspace)
         self.uid, self.inside = uid, _INSIDE
-        self._sources: dict[Mount, str] = {}
 
     def open(self) -> None:
         """Set everything up in the box's thread, and drop its rights."""
@@ -111,10 +169,6 @@ class RootStage(Stage):
                 f"Cannot set up the box: {error.filename}: {error.strerror}."
             ) from None
 
-    def source(self, mount: Mount) -> str:
-        """Return the path at which root has made the source reachable."""
-        return self._sources[mount]
-
     def _set_up(self) -> None:
         flags = kernel.CLONE_FS | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
         if self.policy.network != "host":
@@ -123,21 +177,63 @@ class RootStage(Stage):
         # What the host unmounts later goes here too; nothing goes the other way.
         kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_SLAVE)
         plain = kernel.MS_NOSUID | kernel.MS_NODEV
-        kernel.mount("tmpfs", str(self.folder), "tmpfs", plain, "size=1m,mode=755")
+        kernel.mount("tmpfs", str(self.folder), "tmpfs", plain, "size=4m,mode=755")
         for name, size in self.sizes().items():
             path = self.folder / name
             path.mkdir()
             options = f"mode=700,uid={self.uid},gid={self.uid}"
             if size is not None:
-                options += f",size={size},nr_inodes={max(4096, size // 4096)}"
+                options += f",size={size},nr_inodes={inodes(size)}"
             kernel.mount("tmpfs", str(path), "tmpfs", plain, options)
-        for number, mount in enumerate((*self.policy.mounts, *python_paths())):
-            self._sources[mount] = self._reachable(mount, number)
+        self._arrange(Arrangement(str(self.folder)))
         write_etc(self.etc, self.policy.network, self.inside)
+        self.dev = self._make_devices()
         if self.policy.network == "loopback":
             kernel.set_loopback(up=True)
         self._open_roots("")
         self._settle()
+
+    def _arrange(self, arrangement: Arrangement) -> None:
+        """Mount what is shown of the host."""
+        for shown in shown_folders():
+            mask = mask_folder(shown.steps)
+            place = arrangement.show(shown.folder, shown.plain_steps, mask=mask)
+            self._shown[shown.folder] = place
+        self._shown |= {folder: arrangement.show(folder) for folder in self._common()}
+        mounted = self._mounted()
+        folders = dict.fromkeys(folder for folder, _ in mounted.values())
+        places = {folder: arrangement.show(folder) for folder in folders}
+        for number, mount in enumerate(self.policy.mounts):
+            if mount in mounted:
+                folder, inside = mounted[mount]
+                self._sources[mount] = places[folder] + inside
+            else:
+                self._sources[mount] = self._reachable(mount, number)
+
+    def _make_devices(self) -> Path | None:
+        """Make devices of the sandbox's own: a lock on the host's would reach other sandboxes.
+
+        Returns:
+            Their folder; ``None`` where root may not make any, as in a user namespace.
+        """
+        folder = self.folder / "dev"
+        folder.mkdir()
+        flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+        kernel.mount("tmpfs", str(folder), "tmpfs", flags, "size=64k,nr_inodes=64,mode=755")
+        try:
+            for name, number in _DEVICES.items():
+                os.mknod(folder / name, stat.S_IFCHR, os.makedev(*number))
+                (folder / name).chmod(0o666)
+            (folder / "null").read_bytes()
+        except PermissionError:
+            return None
+        for name, target in _LINKS.items():
+            (folder / name).symlink_to(target)
+        for name in ("pts", "shm"):
+            (folder / name).mkdir(mode=0o755)
+        kernel.mount("devpts", str(folder / "pts"), "devpts", flags, _TERMINALS)
+        kernel.restrict_mounts(str(folder), kernel.ATTR_RDONLY, below=False)
+        return folder
 
     def _settle(self) -> None:
         """Do what is left to do in the box's thread: here, become the box's user for good."""
@@ -175,7 +271,8 @@ class UserStage(Stage):
         self.folder.mkdir(mode=0o755)
         info, child_info = os.pipe()
         self._pipes = pipes = Pipes(status=False)
-        argv = [self.bwrap, *self._arguments(), "--info-fd", str(child_info), *_HOLD]
+        argv = [self.bwrap, *self._arguments(), "--info-fd", str(child_info), "--"]
+        argv += self._arranged_by()
         try:
             self._holder = self.worker.call(
                 lambda: subprocess.Popen(  # noqa: S603 - our own launcher
@@ -205,10 +302,6 @@ class UserStage(Stage):
         # Set between the holder's user namespace and the box's own, it counts this box only.
         self.prefix = (*enter, "--", *(("prlimit", f"--nproc={limit}:{limit}") if limit else ()))
 
-    def source(self, mount: Mount) -> str:
-        """Return the source itself: the box has the caller's rights to it."""
-        return mount.source
-
     def close(self) -> None:
         """End the holder, and with it the namespaces."""
         if self._pipes is not None:
@@ -221,12 +314,31 @@ class UserStage(Stage):
                 self._holder.wait()
         super().close()
 
+    def _arranged_by(self) -> list[str]:
+        """Return a program that arranges the stage and then holds it."""
+        shown = [(shown.folder, shown.plain_steps) for shown in shown_folders()]
+        shown += [(folder, ()) for folder in self._common()]
+        self._shown = {folder: self._arranged(i) for i, (folder, _) in enumerate(shown)}
+        for mount, (folder, inside) in self._mounted().items():
+            self._sources[mount] = self._arranged(len(shown)) + inside
+            shown.append((folder, ()))
+        sizes = {self.place(name): size for name, size in self.sizes().items() if size is not None}
+        plan = {"folder": str(self.folder), "sizes": sizes, "shown": shown}
+        package = Path(__file__).parent
+        python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-c", _ARRANGE]
+        return [*python, str(package.parent), str(package), json.dumps(plan), *_HOLD]
+
+    def _arranged(self, number: int) -> str:
+        return f"{self.folder}/shown-{number}"
+
     def _arguments(self) -> list[str]:
         made = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--die-with-parent"]
         made += ["--dev-bind", "/", "/", "--proc", "/proc"]
         if self.policy.network != "host":
             made.append("--unshare-net")
-        made += ["--size", str(1 << 20), "--tmpfs", str(self.folder)]
+        # For what arranges the stage, in this namespace alone.
+        made += ["--cap-add", "CAP_SYS_ADMIN"]
+        made += ["--size", str(4 << 20), "--tmpfs", str(self.folder)]
         for name, size in self.sizes().items():
             sized = [] if size is None else ["--size", str(size)]
             made += [*sized, "--tmpfs", str(self.folder / name)]

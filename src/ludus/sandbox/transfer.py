@@ -7,19 +7,23 @@ looked at after it was opened. Nothing is run inside the box for a copy.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ludus.errors import SandboxError, SandboxViolation
+from ludus.sandbox.limits import SnapshotLimits, Tally
+from ludus.sandbox.placing import Owner, place_file, place_folder, place_link
 
 __all__ = [
     "Entry",
+    "Owner",
     "chunks",
     "get",
     "locate",
@@ -34,21 +38,24 @@ __all__ = [
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a fifo must not wait for its other end.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 1 << 18
-_LEVELS = 128
-_ENTRIES = 200_000
+_ANY = 1 << 50
 _PLACES = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a box
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing found in a box; ``file`` is open while the walk stands at it."""
+    """One thing found in a box; ``file`` is open while the walk stands at it.
+
+    ``size`` is what was counted of the file: a copy must not read more of it.
+    """
 
     path: tuple[str, ...]
     mode: int
     file: int | None = None
     link: str | None = None
+    size: int = 0
+    owner: tuple[int, int] | None = None
 
     @property
     def is_folder(self) -> bool:
@@ -93,34 +100,41 @@ def read_bytes(root: int, parts: Sequence[str], limit: int) -> bytes:
 
 
 def write_bytes(
-    root: int, parts: Sequence[str], data: bytes, *, owner: int | None, mode: int = 0o644
+    root: int, parts: Sequence[str], data: bytes, *, owner: Owner, mode: int = 0o644
 ) -> None:
     """Write a file in place of whatever has its name, making the folders on the way."""
     write_file(root, parts, iter((data,)), owner=owner, mode=mode)
 
 
 def write_file(
-    root: int, parts: Sequence[str], data: Iterator[bytes], *, owner: int | None, mode: int
+    root: int, parts: Sequence[str], data: Iterator[bytes], *, owner: Owner, mode: int
 ) -> None:
     """Write a file from chunks, in place of whatever has its name."""
     with _parent(root, parts, create_for=owner) as (folder, name):
-        _write(folder, name, data, mode, owner)
+        place_file(folder, name, data, mode, owner)
 
 
-def put(source: Path, root: int, parts: tuple[str, ...], *, owner: int | None) -> None:
+def put(source: Path, root: int, parts: tuple[str, ...], *, owner: Owner) -> None:
     """Copy a host file or folder to ``parts`` below ``root``."""
     try:
         top = os.open(source.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise SandboxError(f"Cannot put {str(source)!r}: {error.strerror}.") from None
     try:
-        for entry in walk(top, (source.name,), limit=1 << 50):
+        for entry in walk(top, (source.name,), limit=_ANY):
             write_entry(root, (*parts, *entry.path), entry, owner=owner)
     finally:
         os.close(top)
 
 
-def get(root: int, parts: tuple[str, ...], target: Path, *, limit: int) -> None:
+def get(
+    root: int,
+    parts: tuple[str, ...],
+    target: Path,
+    *,
+    limit: int,
+    limits: SnapshotLimits | None = None,
+) -> None:
     """Copy ``parts`` below ``root`` to a host path, whole or not at all."""
     if target.is_symlink() or target.is_dir():
         raise SandboxError(f"Cannot get to {str(target)!r}: it exists. Name a new path.")
@@ -131,7 +145,7 @@ def get(root: int, parts: tuple[str, ...], target: Path, *, limit: int) -> None:
     hidden.mkdir(mode=0o700)
     folder = os.open(hidden, _FOLDER)
     try:
-        for entry in walk(root, parts, limit=limit):
+        for entry in walk(root, parts, limit=limit, limits=limits):
             write_entry(folder, ("it", *entry.path), entry, owner=None, confined=True)
         (hidden / "it").replace(target)
     except OSError as error:
@@ -142,36 +156,47 @@ def get(root: int, parts: tuple[str, ...], target: Path, *, limit: int) -> None:
 
 
 def walk(
-    root: int, parts: Sequence[str], *, limit: int, skip: Collection[str] = ()
+    root: int,
+    parts: Sequence[str],
+    *,
+    limit: int,
+    skip: Collection[str] = (),
+    limits: SnapshotLimits | None = None,
 ) -> Iterator[Entry]:
     """Yield what ``parts`` names and all below it, folders first, paths relative to it.
 
-    Names to ``skip`` are those directly in ``root``, where that is walked as a whole.
+    Args:
+        root: where to begin.
+        parts: the names that lead to what is walked.
+        limit: bytes of all files.
+        skip: names directly in ``root``, where that is walked as a whole.
+        limits: besides; the smaller number of bytes counts.
 
     Raises:
-        SandboxViolation: more bytes than ``limit``, too many entries or levels, or something
-            that is neither file, folder nor link.
+        ContentsExceeded: more than the limits, found while reading.
+        SandboxViolation: something that is neither file, folder nor link.
         SandboxError: it is not there.
     """
+    given = limits or SnapshotLimits(total_bytes=_ANY)
+    tally = Tally(replace(given, total_bytes=min(limit, given.total_bytes)), _show(parts))
     if not parts:
         yield Entry((), 0o755)
-        yield from _Walk(limit, skip).folder(os.open(".", _FOLDER, dir_fd=root), (), parts)
+        yield from _Walk(tally, skip).folder(os.open(".", _FOLDER, dir_fd=root), (), parts)
         return
     with _parent(root, parts) as (folder, name):
-        yield from _Walk(limit).one(folder, name, (), parts)
+        yield from _Walk(tally).one(folder, name, (), parts)
 
 
 class _Walk:
     """One walk and what it has met so far."""
 
-    def __init__(self, limit: int, skip: Collection[str] = ()) -> None:
-        self.limit, self.bytes, self.entries, self._skip = limit, 0, 0, skip
+    def __init__(self, tally: Tally, skip: Collection[str] = ()) -> None:
+        self._tally, self._skip = tally, skip
 
     def folder(self, folder: int, path: tuple[str, ...], top: Sequence[str]) -> Iterator[Entry]:
         try:
-            if len(path) >= _LEVELS:
-                raise SandboxViolation(f"{_show(top)} has more than {_LEVELS} levels of folders.")
-            for name in self._names(folder, top):
+            self._tally.check("depth", len(path) + 1)
+            for name in self._names(folder):
                 if not path and name in self._skip:
                     continue
                 yield from self.one(folder, name, (*path, name), top)
@@ -187,20 +212,31 @@ class _Walk:
             if stat.S_ISLNK(kind):
                 if not path:
                     raise SandboxViolation(f"{_show(shown)} is a link; name what it leads to.")
-                yield Entry(path, 0o777, link=os.readlink(name, dir_fd=folder))
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                link = os.readlink(name, dir_fd=folder)
+                self._tally.add("path_bytes", len(os.fsencode(link)))
+                yield Entry(path, 0o777, link=link, owner=(found.st_uid, found.st_gid))
             elif stat.S_ISDIR(kind):
                 below = os.open(name, _FOLDER, dir_fd=folder)
-                yield Entry(path, stat.S_IMODE(os.fstat(below).st_mode) & 0o777)
+                found = os.fstat(below)
+                owner = (found.st_uid, found.st_gid)
+                try:
+                    yield Entry(path, stat.S_IMODE(found.st_mode) & 0o777, owner=owner)
+                except BaseException:
+                    os.close(below)
+                    raise
                 yield from self.folder(below, path, top)
             else:
                 with _opened(folder, name, shown) as file:
                     found = os.fstat(file)
-                    self.bytes += found.st_size
-                    if self.bytes > self.limit:
-                        raise SandboxViolation(
-                            f"{_show(top)} holds more than {self.limit:,} bytes."
-                        )
-                    yield Entry(path, stat.S_IMODE(found.st_mode) & 0o777, file=file)
+                    self._tally.add("total_bytes", found.st_size)
+                    yield Entry(
+                        path,
+                        stat.S_IMODE(found.st_mode) & 0o777,
+                        file=file,
+                        size=found.st_size,
+                        owner=(found.st_uid, found.st_gid),
+                    )
         except FileNotFoundError:
             # Gone since it was listed; only the thing asked for itself must be there.
             if not path:
@@ -208,36 +244,35 @@ class _Walk:
         except OSError as error:
             raise SandboxViolation(f"{_show(shown)} changed its kind: {error.strerror}.") from None
 
-    def _names(self, folder: int, top: Sequence[str]) -> list[str]:
+    def _names(self, folder: int) -> list[str]:
         names = []
         with os.scandir(folder) as listing:
             for item in listing:
                 names.append(item.name)
-                self.entries += 1
-                if self.entries > _ENTRIES:
-                    raise SandboxViolation(f"{_show(top)} has more than {_ENTRIES:,} entries.")
+                self._tally.add("entries", 1)
+                self._tally.add("path_bytes", len(os.fsencode(item.name)))
         return sorted(names)
 
 
 def write_entry(
-    root: int, path: tuple[str, ...], entry: Entry, *, owner: int | None, confined: bool = False
+    root: int, path: tuple[str, ...], entry: Entry, *, owner: Owner, confined: bool = False
 ) -> None:
-    """Write one entry of a walk below ``root``; ``confined`` refuses links that lead out."""
+    """Write one entry of a walk below ``root``; ``confined`` refuses links that lead out.
+
+    A folder that is there already keeps its owner and its mode.
+    """
     if entry.is_folder:
-        os.close(_folder(root, path, create_for=owner))
+        os.close(_folder(root, path, create_for=owner, mode=(entry.mode & 0o755) | 0o700))
         return
     with _parent(root, path, create_for=owner) as (folder, name):
         if entry.link is None:
             if entry.file is None:
                 raise SandboxError(f"{_show(path)} is neither file nor link.")
-            _write(folder, name, chunks(entry.file), entry.mode, owner)
+            place_file(folder, name, chunks(entry.file, entry.size), entry.mode, owner)
             return
         if confined and not _stays_inside(entry.path, entry.link):
             raise SandboxViolation(f"{_show(entry.path)} links to {entry.link!r}, out of the copy.")
-        _remove_name(folder, name)
-        os.symlink(entry.link, name, dir_fd=folder)
-        if owner is not None:
-            os.chown(name, owner, owner, dir_fd=folder, follow_symlinks=False)
+        place_link(folder, name, entry.link, owner)
 
 
 def _stays_inside(path: tuple[str, ...], link: str) -> bool:
@@ -250,40 +285,9 @@ def _stays_inside(path: tuple[str, ...], link: str) -> bool:
     return bool(words) and words[0] != "/" and ".." not in words[ups:] and ups < len(path)
 
 
-def _write(folder: int, name: str, data: Iterator[bytes], mode: int, owner: int | None) -> None:
-    hidden = f".{secrets.token_hex(8)}.part"
-    try:
-        file = os.open(hidden, _NEW, 0o600, dir_fd=folder)
-        try:
-            for chunk in data:
-                view = memoryview(chunk)
-                while view:
-                    view = view[os.write(file, view) :]
-            if owner is not None:
-                os.fchown(file, owner, owner)
-            os.fchmod(file, (mode & 0o755) | 0o600)
-        finally:
-            os.close(file)
-        # A rename replaces a link, fifo or file of that name and never goes through it.
-        os.rename(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError as error:
-        with suppress(OSError):
-            os.unlink(hidden, dir_fd=folder)
-        raise SandboxError(f"Cannot write {name!r}: {error.strerror}.") from None
-
-
-def _remove_name(folder: int, name: str) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise SandboxError(f"Cannot replace {name!r}: {error.strerror}.") from None
-
-
 @contextmanager
 def _parent(
-    root: int, parts: Sequence[str], create_for: int | bool | None = False
+    root: int, parts: Sequence[str], create_for: Owner | bool = False
 ) -> Iterator[tuple[int, str]]:
     if not parts:
         raise SandboxError("This needs the path of a file, not of the whole place.")
@@ -294,12 +298,15 @@ def _parent(
         os.close(folder)
 
 
-def _folder(root: int, parts: Sequence[str], *, create_for: int | bool | None) -> int:
-    """Open a folder below ``root``; make what is missing unless ``create_for`` is ``False``."""
+def _folder(root: int, parts: Sequence[str], *, create_for: Owner | bool, mode: int = 0o755) -> int:
+    """Open a folder below ``root``; make what is missing unless ``create_for`` is ``False``.
+
+    The last one is made with ``mode``, those on the way to it like any other folder.
+    """
     here = os.open(".", _FOLDER, dir_fd=root)
     try:
-        for name in parts:
-            below = _step(here, name, create_for)
+        for number, name in enumerate(parts, 1):
+            below = _step(here, name, create_for, mode if number == len(parts) else 0o755)
             os.close(here)
             here = below
     except OSError as error:
@@ -307,24 +314,25 @@ def _folder(root: int, parts: Sequence[str], *, create_for: int | bool | None) -
         shown = _show(parts)
         if isinstance(error, FileNotFoundError):
             raise SandboxError(f"The folder of {shown} is not there.") from None
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise SandboxError(f"Cannot make the folder {shown}: {error.strerror}.") from None
         raise SandboxViolation(
             f"{name!r} on the way to {shown} is no folder but a link or file: {error.strerror}."
         ) from None
     return here
 
 
-def _step(folder: int, name: str, create_for: int | bool | None) -> int:
+def _step(folder: int, name: str, create_for: Owner | bool, mode: int) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
-        if create_for is False:
+        if isinstance(create_for, bool):
             raise
-    with suppress(FileExistsError):
-        os.mkdir(name, 0o755, dir_fd=folder)
-    made = os.open(name, _FOLDER, dir_fd=folder)
-    if create_for is not None:
-        os.fchown(made, int(create_for), int(create_for))
-    return made
+    if create_for is None:
+        with suppress(FileExistsError):
+            os.mkdir(name, mode, dir_fd=folder)
+        return os.open(name, _FOLDER, dir_fd=folder)
+    return place_folder(folder, name, mode, create_for)
 
 
 @contextmanager
@@ -343,10 +351,12 @@ def _opened(folder: int, name: str, shown: Sequence[str]) -> Iterator[int]:
         os.close(file)
 
 
-def chunks(file: int) -> Iterator[bytes]:
-    """Yield the contents of an open file."""
-    # The size at the time of opening bounds the copy: a file that grows meanwhile is cut there.
-    left = os.fstat(file).st_size
+def chunks(file: int, most: int | None = None) -> Iterator[bytes]:
+    """Yield the contents of an open file, at most so many bytes.
+
+    A file that grows meanwhile is cut: at ``most``, or at the size it had when this began.
+    """
+    left = os.fstat(file).st_size if most is None else most
     while left > 0:
         chunk = os.read(file, min(_CHUNK, left))
         if not chunk:

@@ -6,14 +6,16 @@ see, signal or starve each other, and everything of a box can be killed in one c
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
+import secrets
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 from ludus.errors import SandboxError, SandboxUnavailable
-from ludus.sandbox.leases import Lease, state_folder, taking
+from ludus.sandbox.leases import Lease, state_folder
 from ludus.sandbox.policy import Policy
 
 __all__ = ["choose_user", "kill_user", "lease_uid", "pool", "release_forgotten", "release_uid"]
@@ -84,13 +86,17 @@ def lease_uid(name: str) -> int:
     folder.mkdir(mode=0o700, exist_ok=True)
     users = pool()
     start = random.SystemRandom().randrange(len(users))
-    for offset in range(len(users)):
-        uid = users[(start + offset) % len(users)]
-        with suppress(FileExistsError), taking():
-            file = os.open(folder / str(uid), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            os.write(file, name.encode())
-            os.close(file)
-            return uid
+    # Written elsewhere and linked: no lease is ever seen without its name.
+    written = state_folder() / f"uid-{secrets.token_hex(8)}"
+    written.write_text(name)
+    try:
+        for offset in range(len(users)):
+            uid = users[(start + offset) % len(users)]
+            with suppress(FileExistsError):
+                os.link(written, folder / str(uid))
+                return uid
+    finally:
+        written.unlink()
     raise SandboxUnavailable(
         f"All {len(users)} users for boxes are taken; run ludus.sandbox.sweep() to free those of "
         "owners that are gone."
@@ -99,16 +105,23 @@ def lease_uid(name: str) -> int:
 
 def release_forgotten() -> None:
     """Give back the users of boxes that are gone: their owners were killed while taking them."""
-    boxes, folder = state_folder() / "boxes", state_folder() / "uids"
-    # Held to the end: a user that is freed here must not be killed once it is somebody else's.
-    with taking():
-        for file in folder.glob("*"):
-            # Whoever closes a box gives its user back without asking.
-            with suppress(FileNotFoundError):
-                name = file.read_text()
-                if not name or not (boxes / name).is_dir():
+    for file in (state_folder() / "uids").glob("*"):
+        # Whoever closes a box gives its user back without asking.
+        with suppress(FileNotFoundError), file.open() as lease:
+            if not _is_forgotten(lease.read()):
+                continue
+            # One sweep at a time. A box gives its user back before its folder is removed: a lease
+            # that is still there now, after its folder was not, is nobody's, and keeps others
+            # from taking the user until it is removed here.
+            with suppress(BlockingIOError):
+                fcntl.flock(lease, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if file.stat().st_ino == os.fstat(lease.fileno()).st_ino:
                     kill_user(int(file.name))
                     file.unlink()
+
+
+def _is_forgotten(name: str) -> bool:
+    return not name or not (state_folder() / "boxes" / name).is_dir()
 
 
 def release_uid(uid: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ludus.sandbox.policy import Mount
-from ludus.sandbox.stage import python_paths
+from ludus.sandbox.shown import is_shown
 
 __all__ = ["PACKAGES", "package_folders", "package_mounts", "top_level"]
 
@@ -29,7 +29,7 @@ def package_mounts(names: Iterable[str]) -> tuple[Mount, ...]:
     return tuple(
         Mount(str(place), f"{PACKAGES}/{place.name}")
         for place in found.values()
-        if not _is_bound(place)
+        if not is_shown(place)
     )
 
 
@@ -53,8 +53,3 @@ def _place(name: str) -> Path | None:
     if where is None or not Path(where).exists():
         return None  # built into the interpreter
     return Path(where).resolve()
-
-
-def _is_bound(place: Path) -> bool:
-    roots = ["/usr", *(mount.source for mount in python_paths())]
-    return any(place.is_relative_to(root) for root in roots)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tests.sandbox.attacks import (
+    buffers,
+    covert,
     disk,
     files,
     intake,
@@ -32,7 +34,9 @@ THEMES = (
     leaks,
     resources,
     disk,
+    buffers,
     sharing,
+    covert,
     output,
     processes,
     transfer,

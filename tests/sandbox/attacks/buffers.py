@@ -1,0 +1,180 @@
+"""Memory that no process owns: what the kernel keeps in sockets, pipes and queues for a sandbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.sandbox.attacks.attack import Attack
+
+__all__ = ["ATTACKS"]
+
+MIB = 1 << 20
+LIMIT = 32 * MIB
+SMALL: dict[str, Any] = {"memory": LIMIT, "disk": 8 * MIB, "tmp": 4 * MIB}
+NETWORKED: dict[str, Any] = {**SMALL, "network": "loopback"}
+OWN_KERNEL = "gVisor keeps these in its own memory, which is the sandbox's"
+
+# Each script fills buffers through fill(), which says how much the kernel holds at the end.
+JUDGE = f"""
+LIMIT = {LIMIT}
+WANTED = 2 * LIMIT
+
+
+def pour(send, most=WANTED):
+    total = 0
+    try:
+        while total < most:
+            total += send()
+    except BlockingIOError:
+        pass
+    return total
+
+
+def judge(total):
+    if total > 1.25 * LIMIT:
+        broke(f"the kernel keeps {{total >> 20}} MiB where {{LIMIT >> 20}} MiB were allowed")
+    held(f"{{total >> 20}} MiB")
+"""
+
+STREAMS = """
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen(1000)
+kept, total = [], 0
+try:
+    while total < WANTED and len(kept) < 900:
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+        one.connect(server.getsockname())
+        kept += [one, server.accept()[0]]
+        one.setblocking(False)
+        total += pour(lambda: one.send(bytes(65536)))
+except OSError:
+    pass
+judge(total)
+"""
+DATAGRAMS = """
+kept, total = [], 0
+try:
+    while len(kept) < 400:
+        one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        one.bind(("127.0.0.1", 0))
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        one.setblocking(False)
+        kept.append(one)
+        for _ in range(6):
+            one.sendto(bytes(60000), one.getsockname())
+except OSError:
+    pass
+# What was dropped on the way is not kept: only what comes out was in there.
+for one in kept:
+    try:
+        while True:
+            total += len(one.recv(65536))
+    except OSError:
+        pass
+judge(total)
+"""
+ANSWERS = """
+# The kernel answers a bad request with a copy of it, and keeps the answer until it is read.
+request = struct.pack("=IHHII", 16 + 4000, 0xFF, 1 | 4, 1, 0) + bytes(4000)
+kept, total = [], 0
+try:
+    while total < WANTED and len(kept) < 900:
+        one = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        one.bind((0, 0))
+        one.setblocking(False)
+        kept.append(one)
+        total += pour(lambda: one.send(request), 128 << 10)
+except OSError as error:
+    if not kept:
+        refused(error)
+judge(total)
+"""
+PAIRS = """
+kept, total = [], 0
+while total < WANTED and len(kept) < 900:
+    one, other = socket.socketpair(socket.AF_UNIX, P["kind"])
+    kept += [one, other]
+    one.setblocking(False)
+    total += pour(lambda: one.send(bytes(65536)))
+judge(total)
+"""
+PIPES = """
+import fcntl
+total = 0
+for _ in range(450):
+    source, target = os.pipe()
+    try:
+        fcntl.fcntl(target, 1031, 1 << 20)  # F_SETPIPE_SZ
+    except OSError:
+        pass
+    os.set_blocking(target, False)
+    total += pour(lambda: os.write(target, bytes(65536)))
+    if total > WANTED:
+        break
+judge(total)
+"""
+MESSAGES = """
+IPC_PRIVATE, NOWAIT, total = 0, 0o4000, 0
+message, queues = ctypes.create_string_buffer(8 + 8000), []
+message[0] = 1
+try:
+    while total < WANTED:
+        queue = libc.msgget(IPC_PRIVATE, 0o600)
+        if queue < 0:
+            break
+        queues.append(queue)
+        while libc.msgsnd(queue, message, ctypes.c_size_t(8000), NOWAIT) == 0:
+            total += 8000
+finally:
+    for queue in queues:
+        libc.msgctl(queue, 0, None)
+judge(total)
+"""
+SEGMENTS = """
+libc.shmat.restype, total, size = ctypes.c_void_p, 0, 8 << 20
+while total < WANTED:
+    segment = libc.shmget(0, ctypes.c_size_t(size), 0o600)
+    place = libc.shmat(segment, None, 0)
+    # Gone with the last process that has it attached, also where nobody cleans up.
+    libc.shmctl(segment, 0, None)
+    ctypes.memset(place, 1, size)
+    total += size
+judge(total)
+"""
+MEMORY_FILES = """
+total = 0
+while total < WANTED:
+    total += os.write(os.memfd_create("it"), bytes(8 << 20))
+judge(total)
+"""
+
+
+def _attack(name: str, script: str, what: str, **options: Any) -> Attack:
+    return Attack(
+        name=f"hoard_in_{name}",
+        threat=f"the host's memory through {what}",
+        script=JUDGE + script,
+        death_holds=True,
+        own_kernel=OWN_KERNEL,
+        timeout=20.0,
+        **{"policy": SMALL, **options},
+    )
+
+
+def _kind(number: int) -> Any:
+    return lambda scene: scene.params.update(kind=number)
+
+
+ATTACKS = (
+    _attack("tcp", STREAMS, "TCP buffers", policy=NETWORKED),
+    _attack("udp", DATAGRAMS, "UDP buffers", policy=NETWORKED),
+    _attack("netlink", ANSWERS, "answers of the kernel that nobody reads", policy=NETWORKED),
+    _attack("unix_streams", PAIRS, "Unix sockets", prepare=_kind(1)),
+    _attack("unix_datagrams", PAIRS, "Unix datagrams", prepare=_kind(2)),
+    _attack("pipes", PIPES, "pipes"),
+    _attack("message_queues", MESSAGES, "System V messages"),
+    _attack("shared_segments", SEGMENTS, "System V shared memory"),
+    _attack("memory_files", MEMORY_FILES, "files in memory"),
+)
