@@ -8,7 +8,6 @@ The agent can run its code itself to see more.
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,11 +20,16 @@ __all__ = ["LONGEST", "raised_where", "told_of"]
 LONGEST = 300
 """Characters that a refusal tells an agent at most."""
 
-_EXCEPTIONS = frozenset(
-    name
-    for name, found in vars(builtins).items()
-    if isinstance(found, type) and issubclass(found, BaseException)
-)
+
+def _built_in(kind: type[BaseException]) -> Iterator[str]:
+    """Yield the name of an exception, and of all below it that Python itself comes with."""
+    if kind.__module__ == "builtins":
+        yield kind.__name__
+        for below in kind.__subclasses__():
+            yield from _built_in(below)
+
+
+_EXCEPTIONS = frozenset(_built_in(BaseException))
 
 
 def told_of(problem: SubmissionRejected, *, is_code_asked: bool) -> str:
