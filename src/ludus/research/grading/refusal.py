@@ -8,7 +8,7 @@ The agent can run its code itself to see more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ludus.errors import SubmissionRejected
