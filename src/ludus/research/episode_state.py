@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 import struct
 import tempfile
 from pathlib import PurePosixPath
 from typing import Any
 
 from ludus.core.state import copy_plain
-from ludus.errors import StateError
+from ludus.errors import ContentsExceeded, StateError
 from ludus.research.assessment import Assessment
 from ludus.research.episode import Episode
 from ludus.research.task import BaseTask, Result
-from ludus.sandbox import Sandbox, Snapshot, transfer
+from ludus.sandbox import Sandbox, Snapshot, SnapshotLimits
 from ludus.sandbox.image import python_paths
 
 __all__ = ["LARGEST", "load", "save"]
@@ -25,10 +23,6 @@ LARGEST = 1 << 30
 _ENTRIES = 50_000
 _NAMES = 16 << 20
 _LEVELS = 64
-# Counted here, together with the names.
-_ANY = 1 << 62
-# Of what a snapshot writes for each file and each piece of it, besides names and contents.
-_EACH, _PIECE = 64, 1 << 18
 
 
 def save(episode: Episode, rules: BaseTask, *, limit: int = LARGEST) -> dict[str, Any]:
@@ -87,37 +81,20 @@ def _plain(result: Result) -> dict[str, Any]:
 
 
 def _contents(box: Sandbox, place: str, limit: int) -> bytes:
-    skip = _mounted(box, place)
-    with box._in_use():
-        root = box._root(place)
-        _check_size(root, place, limit, skip)
-        with Snapshot.take(root, limit=min(limit, box._size_limit()), skip=skip) as snapshot:
+    """Return what a folder holds; the host spends no more on it than the limits, while reading."""
+    most = min(limit, box._size_limit())
+    limits = SnapshotLimits(entries=_ENTRIES, path_bytes=_NAMES, depth=_LEVELS, total_bytes=most)
+    try:
+        with box._in_use():
+            taken = Snapshot.take(box._root(place), skip=_mounted(box, place), limits=limits)
+        with taken as snapshot:
             snapshot._file.seek(0)
             kept = snapshot._file.read(limit + 1)
+    except ContentsExceeded as problem:
+        raise StateError(f"{place} holds too much for a state: {problem}") from problem
     if len(kept) > limit:
         raise StateError(f"{place} takes more than {limit:,} bytes, too many for a state.")
     return kept
-
-
-def _check_size(root: int, place: str, limit: int, skip: set[str]) -> None:
-    """Refuse a folder before its copy takes memory or disk of the host.
-
-    Raises:
-        StateError: It is too large, or made to be hard to copy.
-    """
-    names = size = 0
-    for entries, entry in enumerate(transfer.walk(root, (), limit=_ANY, skip=skip)):
-        # As a snapshot writes them: escaped, and with all folders above.
-        names += len(json.dumps([entry.path, entry.link])) + _EACH
-        if entry.file is not None:
-            size += os.fstat(entry.file).st_size
-        if entries > _ENTRIES or names > _NAMES or len(entry.path) > _LEVELS:
-            raise StateError(
-                f"{place} has more than {_ENTRIES:,} files, names of more than {_NAMES:,} bytes or "
-                f"more than {_LEVELS} levels of folders, too many for a state."
-            )
-        if names + size + size // _PIECE * 4 > limit:
-            raise StateError(f"{place} takes more than {limit:,} bytes, too many for a state.")
 
 
 def _restore(box: Sandbox, place: str, snapshot: Snapshot) -> None:
