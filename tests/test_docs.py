@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from ludus.registration import registry
+from tests.sandbox.attacks import ATTACKS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -106,9 +107,8 @@ def test_the_red_team_page_names_tests_that_there_are():
     assert len(named) > 60
     for file, test in named:
         there = [text for path, text in texts.items() if str(path).endswith(f"/{file}")]
-        assert any(re.search(rf"def {test}\b", text) for text in there) or (there and not test), (
-            test
-        )
-    everything = "".join(texts.values())
-    for name in re.findall(r"`((?:test|hoard|feel|see|watch|be_notified|read_host)_\w+)`", page):
-        assert re.search(rf"def {name}\b|[\"']{name}[\"']", everything), name
+        found = any(re.search(rf"def {test}\b", text) for text in there)
+        assert found if test else there, (file, test)
+    attacks = {attack.name for attack in ATTACKS}
+    for name in re.findall(r"`([a-z]+_\w+)`", page.partition("### Sandboxes")[2]):
+        assert name in attacks or f"def {name}(" in "".join(texts.values()), name
