@@ -73,7 +73,7 @@ def test_from_a_run_to_a_report(here):
     assert bench("compare", *sides, "--allow", "claimed").exit_code == 0
 
     verified = bench("verify", folder, "--store", "s.db")
-    assert (verified.exit_code, verified.output) == (0, "4 verified, 0 claimed, 0 failed\n")
+    assert (verified.exit_code, verified.stdout) == (0, "4 verified, 0 claimed, 0 failed\n")
     compared = bench("compare", *sides)
     assert compared.exit_code == 0
     assert "500" in compared.output

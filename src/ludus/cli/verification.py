@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ludus.audit.findings import printable
-from ludus.cli.console import FAILED, echo, out
+from ludus.cli.console import FAILED, echo, err, out
+from ludus.errors import DependencyNotInstalled
 
 if TYPE_CHECKING:
     from ludus.bench.folder import BenchFolder
@@ -28,12 +29,14 @@ def verifying(
 ) -> Iterator[dict[str, Any]]:
     """Give the arguments of a verification that the options of its command stand for.
 
+    Whose key signs is said, as the first verification makes one.
+
     Args:
         trust: Public keys that must have signed the records.
         key: Path of the private key that signs the statement.
         store: Where the statement goes too.
     """
-    from ludus.record import load_public_key, load_signing_key
+    from ludus.record import load_public_key, load_signing_key, own_key
 
     with ExitStack() as stack:
         opened = None
@@ -41,9 +44,14 @@ def verifying(
             from ludus.bench.store import open_store
 
             opened = stack.enter_context(open_store(store, create=False))
+        signer = None
+        # Without it nothing is signed, and the verification itself says so.
+        with suppress(DependencyNotInstalled):
+            signer = own_key() if key is None else load_signing_key(key)
+            err.print(f"The statement is signed by {signer.fingerprint}.", highlight=False)
         yield {
             "trusted_keys": [load_public_key(one) for one in trust] if trust else None,
-            "key": None if key is None else load_signing_key(key),
+            "key": signer,
             "store": opened,
         }
 
