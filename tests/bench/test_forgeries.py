@@ -134,6 +134,30 @@ def test_another_environment_than_the_suites(tmp_path, monkeypatch, name):
     assert words in problems(folder)
 
 
+def test_a_suite_imports_nothing(tmp_path, monkeypatch):
+    """The module in front of an id is the word of whoever wrote the suite."""
+    (tmp_path / "evil_module.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = played(tmp_path / "run", SUITE, ["random"])
+    plan = json.loads((folder.path / "bench.json").read_text())
+    plan["suite"]["environments"][0]["id"] = "evil_module:Strange-v0"
+    (folder.path / "bench.json").write_text(json.dumps(plan))
+    found = list(verify_run(BenchFolder.open(folder.path)))
+    assert {one.result.verified for one in found} == {"failed"}
+
+
+@pytest.mark.parametrize("kwargs", [{"bogus": 1}, {"render_mode": "none"}])
+def test_an_environment_that_cannot_be_made_is_never_verified(tmp_path, monkeypatch, kwargs):
+    """The record is of one that can be, under a suite that nobody can play."""
+    text = f"{SUITE}    kwargs: {json.dumps(kwargs)}\n"
+    with monkeypatch.context() as patch:
+        patch.setattr(Unit, "make_env", lambda _: make("CartPole-v1"))
+        folder = played(tmp_path / "run", text, ["random"])
+    found = list(verify_run(folder))
+    assert "verified" not in {one.result.verified for one in found}
+    assert "cannot be made as the suite says" in found[0].unchecked[0]
+
+
 class Reset:
     """Passes everything on, but resets in its own way."""
 

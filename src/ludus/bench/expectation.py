@@ -8,8 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from ludus.bench.unit import Unit
+from ludus.errors import ReplayImpossible
 from ludus.record import canonical
 from ludus.record.reading import RunReader
+from ludus.record.rebuild import find_registered
 from ludus.record.replay import EPISODES
 from ludus.record.subject import describe
 from ludus.record.values import values_of
@@ -23,16 +25,18 @@ def environment_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
     """Name every way in which a record is of another environment than the unit's.
 
     The unit's environment is made here and described as if it were about to be recorded: id,
-    arguments, wrappers, time limit, number of environments, spaces, registration.
+    arguments, wrappers, time limit, number of environments, spaces, registration. A module that
+    the suite names is not imported for that: a suite may come from anybody.
 
     Raises:
-        Error: The environment cannot be made here.
+        ReplayImpossible: The environment is not registered here, or cannot be made.
     """
     if reader.manifest["kind"] != EPISODES:
         yield f"the record is of the kind {reader.manifest['kind']!r:.50}, not of episodes"
         return
     options = json.dumps([dict(unit.kwargs), unit.max_episode_steps], sort_keys=True)
-    expected = _described(unit.env, options, unit.agent.num_envs)
+    find_registered({"id": unit.env_id})
+    expected = _described(unit.env_id, options, unit.agent.num_envs)
     subject = reader.manifest["subject"]
     for name in sorted(expected.keys() | subject.keys()):
         # As bytes: a list is no tuple, and True is not 1.
@@ -51,17 +55,20 @@ def _described(env: str, options: str, num_envs: int | None) -> dict[str, bytes]
     if limit is not None:
         kwargs["max_episode_steps"] = limit
     made: Any
-    if num_envs is None:
-        made = make(env, disable_env_checker=True, **kwargs)
-    else:
-        made = make_vec(env, num_envs=num_envs, **kwargs)
     try:
-        actions = values_of("action", made.action_space)
-        observations = values_of("observation", made.observation_space)
-        subject = describe(made, actions, observations, stored=False)
+        if num_envs is None:
+            made = make(env, disable_env_checker=True, **kwargs)
+        else:
+            made = make_vec(env, num_envs=num_envs, **kwargs)
+        with made:
+            actions = values_of("action", made.action_space)
+            observations = values_of("observation", made.observation_space)
+            subject = describe(made, actions, observations, stored=False)
         return {name: canonical.dumps(value) for name, value in subject.items()}
-    finally:
-        made.close()
+    except Exception as problem:  # whatever the environment raises for a suite's arguments
+        raise ReplayImpossible(
+            f"{env} cannot be made as the suite says: {type(problem).__name__}: {problem}"
+        ) from problem
 
 
 def _shown(content: bytes) -> str:

@@ -32,7 +32,7 @@ from ludus.bench.statement import Finding
 from ludus.bench.suite import Suite
 from ludus.bench.unit import Unit, id_of
 from ludus.bench.verifier import keeping_statements
-from ludus.errors import Error
+from ludus.errors import Error, ReplayImpossible
 from ludus.record import read_run
 from ludus.record.keys import PublicKey, SigningKey
 from ludus.record.manifest import MANIFEST
@@ -204,6 +204,8 @@ def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], L
         return Looked((f"the result names the record {result.record}, not its own",))
     try:
         return check(unit, result)
+    except ReplayImpossible as problem:
+        return Looked(unchecked=(f"environment: {one_line(problem)}",))
     except (Error, OSError) as problem:
         return Looked((one_line(problem),))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:

@@ -13,6 +13,7 @@ from ludus.cli.bench_options import (
     Believe,
     Engine,
     Episodes,
+    Imports,
     Key,
     MaxCost,
     MaxSeconds,
@@ -267,6 +268,7 @@ def verify(
     trust: Signers = None,
     key: StatementKey = None,
     store: Store = None,
+    imports: Imports = None,
 ) -> None:
     """Execute every record of a run again, and check what every result claims.
 
@@ -277,6 +279,7 @@ def verify(
     """
     from ludus.bench.folder import BenchFolder
     from ludus.bench.verification import verify_run
+    from ludus.cli.replay import import_modules
     from ludus.cli.verification import show_verification, verifying
     from ludus.research.running import is_research_run
 
@@ -285,6 +288,7 @@ def verify(
 
         verify_folder(folder, regrade=replay, trust=trust, key=key, store=store)
         return
+    import_modules(imports)
     try:
         run_folder = BenchFolder.open(folder)
         with verifying(trust, key, store) as options:

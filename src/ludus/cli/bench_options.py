@@ -20,6 +20,7 @@ __all__ = [
     "Believe",
     "Engine",
     "Episodes",
+    "Imports",
     "Key",
     "MaxCost",
     "MaxSeconds",
@@ -77,6 +78,10 @@ Workers = Annotated[
 ]
 Retries = Annotated[int, typer.Option(min=0, help="Of faults of the infrastructure.")]
 Key = Annotated[Path | None, typer.Option(help="A private key to sign the records with.")]
+Imports = Annotated[
+    Several,
+    typer.Option("--import", help="A module that registers environments; repeatable."),
+]
 Believe = Annotated[
     Several,
     typer.Option(
