@@ -76,7 +76,7 @@ unit: system install-dev ## Tests
 # Apart from .venv, because gymnax wants an older Gymnasium than the tests compare with.
 $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 	$(PYTHON) -m venv $(VENV_BENCH)
-	$(BENCH)/pip $(QUIETLY) install --constraint constraints-bench.txt --editable '.[peers,store]'
+	$(BENCH)/pip $(QUIETLY) install --constraint constraints-bench.txt --editable '.[peers,sign,store]'
 	# gymnax asks for an older Gymnasium than the one to compare with, and runs with both.
 	$(BENCH)/pip $(QUIETLY) install --no-deps gymnasium==1.4.0
 	@touch $@

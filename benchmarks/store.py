@@ -1,7 +1,8 @@
 """The results store: how fast results go in and come out, and the leaderboard over a million.
 
 The store is filled through `Store.add`, as runs do it; every figure of the leaderboard is taken by
-a store that was just opened, and its content compared with sums made while filling.
+a store that was just opened, and its content compared with sums made while filling. Of some runs
+every result is verified: a leaderboard compares each of these with what was signed.
 
   python benchmarks/store.py                       an SQLite file in a temporary folder
   python benchmarks/store.py --store URL           a store of yours, which should be empty
@@ -15,20 +16,24 @@ import random
 import statistics
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from measure import Bar, Report, console, progress, short, table
 
 from ludus.bench.result import Result
+from ludus.bench.statement import MOST_FINDINGS, Finding, sign_statement
 from ludus.bench.store import open_store
+from ludus.record import PublicKey, SigningKey, generate_key
 
 AGENTS, ENVS = 100, 50
 SECONDS = 1.0
 PORTION = 20_000
-OUTCOMES = ("scored",) * 18 + ("agent_fault", "infrastructure_fault")
+OUTCOMES = ("scored",) * 19 + ("infrastructure_fault",)
+VERIFIED = 20_000
 
 
 def made(first: int, count: int, sums: Counter[tuple[str, str]]) -> Iterator[Result]:
@@ -59,7 +64,6 @@ def made(first: int, count: int, sums: Counter[tuple[str, str]]) -> Iterator[Res
             source_hash="1" * 64,
             record=f"records/{index}",
             head="2" * 64,
-            verified=rng.choice(("verified", "claimed")),
             created="2026-01-31T12:00:00Z",
             extra={"returns": [score] * 10} if score is not None else {},
         )
@@ -79,13 +83,33 @@ def fill(where: str, results: int) -> tuple[float, Counter[tuple[str, str]]]:
     return taken, sums
 
 
-def timed(where: str, rounds: int, call: Callable[[Any], Any]) -> tuple[list[float], Any]:
+def verify(where: str, key: SigningKey) -> int:
+    """State that the first results are verified; return how many that were."""
+    count = 0
+    with open_store(where) as store:
+        found = store.results(outcome="scored")
+        while count < VERIFIED and (part := list(islice(found, MOST_FINDINGS))):
+            findings: dict[str, list[Finding]] = defaultdict(list)
+            for one in part:
+                about: Any = {"id": one.id, "result": one.digest, "record": one.head}
+                what: Any = {"source": one.source_hash, "executed": "", "verdict": "verified"}
+                findings[one.run].append(Finding(**about, **what))
+            for run, rows in findings.items():
+                suite: Any = {"suite": "large", "suite_digest": "0" * 64, "plan": "3" * 64}
+                store.add_statements([sign_statement(key, rows, run=run, **suite)])
+            count += len(part)
+    return count
+
+
+def timed(
+    where: str, rounds: int, call: Callable[[Any], Any], keys: Sequence[PublicKey] = ()
+) -> tuple[list[float], Any]:
     """Return the seconds of some calls, each on a store just opened, and what the last gave."""
     found: list[float] = []
     given = None
     for _ in range(rounds):
         start = time.perf_counter()
-        with open_store(where) as store:
+        with open_store(where, trusted_keys=keys) as store:
             given = call(store)
         found.append(time.perf_counter() - start)
     return found, given
@@ -119,6 +143,9 @@ def main() -> None:
         check(given, sums, options.results)
         runs, _ = timed(where, 1, lambda store: store.runs())
         lines, count = timed(where, 1, lambda store: sum(1 for _ in store.results(run="run-0")))
+        key = generate_key(Path(folder) / "key")
+        stated = verify(where, key)
+        judged, _ = timed(where, 1, lambda store: store.leaderboard("large"), [key.public])
     shown = table(f"{options.results} results", ("what", "seconds", "per second"))
     rows = (
         ("add", seconds, options.results),
@@ -126,6 +153,7 @@ def main() -> None:
         ("leaderboard, median", statistics.median(boards), 1),
         ("runs", min(runs), 1),
         (f"results of one run ({count})", min(lines), count),
+        (f"leaderboard, {stated} verified results in it", min(judged), 1),
     )
     for what, taken, times in rows:
         shown.add_row(what, f"{taken:.3f}", short(times / taken))

@@ -10,7 +10,7 @@ from ludus.bench.result import Result
 from ludus.bench.store.rows import OWN_FIELDS, Series, restore
 from ludus.bench.store.tables import results, runs, series
 
-__all__ = ["load_series", "read_results"]
+__all__ = ["load_series", "read_places", "read_results"]
 
 _PAGE = 50  # results in memory while reading
 _Conditions = Sequence[ColumnElement[bool]]
@@ -26,6 +26,17 @@ def read_results(
     connection: Connection, wanted: _Conditions, having: _Conditions, of_runs: _Conditions
 ) -> Iterator[Result]:
     """Iterate over results by run and id, given conditions on series, results and runs."""
+    for _, result in read_places(connection, of_runs, wanted, having):
+        yield result
+
+
+def read_places(
+    connection: Connection,
+    of_runs: _Conditions,
+    wanted: _Conditions = (),
+    having: _Conditions = (),
+) -> Iterator[tuple[tuple[int, int, str], Result]]:
+    """Iterate likewise, with the numbers of series and run and the id of each result."""
     kinds = load_series(connection, wanted)
     found = connection.execute(
         select(runs.c.number, runs.c.name).where(*of_runs).order_by(runs.c.name)
@@ -37,4 +48,5 @@ def read_results(
         page = query.where(results.c.run == number, *having).order_by(results.c.id)
         rows = connection.execution_options(yield_per=_PAGE).execute(page)
         for kind, *values in rows:
-            yield restore(name, kinds[kind], values)
+            result = restore(name, kinds[kind], values)
+            yield (kind, number, result.id), result

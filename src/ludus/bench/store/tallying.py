@@ -6,25 +6,28 @@ of are counted row by row: each result of the latter is compared with what was s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import fsum
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from ludus.bench.board import Scale
-from ludus.bench.copies import IDENTITY
+from ludus.bench.copies import IDENTITY, STANDING
 from ludus.bench.outcome import counted_score
+from ludus.bench.result import Verified
 from ludus.bench.standing import Standing
-from ludus.bench.store.reading import read_results
+from ludus.bench.store.reading import read_places
 from ludus.bench.store.rows import Series
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import ScaleOf, Tally, tally_results
+from ludus.bench.store.tally import ScaleOf, Tally
 
 __all__ = ["read_tallies"]
 
 _GROUP = (results.c.series, results.c.outcome)
 _MOST_AT_ONCE = 500  # parameters of one query
+_ID, _OUTCOME, _SCORE = (1 + IDENTITY.index(name) for name in ("id", "outcome", "score"))
+_Place: TypeAlias = tuple[int, int, str]
 
 
 def read_tallies(
@@ -51,22 +54,21 @@ def read_tallies(
         tallies.setdefault(number, []).append(Tally(*kinds[number], outcome, "claimed", *rest))
     again = _with_copies(connection, wanted)
     again |= {n for n, found in tallies.items() if any(_below_floor(one, scales) for one in found)}
-    judged = _with_statements(connection, told) & tallies.keys()
-    for number in again - judged:
-        tallies[number] = _counted_again(connection, number, kinds[number], scales)
-    for number in judged:
-        own = read_results(connection, [series.c.number == number], [], [])
-        tallies[number] = tally_results(map(told.of, own), scale)
+    verdicts = _verdicts(connection, told)
+    again |= {kind for kind, _, _ in verdicts}
+    tallies |= _counted_again(connection, again & tallies.keys(), kinds, scales, verdicts)
     return [tally for found in tallies.values() for tally in found]
 
 
-def _with_statements(connection: Connection, told: Standing) -> set[int]:
-    """Return the series with results of runs that trusted statements speak of."""
-    names, found = sorted(told.runs), set[int]()
+def _verdicts(connection: Connection, told: Standing) -> dict[_Place, Verified]:
+    """Return what trusted statements make of results, by series, run and id."""
+    names, found = sorted(told.runs), dict[_Place, Verified]()
     for first in range(0, len(names), _MOST_AT_ONCE):
-        query = select(results.c.series).distinct().join(runs, runs.c.number == results.c.run)
         part = runs.c.name.in_(names[first : first + _MOST_AT_ONCE])
-        found.update(connection.scalars(query.where(part)))
+        for place, result in read_places(connection, [part]):
+            verdict = told.of(result).verified
+            if verdict != "claimed":
+                found[place] = verdict
     return found
 
 
@@ -101,25 +103,36 @@ def _below_floor(tally: Tally, scales: Mapping[tuple[str, str], Scale]) -> bool:
 
 def _counted_again(
     connection: Connection,
-    number: int,
-    kind: Series,
+    numbers: Collection[int],
+    kinds: Mapping[int, Series],
     scales: Mapping[tuple[str, str], Scale],
-) -> list[Tally]:
-    """Count a series of claims row by row: copies once, and no score as less than the floor."""
-    scale = scales[kind.suite, kind.suite_digest]
-    floor, lower = scale.floors.get(kind.env), scale.falls(kind.env)
-    names = ("seed", *IDENTITY)
-    query = select(*(results.c[name] for name in names)).where(results.c.series == number)
-    groups: dict[Any, list[float | None]] = {}
-    for values in {tuple(row) for row in connection.execute(query)}:
-        row = dict(zip(names, values, strict=True))
-        counted = row["score"]
-        if counted is not None:
-            counted = counted_score(row["outcome"], counted, floor=floor, lower=lower)
-        groups.setdefault(row["outcome"], []).append(counted)
-    made = []
-    for outcome, counts in groups.items():
+    verdicts: Mapping[_Place, Verified],
+) -> dict[int, list[Tally]]:
+    """Count series row by row: copies once, and no score as less than the floor."""
+    own = tuple(results.c[name] for name in ("seed", *IDENTITY))
+    rows: dict[tuple[Any, ...], Verified] = {}
+    ordered = sorted(numbers)
+    for first in range(0, len(ordered), _MOST_AT_ONCE):
+        part = results.c.series.in_(ordered[first : first + _MOST_AT_ONCE])
+        for kind, run, *values in connection.execute(
+            select(results.c.series, results.c.run, *own).where(part)
+        ):
+            verdict = verdicts.get((kind, run, values[_ID]), "claimed")
+            known = rows.setdefault((kind, *values), verdict)
+            rows[kind, *values] = min(known, verdict, key=STANDING.index)
+    groups: dict[tuple[int, Any, Verified], list[float | None]] = {}
+    for (number, *values), verdict in rows.items():
+        outcome, score = values[_OUTCOME], values[_SCORE]
+        kind, scale = kinds[number], scales[kinds[number].suite, kinds[number].suite_digest]
+        if score is not None:
+            floor, lower = scale.floors.get(kind.env), scale.falls(kind.env)
+            score = counted_score(outcome, score, floor=floor, lower=lower)
+        groups.setdefault((number, outcome, verdict), []).append(score)
+    made: dict[int, list[Tally]] = {}
+    for (number, outcome, verdict), counts in groups.items():
         scores = [one for one in counts if one is not None]
-        numbers = (fsum(scores), min(scores), max(scores)) if scores else (None, None, None)
-        made.append(Tally(*kind, outcome, "claimed", len(counts), *numbers))
+        sums = (fsum(scores), min(scores), max(scores)) if scores else (None, None, None)
+        made.setdefault(number, []).append(
+            Tally(*kinds[number], outcome, verdict, len(counts), *sums)
+        )
     return made
