@@ -9,12 +9,13 @@ from ludus.bench.result import Result
 
 __all__ = ["IDENTITY", "STANDING", "without_copies"]
 
-IDENTITY = ("id", "outcome", "score", "head", "created", "steps", "seconds")
-"""What copies have in common, beside agent, environment, seed and suite; only their run differs.
-A unit that was done again has another time, and usually another record: it is no copy."""
+IDENTITY = ("id", "outcome", "score", "steps")
+"""What copies have in common, beside agent, environment, seed and suite. Times and records may
+differ: whoever copies a result chooses them. A unit that is done again and comes out the same says
+nothing new."""
 
-STANDING = ("failed", "verified", "claimed")
-"""Which of several copies is kept: the one that a verification has said most about."""
+STANDING = ("verified", "failed", "claimed")
+"""Which of several copies is kept. A copy that failed speaks for its own run only."""
 
 _SAME = ("suite_digest", "agent", "env", "seed", "budget", *IDENTITY)
 

@@ -64,7 +64,7 @@ class AgentRow(BaseModel):
 
     name: str
     use: str
-    num_envs: int | None
+    num_envs: Annotated[int, Field(gt=0, le=2**20)] | None
     options: dict[str, Any]
     digest: str | None
     by_name: bool
@@ -93,7 +93,7 @@ class _Plan(BaseModel):
 
     format: Literal["ludus.bench"]
     version: Literal[1]
-    name: Annotated[str, Field(min_length=1)]
+    name: Annotated[str, Field(min_length=1, max_length=300)]
     created: str
     ludus: str
     suite: dict[str, Any]

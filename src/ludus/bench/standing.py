@@ -2,8 +2,8 @@
 
 A result is verified if a statement about exactly this result is signed by a key that is trusted
 here. Statements of keys that are not trusted, damaged statements, and statements about another
-result, run or plan change nothing. If two trusted keys disagree, the result failed. Of one key's
-statements about a result the newest counts.
+result, record, run or plan change nothing. If two trusted keys disagree, the result failed. Of one
+key's statements about a result the newest counts.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ludus.bench.result import Result, Verified
-from ludus.bench.statement import Finding, Statement
+from ludus.bench.result import Result
+from ludus.bench.statement import Statement
 from ludus.errors import DependencyNotInstalled
 from ludus.record.keys import PublicKey
 
 __all__ = ["Standing", "standing"]
 
-_Key = tuple[str, str]
-_Told = dict[str, tuple[str, Finding]]
+_Unit = tuple[str, str]
+_About = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What trusted keys say about results, by run and unit.
+    """What trusted keys say about results.
 
     Attributes:
-        told: By run and unit, then by key: when it was said, and the finding.
+        told: By run and unit, then by the digests of result and record, then by key: when it was
+            said, and the verdict. A statement about another result or record says nothing.
     """
 
-    told: dict[_Key, _Told] = field(default_factory=dict)
+    told: dict[_Unit, dict[_About, dict[str, tuple[str, str]]]] = field(default_factory=dict)
 
     @property
     def runs(self) -> set[str]:
@@ -40,20 +41,13 @@ class Standing:
     def of(self, result: Result) -> Result:
         """Return the result with what it counts as."""
         about = self.told.get((result.run, result.id))
-        if about is None:
+        said = {} if about is None else about.get((result.digest, result.head or ""), {})
+        verdicts = {verdict for _, verdict in said.values()}
+        if not verdicts:
             return result.marked("claimed")
-        digest = result.digest
-        verdicts = {
-            found.verdict
-            for _, found in about.values()
-            if found.result == digest and found.record == result.head
-        }
-        verdict: Verified = "claimed"
-        if verdicts:
-            verdict = "failed" if "failed" in verdicts else "verified"
-        return result.marked(verdict)
+        return result.marked("failed" if "failed" in verdicts else "verified")
 
-    def missing(self, results: Iterable[Result]) -> set[_Key]:
+    def missing(self, results: Iterable[Result]) -> set[_Unit]:
         """Return the results that statements speak of and that are not among these."""
         return self.told.keys() - {(one.run, one.id) for one in results}
 
@@ -69,16 +63,17 @@ def standing(
         plan: Digest of a run's plan; statements about another plan say nothing then.
     """
     trusted = set(keys)
-    told: dict[_Key, _Told] = {}
+    made = Standing()
     for one in statements:
         if one.key not in trusted or plan not in (None, one.plan) or not _is_genuine(one):
             continue
         for found in one.findings:
-            about = told.setdefault((one.run, found.id), {})
-            newest = about.get(one.public_key)
+            unit = made.told.setdefault((one.run, found.id), {})
+            said = unit.setdefault((found.result, found.record), {})
+            newest = said.get(one.public_key)
             if newest is None or newest[0] < one.created:
-                about[one.public_key] = one.created, found
-    return Standing(told)
+                said[one.public_key] = one.created, found.verdict
+    return made
 
 
 def _is_genuine(statement: Statement) -> bool:

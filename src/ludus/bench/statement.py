@@ -29,6 +29,7 @@ _FORMAT, _VERSION, _ALGORITHM = "ludus.verification", 1, "ed25519"
 # So that no signature of another text passes for one of a statement.
 _DOMAIN = b"ludus verification statement 1\n"
 _MOST_PROBLEMS, _PROBLEM = 4, 300
+_BRACKETS = str.maketrans("[]{}", "()()")
 _HASH, _SIGNATURE = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{128}")
 
 
@@ -168,14 +169,25 @@ def sign_statement(
         "ludus_source": package_source(),
         "public_key": key.public.hex,
     }
-    fields["findings"] = tuple(replace(one, problems=_bounded(one.problems)) for one in findings)
+    fields["findings"] = tuple(
+        replace(one, problems=_bounded(one.problems), executed=_plain_text(one.executed))
+        for one in findings
+    )
     unsigned = Statement(**fields, signature="")
     return replace(unsigned, signature=key.sign(_signed_bytes(unsigned.to_dict())).hex())
 
 
 def _bounded(problems: Sequence[str]) -> tuple[str, ...]:
-    clean = (text.encode("utf-8", "replace").decode()[:_PROBLEM] for text in problems)
-    return tuple(clean)[:_MOST_PROBLEMS]
+    return tuple(map(_plain_text, problems[:_MOST_PROBLEMS]))
+
+
+def _plain_text(text: str) -> str:
+    """Return words about somebody's data so that no statement gets too long to be read again.
+
+    Brackets are counted when canonical JSON is read, wherever they are.
+    """
+    plain = text[:_PROBLEM].encode("ascii", "backslashreplace").decode()
+    return plain.translate(_BRACKETS)[:_PROBLEM]
 
 
 def _signed_bytes(fields: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ludus.errors import RecordDamaged
 from ludus.record.block import BLOCKS, Block
 from ludus.record.disk import Handle
 from ludus.record.event import EVENTS, Event
@@ -22,8 +23,13 @@ from ludus.record.signature import Signature, read_signature
 __all__ = ["RunReader", "read_run"]
 
 
-def read_run(path: str | os.PathLike[str]) -> RunReader:
+def read_run(path: str | os.PathLike[str], *, head: str | None = None) -> RunReader:
     """Open a run folder for reading; nothing is written, and nothing in it is trusted.
+
+    Args:
+        path: Of the folder.
+        head: The chain head that the run must have, each time that all its events are read: then
+            several readings are of the same run, whoever can write to the folder meanwhile.
 
     Raises:
         RecordDamaged: Its manifest is damaged.
@@ -31,7 +37,7 @@ def read_run(path: str | os.PathLike[str]) -> RunReader:
     """
     with Folder(path) as folder:
         manifest, content = read_manifest(folder)
-    return RunReader(Path(path), manifest, hashlib.sha256(content).hexdigest())
+    return RunReader(Path(path), manifest, hashlib.sha256(content).hexdigest(), head)
 
 
 class RunReader:
@@ -40,8 +46,10 @@ class RunReader:
     Every iteration reads the files anew, so that a run being written is seen as far as it has come.
     """
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any], manifest_hash: str) -> None:
-        self.path = path
+    def __init__(
+        self, path: Path, manifest: Mapping[str, Any], manifest_hash: str, head: str | None = None
+    ) -> None:
+        self.path, self._wanted = path, head
         self.manifest = manifest
         """What the run is about."""
         self.manifest_hash = manifest_hash
@@ -59,8 +67,16 @@ class RunReader:
 
     def scan(self) -> Iterator[tuple[Event, Ledger]]:
         """Yield each event with what the run adds up to after it; as :attr:`events`."""
+        ledger = Ledger(self.manifest_hash)
         with self._open(EVENTS) as handle:
-            yield from scan_events(handle, Ledger(self.manifest_hash))
+            for event, ledger in scan_events(handle, Ledger(self.manifest_hash)):
+                yield event, ledger
+        if self._wanted not in (None, ledger.head):
+            raise RecordDamaged(
+                f"{EVENTS}: the run ends in {ledger.head:.12}…, and {self._wanted:.12}… is "
+                "expected: it is another one, or was changed meanwhile.",
+                file=EVENTS,
+            )
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order, one in memory at a time if none is kept.

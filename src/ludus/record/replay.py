@@ -69,6 +69,7 @@ def replay(
     *,
     env_factory: Callable[[], AnyEnv] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    head: str | None = None,
 ) -> Replay:
     """Execute a recording again and compare every value, bit for bit.
 
@@ -77,6 +78,7 @@ def replay(
         env_factory: Builds the environment; by default it is built from what the manifest says,
             with the code that is registered for its id here.
         progress: Called after each block with the rows done and the rows in all.
+        head: The chain head that the run must have; see :func:`~ludus.record.read_run`.
 
     Raises:
         ReplayImpossible: It is no recording of episodes, or the environment is nondeterministic,
@@ -85,7 +87,7 @@ def replay(
         RecordError: There is no run.
     """
     start = time.perf_counter()
-    reader = read_run(path)
+    reader = read_run(path, head=head)
     if reader.manifest["kind"] != EPISODES:
         raise ReplayImpossible(
             f"{path} is a run of the kind {reader.manifest['kind']!r:.50}; only recordings of "

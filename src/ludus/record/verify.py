@@ -91,6 +91,7 @@ def verify(
     require_signature: bool = False,
     replay: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    head: str | None = None,
 ) -> Verification:
     """Check a run folder, which may come from an enemy.
 
@@ -106,6 +107,7 @@ def verify(
         require_signature: Fail a run without a signature.
         replay: Execute the recording again.
         progress: As for :func:`~ludus.record.replay`.
+        head: The chain head that the run must have; see :func:`~ludus.record.read_run`.
 
     Raises:
         RecordError: There is no run folder.
@@ -115,7 +117,7 @@ def verify(
     by_name = {check.name: check.status for check in checks}
     if by_name["manifest"] == "failed":
         return Verification(Path(path), tuple(checks))
-    reader = read_run(path)
+    reader = read_run(path, head=head)
     keys = None if trusted_keys is None else tuple(trusted_keys)
     checks.append(_closed(report))
     checks.append(_signature(report, reader, keys, required=require_signature or keys is not None))
@@ -133,7 +135,7 @@ def verify(
         checks += [Check(name, "skipped", reason) for name in ("replay", "results")]
         return Verification(Path(path), tuple(checks))
     if replay:
-        checks.append(_guarded("replay", lambda reader: _replay(reader, progress), reader))
+        checks.append(_guarded("replay", lambda reader: _replay(reader, progress, head), reader))
     else:
         checks.append(Check("replay", "skipped", "not asked for", optional=True))
     checks.append(_guarded("results", _results, reader))
@@ -254,8 +256,10 @@ def _source(reader: RunReader) -> Check:
     return Check("source", "passed", f"Ludus {version}, environment {here:.12}…")
 
 
-def _replay(reader: RunReader, progress: Callable[[int, int], None] | None) -> Check:
-    found = replay(reader.path, progress=progress)
+def _replay(
+    reader: RunReader, progress: Callable[[int, int], None] | None, head: str | None
+) -> Check:
+    found = replay(reader.path, progress=progress, head=head)
     if found.difference is not None:
         return Check("replay", "failed", str(found.difference))
     return Check("replay", "passed", f"{found.rows} rows came out the same, bit for bit")

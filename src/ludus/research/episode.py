@@ -74,6 +74,7 @@ class Episode:
         self._clock = clock
         self._began = clock()
         self._stopped: float | None = None
+        self._open_file = ""
         self.steps = 0
         self.cost = 0.0
         self.end: End = ""
@@ -118,7 +119,7 @@ class Episode:
             reached = self.limits.reached(self.steps, self.seconds, self.cost)
             self.end = "submitted" if "submit" in asked else reached
         if self.end:
-            self._stopped = self.seconds
+            self._stopped, self._open_file = self.seconds, self.terminal.open_file()
             self.final = self.assessor.assess(self.terminal.box, "test")
             said = _with(said, _OVER.format(end=self.end))
         return self._result(action, said, validation)
@@ -209,13 +210,15 @@ class Episode:
     def _seen(self, said: Said) -> Seen:
         scores = [made.score for made in self.validations if made.score is not None]
         nothing = nothing_validated(self.task.config.evaluation.direction)
+        # At the end both are as they were before the test: nothing of it may show in them.
         spent = self.seconds if self._stopped is None else self._stopped
+        is_over = self._stopped is not None
         return Seen(
             task=self.task.config.description,
             output=said.output,
             exit_code=said.exit_code,
             cwd=self.terminal.cwd,
-            open_file=self.terminal.open_file(),
+            open_file=self._open_file if is_over else self.terminal.open_file(),
             steps_left=self.limits.steps - self.steps,
             seconds_left=self.limits.seconds - spent,
             # As many digits as the agent is told, and no room for more than a score.

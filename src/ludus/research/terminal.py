@@ -90,6 +90,8 @@ class Terminal:
             self._is_cut_off = True
             raise SandboxError(f"A command was ended from outside of box {self.box.name}.")
         self._look_around()
+        # From outside: what the agent's shell does with a finished command is up to the agent.
+        self._shell.sweep()
         return Said(
             output_text(done, self.box.policy.output),
             done.returncode,

@@ -237,6 +237,11 @@ class _BwrapJob(LocalJob):
             space.signal_first(signal.SIGUSR1)
             space.kill_others(self._box._owner())
 
+    def sweep_background(self) -> None:
+        """Kill everything but the shell, where there is more."""
+        if self.poll() is None and (space := self._find_space(1.0)) and space.has_others():
+            space.kill_others(self._box._owner())
+
     def close(self) -> None:
         """Kill the namespace, reap and close."""
         super().close()

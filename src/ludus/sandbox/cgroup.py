@@ -164,6 +164,8 @@ class Group(Gauges):
         self._memory = self._place("memory") if "memory" in asked else None
         self._two = "memory" in layout.unified
         self.doors: list[int] = []
+        self.forgets_cache = False
+        """Whether pages of files that the box was the first to read are dropped with it."""
 
     def open(self) -> None:
         """Make the groups and set their limits.
@@ -215,15 +217,22 @@ class Group(Gauges):
             os.close(descriptor)
         self.doors = []
         for folder in self.folders:
-            kill_group(folder)
+            kill_group(folder, forget=self.forgets_cache)
 
     def _place(self, controller: str) -> Path:
         parent = self._layout.parents[controller]
         return next(folder for folder in self.folders if folder.parent == parent)
 
 
-def kill_group(folder: Path) -> None:
+_FORGET = (("memory.force_empty", "0"), ("memory.reclaim", "1T"))  # version 1, version 2
+
+
+def kill_group(folder: Path, *, forget: bool = False) -> None:
     """Kill every process in a box's group and remove it; a group that is gone is fine.
+
+    Args:
+        folder: of the group.
+        forget: whether to drop the pages of files that the group was the first to read.
 
     Raises:
         ValueError: the group is not one that a box has made.
@@ -232,6 +241,10 @@ def kill_group(folder: Path) -> None:
         raise ValueError(f"{folder} is no group of a box; its processes are not ours to kill.")
     deadline = time.monotonic() + 5.0
     while True:
+        if forget and not _words(folder / "cgroup.procs"):
+            for file, text in _FORGET:
+                with suppress(OSError):
+                    (folder / file).write_text(text)
         try:
             folder.rmdir()
         except FileNotFoundError:

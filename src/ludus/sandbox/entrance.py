@@ -186,6 +186,13 @@ class EnteredJob(Job):
 
     def abort_command(self) -> None:
         """Signal the shell, then kill everything else in its namespace."""
+        self._kill_others(signal.SIGUSR1)
+
+    def sweep_background(self) -> None:
+        """Kill everything but the shell, where there is more."""
+        self._kill_others()
+
+    def _kill_others(self, number: signal.Signals | None = None) -> None:
         with self._guard:
             if self.poll() is not None or self._first < 0:
                 return
@@ -194,8 +201,10 @@ class EnteredJob(Job):
             except (ProcessLookupError, OSError):
                 return
         try:
-            space.signal_first(signal.SIGUSR1)
-            space.kill_others(self._uid)
+            if number is not None:
+                space.signal_first(number)
+            if number is not None or space.has_others():
+                space.kill_others(self._uid)
         finally:
             space.close()
 

@@ -147,8 +147,8 @@ class Job(ABC):
     def abort_command(self) -> None:
         """Signal the shell to drop its command (SIGUSR1), then kill all it started."""
 
-    def sweep_background(self) -> None:  # noqa: B027 - most backends need not
-        """Kill what a finished command of a shell left behind, where the shell cannot itself."""
+    def sweep_background(self) -> None:  # noqa: B027 - where every command has its own kernel
+        """Kill what a finished command of a shell left behind, whatever the shell did about it."""
 
     def wait(self, timeout: float | None = None) -> int | None:
         """Return the exit status, or ``None`` if the process has not ended in time."""

@@ -56,6 +56,18 @@ class PidSpace:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._first, number)
 
+    def has_others(self) -> bool:
+        """Return whether there is more than the first process; ``True`` where nobody can tell.
+
+        What is left without its parent becomes a child of the first process.
+        """
+        try:
+            told = Path(f"/proc/self/fdinfo/{self._first}").read_text("ascii")
+            pid = told.partition("Pid:")[2].split()[0]
+            return bool(Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").strip())
+        except (OSError, IndexError):
+            return True
+
     def kill_others(self, uid: int | None) -> None:
         """Kill everything in the namespace but its first process, all at once.
 

@@ -124,6 +124,10 @@ def _checks(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]:
         ],
         # Its flags lie in memory, out of a filter's sight; the C library falls back to clone.
         "clone3": [_refuse(errno.ENOSYS)],
+        # Which pages of shared files are in memory would be a message to other sandboxes. Advice
+        # may be ignored, so it is answered with success and not taken.
+        "fadvise64": [_refuse(0)],
+        "readahead": [_refuse(0)],
         "ioctl": [
             _argument(1),
             *_refuse_if_equal([_TIOCSTI, _TIOCLINUX, _TIOCSETD], errno.EPERM),

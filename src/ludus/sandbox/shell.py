@@ -127,6 +127,16 @@ class Shell:
         if job is not None:
             job.abort_command()
 
+    def sweep(self) -> None:
+        """Kill whatever commands have left running.
+
+        A shell ends what a command started when the command ends. But it is the sandbox's own: a
+        hostile command can redefine what the shell does that with. This is done from outside.
+        """
+        with self._lock:
+            if self._job is not None:
+                self._job.sweep_background()
+
     def close(self) -> None:
         """End the shell and all it started; closing twice is harmless."""
         self._closed = True

@@ -49,6 +49,10 @@ class StagedBox(Sandbox):
     def _oom_kills(self) -> int:
         return 0 if self._group is None else self._group.oom_kills()
 
+    def _forget_cache(self) -> None:
+        if self._group is not None:
+            self._group.forgets_cache = True
+
     def _close(self) -> None:
         if self._stage is not None:
             self._stage.close()

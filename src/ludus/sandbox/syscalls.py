@@ -21,7 +21,7 @@ clock_gettime:228:113 clock_nanosleep:230:115 close:3:57 close_range:436:436 con
 copy_file_range:326:285 creat:85:- dup:32:23 dup2:33:- dup3:292:24 epoll_create:213:-
 epoll_create1:291:20 epoll_ctl:233:21 epoll_pwait:281:22 epoll_pwait2:441:441 epoll_wait:232:-
 eventfd:284:- eventfd2:290:19 execve:59:221 execveat:322:281 exit:60:93 exit_group:231:94
-faccessat:269:48 faccessat2:439:439 fadvise64:221:223 fallocate:285:47 fchdir:81:50 fchmod:91:52
+faccessat:269:48 faccessat2:439:439 fallocate:285:47 fchdir:81:50 fchmod:91:52
 fchmodat:268:53 fchown:93:55 fchownat:260:54 fcntl:72:25 fdatasync:75:83 fgetxattr:193:10
 flistxattr:196:13 flock:73:32 fork:57:- fremovexattr:199:16 fsetxattr:190:7 fstat:5:80
 fstatfs:138:44 fsync:74:82 ftruncate:77:46 futex:202:98 futex_waitv:449:449 futimesat:261:-
@@ -42,7 +42,7 @@ munlockall:152:231 munmap:11:215 nanosleep:35:101 newfstatat:262:79 open:2:- ope
 openat2:437:437 pause:34:- pidfd_open:434:434 pidfd_send_signal:424:424 pipe:22:- pipe2:293:59
 pkey_alloc:330:289 pkey_free:331:290 pkey_mprotect:329:288 poll:7:- ppoll:271:73 pread64:17:67
 preadv:295:69 preadv2:327:286 prlimit64:302:261 pselect6:270:72 pwrite64:18:68 pwritev:296:70
-pwritev2:328:287 read:0:63 readahead:187:213 readlink:89:- readlinkat:267:78 readv:19:65
+pwritev2:328:287 read:0:63 readlink:89:- readlinkat:267:78 readv:19:65
 recvfrom:45:207 recvmmsg:299:243 recvmsg:47:212 removexattr:197:14 rename:82:- renameat:264:38
 renameat2:316:276 restart_syscall:219:128 rmdir:84:- rseq:334:293 rt_sigaction:13:134
 rt_sigpending:127:136 rt_sigprocmask:14:135 rt_sigqueueinfo:129:138 rt_sigreturn:15:139
@@ -67,8 +67,8 @@ writev:20:66
 """
 
 FILTERED = """
-clone:56:220 clone3:435:435 ioctl:16:29 personality:135:92 prctl:157:167 socket:41:198
-socketpair:53:199
+clone:56:220 clone3:435:435 fadvise64:221:223 ioctl:16:29 personality:135:92 prctl:157:167
+readahead:187:213 socket:41:198 socketpair:53:199
 """
 """Calls whose arguments decide."""
 

@@ -56,8 +56,12 @@ class Boxes:
     backend: str | None
     stack: ExitStack
 
-    def open_code(self) -> Peer:
+    def open_code(self, *, forget: bool = False) -> Peer:
         """Open a submission box: the submitted files, and nothing that is hidden.
+
+        Args:
+            forget: whether its end drops what it was the first to read of the host's files.
+                Otherwise code could tell a later episode something by what it reads.
 
         Raises:
             SandboxError: there is no such box here.
@@ -65,6 +69,8 @@ class Boxes:
         # Graders come with the package, and labels are made from files that packages installed.
         hidden = (BUNDLED, cache_folder("data"), *self.task.hidden)
         box = self._open("code", (), hidden, disk=self.limits.disk, pids=self.limits.pids)
+        if forget:
+            box._forget_cache()
         return self._started(box, "", "inside_code", self.limits.printed_bytes)
 
     def open_grader(self, split: Split, seed: int, draw: int) -> tuple[Peer, dict[str, Any]]:

@@ -7,6 +7,7 @@ import math
 import secrets
 import time
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, NoReturn
 
 from ludus.codec import Limits, decode, encode
@@ -68,7 +69,8 @@ class Session:
         """
         # First: both programs start at the same time.
         if any(item.kind in CODE_KINDS for item in self._boxes.task.submission):
-            self._code = CodeBox(self._boxes.open_code, self._limits, self._boxes.artefacts.lines)
+            opened = partial(self._boxes.open_code, forget=split == "test")
+            self._code = CodeBox(opened, self._limits, self._boxes.artefacts.lines)
             self._stack.callback(self._code.close)
         self._grader, told = self._boxes.open_grader(split, seed, draw)
         self._stack.callback(self._grader.close)

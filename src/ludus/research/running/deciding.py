@@ -41,7 +41,8 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
         ``action`` and ``thought``; or ``stop``, in a word, and a ``message``.
 
     Raises:
-        InfrastructureFault: Its model cannot be asked, which says nothing about the agent.
+        InfrastructureFault: The model of an agent that comes with Ludus cannot be asked, which says
+            nothing about the agent. That another agent says so is no evidence.
     """
     try:
         with _alarm(float(observation["seconds_left"]) + _GRACE):
@@ -52,6 +53,8 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
     except _TimeOver:
         return _stop("time", "The time of the episode was over before the agent had decided.")
     except (ModelServerError, DependencyNotInstalled) as problem:
+        if not type(agent).__module__.startswith("ludus."):
+            return _stop("agent_error", one_line(problem))
         raise InfrastructureFault(one_line(problem)) from problem
     except InvalidAction as problem:
         return _stop("invalid_action", str(problem))

@@ -19,8 +19,9 @@ them, so an honest run fails with a probability below two in a thousand. Where l
 signs are changed. A submission that is refused with fresh draws counts as the floor.
 
 The interval is only as good as the submission's steadiness: one that notices foreign draws and then
-plays now well, now badly, widens it. Where it is wider than half the way from the baseline to the
-threshold, and the recorded score is better than all fresh ones, the test cannot tell.
+plays now well, now badly, widens it. Where it is wider than a twentieth of the way from baseline
+to threshold, and the recorded score is better than all of twenty fresh ones, the test cannot
+tell, and the result stays a claim.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ FRESH = 5
 """Gradings with fresh draws, where nothing else is asked for."""
 
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
-_WIDEST = 0.5
+_WIDEST = 0.05
 # Quantiles 0.999 of Student's distribution, by degrees of freedom.
 _T = (318.3, 22.33, 10.21, 7.173, 5.893, 5.208, 4.785, 4.501, 4.297, 4.144)
 

@@ -58,6 +58,7 @@ def verify_episode(
     backend: str | None = None,
     unlimited: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    head: str | None = None,
 ) -> Verification:
     """Check the record of an episode, which may come from an enemy.
 
@@ -75,20 +76,21 @@ def verify_episode(
         backend: Of the boxes.
         unlimited: Let them do without limits of memory and processors.
         progress: Is told how many gradings are done, and of how many.
+        head: The chain head that the record must have; see :func:`ludus.record.read_run`.
 
     Raises:
         RecordError: There is no run folder.
     """
-    base = verify(
-        path, trusted_keys=trusted_keys, require_signature=require_signature, replay=False
-    )
+    signed: dict[str, Any] = {"trusted_keys": trusted_keys}
+    signed["require_signature"] = require_signature
+    base = verify(path, **signed, replay=False, head=head)
     kept = [check for check in base.checks if check.name not in _OURS]
     broken = any(check.status == "failed" and check.name != "signature" for check in kept)
     if broken:
         reason = "the record is damaged, or did not end"
         ours = [Check(name, "skipped", reason) for name in _OURS]
         return Verification(Path(path), (*kept, *ours))
-    reader = read_run(path)
+    reader = read_run(path, head=head)
     story: Story | None = None
     found: list[Task] = []
     spec = _guarded("spec", lambda: _spec(reader, task, found))
@@ -146,7 +148,7 @@ def verify_research_run(
     def check(unit: Unit, result: Result) -> Looked:
         row = file.tasks[unit.env]
         job = EpisodeJob(unit, folder.name, str(folder.path), task=row, options=file.options)
-        checked = verify_episode(job.record_path, task=row.task, **options)
+        checked = verify_episode(job.record_path, task=row.task, head=result.head, **options)
         found = look(checked, regrade, lambda: _contradictions(job, result, folder.suite))
         return replace(found, unchecked=(*found.unchecked, *_unranked(job)))
 
