@@ -29,6 +29,7 @@ from tests.bench.some_results import result, results
 from tests.bench.stating import some_key, stated
 
 ENV = "CartPole-v1"
+MOMENT = "2026-05-05T00:00:00Z"
 SCALE = {ENV: Reference(20.0, 500.0)}
 PAIR = {ENV: (20.0, 500.0)}
 
@@ -83,13 +84,23 @@ class TestCopies:
         assert made.scores == row.scores
         assert (row.value, row.results, row.scores[0].mean) == (pytest.approx(0.5), 2, 260.0)
 
-    def test_what_was_refuted_stays_so(self, tmp_path):
+    def test_a_copy_that_was_refuted_speaks_for_its_own_run(self, tmp_path):
+        """Else whoever copies a result could have it taken off the board."""
         rows = [
             replace(one, verified="failed" if n == 0 else "verified")
             for n, one in enumerate(self.ROWS)
         ]
         row = stored(tmp_path, rows, references=PAIR).rows[0]
-        assert (row.value, row.results, row.refuted) == (0.0, 1, 1)
+        assert (row.results, row.verified, row.refuted) == (2, 2, 0)
+
+    def test_a_copy_with_another_record_and_time_is_one(self, tmp_path):
+        """The luckiest seed again and again, each time with a chain of its own."""
+        again = [
+            replace(self.GOOD, run=f"r{n}", head=f"{n:064x}", seconds=float(n), created=MOMENT)
+            for n in range(1, 6)
+        ]
+        row = stored(tmp_path, [self.GOOD, *again], references=PAIR).rows[0]
+        assert row.results == 1
 
     def test_a_unit_that_was_done_again_counts(self, tmp_path):
         again = replace(self.GOOD, run="b", score=20.0, best_score=20.0, head="c" * 64)

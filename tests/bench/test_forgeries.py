@@ -10,6 +10,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ludus import make
@@ -25,7 +26,8 @@ from ludus.bench.store import open_store
 from ludus.bench.suite_file import parse_suite
 from ludus.bench.unit import Unit
 from ludus.bench.verification import verify_run
-from ludus.record import generate_key, own_key, trusted_keys
+from ludus.errors import BenchError
+from ludus.record import generate_key, own_key, read_run, trusted_keys, verify
 from ludus.wrappers import ClipReward, TransformReward
 from tests.record.tampering import Forgery
 
@@ -459,6 +461,126 @@ def test_a_quick_look_takes_nothing_back(run):
     again = list(verify_run(folder))
     assert len(list((run / "verifications").iterdir())) == 1
     assert {one.result.verified for one in again} == {"verified"}
+
+
+def test_a_record_that_is_swapped_during_the_check(run, monkeypatch):
+    """Executed is one record, counted another: all readings must be of the same."""
+    folder = BenchFolder.open(run)
+    first = sorted((run / "records").iterdir())[0]
+    honest = {path.name: path.read_bytes() for path in first.iterdir()}
+    forgery = Forgery(first)
+    forgery.of("result")[0]["score"] = 501.0
+    forgery.write()
+    forged_head = read_run(first).head
+    forged_files = {path.name: path.read_bytes() for path in first.iterdir()}
+    edit(run / "results" / f"{first.name}.json", head=forged_head, score=501.0, best_score=501.0)
+
+    def put(files):
+        for name, content in files.items():
+            (first / name).write_bytes(content)
+
+    def swapping(*arguments, original=verify, **options):
+        put(honest)
+        try:
+            return original(*arguments, **options)
+        finally:
+            put(forged_files)
+
+    monkeypatch.setattr("ludus.bench.verification.verify", swapping)
+    found = {one.result.id: one for one in verify_run(folder)}[first.name]
+    assert found.result.verified == "failed"
+
+
+def test_a_spoilt_copy_says_nothing_about_the_original(run, tmp_path):
+    """Neither in the store, nor where another run of the same name is verified later."""
+    folder = BenchFolder.open(run)
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    plan = json.loads((copy / "bench.json").read_text())
+    plan["units"].reverse()
+    (copy / "bench.json").write_text(json.dumps(plan))
+    with open_store(tmp_path / "store.sqlite") as store:
+        store.add(folder.results())
+        list(verify_run(folder, store=store))
+        assert {one.result.verified for one in verify_run(BenchFolder.open(copy), store=store)} == {
+            "failed"
+        }
+        assert {one.verified for one in store.results()} == {"verified"}
+        for path in copy.glob("results/*.json"):
+            edit(path, score=1.0, best_score=1.0)
+        (copy / "bench.json").write_text((run / "bench.json").read_text())
+        list(verify_run(BenchFolder.open(copy), store=store))
+        assert {one.verified for one in store.results()} == {"verified"}
+
+
+def test_seeds_that_were_chosen_afterwards(tmp_path):
+    """Of a suite that everybody has, the luckiest seeds are no result of the suite's."""
+    from ludus.bench.suite import load_suite
+
+    chosen = load_suite("classic").changed(seeds=[137, 4], episodes=1)
+    run_suite(chosen, ["random"], out=tmp_path / "run", settings=SERIAL)
+    found = list(verify_run(BenchFolder.open(tmp_path / "run")))
+    assert {(one.result.verified, one.problems) for one in found} == {("claimed", ())}
+    assert "they were chosen" in found[0].unchecked[0]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"agent": "🎲" * 300, "reason": None},
+        {"agent": "[{" * 150},
+        {"run": "\u202e" * 300},
+    ],
+    ids=["wide", "brackets", "marks"],
+)
+def test_a_failed_result_reads_as_failed_whatever_it_is_called(run, damage):
+    for path in run.glob("results/*.json"):
+        edit(path, **{name: value for name, value in damage.items() if value is not None})
+    folder = BenchFolder.open(run)
+    assert {one.result.verified for one in verify_run(folder)} == {"failed"}
+    statements = read_statements(run, trusted_keys())
+    assert all(one.is_genuine() for one in statements)
+    failed = [row for one in statements for row in one.findings if row.verdict == "failed"]
+    assert {row.result for row in failed} == {folder.result(row.id).digest for row in failed}
+    assert len(failed) == 4
+
+
+def test_decoys_beside_a_statement_are_removed(run):
+    (path,) = (run / "verifications").iterdir()
+    start = path.name.partition("-")[0]
+    for number in range(20):
+        (run / "verifications" / f"{start}-{number:016x}.json").write_bytes(b"x" * 1000)
+    folder = BenchFolder.open(run)
+    list(verify_run(folder))
+    assert len(list((run / "verifications").iterdir())) == 1
+    assert {one.verified for one in folder.results()} == {"verified"}
+
+
+def test_a_suite_that_asks_for_billions(run):
+    plan = json.loads((run / "bench.json").read_text())
+    plan["suite"]["seeds"] = 10_000
+    rows = [{"id": f"CartPole-v{n}"} for n in range(9_000)]
+    plan["suite"]["environments"] = rows
+    (run / "bench.json").write_text(json.dumps(plan))
+    found = list(verify_run(BenchFolder.open(run)))
+    assert {one.result.verified for one in found} == {"failed"}
+
+
+def test_actions_that_no_agent_gets_through(tmp_path, monkeypatch):
+    from ludus.bench import play as module
+
+    text = SUITE.replace("CartPole-v1", "Pendulum-v1").partition("    reference")[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "action_reader", lambda space: lambda answer: answer * 0 + np.inf)
+        folder = played(tmp_path / "run", text, ["random"])
+    assert "outside of the action space" in problems(folder)
+
+
+def test_nothing_is_written_or_removed_behind_links(run, tmp_path):
+    (run / "records").rename(tmp_path / "elsewhere")
+    (run / "records").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BenchError, match="is a link"):
+        resume_run(run, settings=SERIAL)
 
 
 def test_two_keys_that_disagree(run, tmp_path):

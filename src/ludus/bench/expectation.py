@@ -20,6 +20,9 @@ from ludus.registration.build_vector import make_vec
 
 __all__ = ["environment_problems"]
 
+_MOST_ENVS, _MOST_PROCESSES = 2**16, 64
+_NOT_HERE = {"sandbox", "sandbox_options"}
+
 
 def environment_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
     """Name every way in which a record is of another environment than the unit's.
@@ -52,6 +55,12 @@ def environment_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
 def _described(env: str, options: str, num_envs: int | None) -> dict[str, bytes]:
     """Return the subject that a recording of the environment has, each field as canonical JSON."""
     kwargs, limit = json.loads(options)
+    most = _MOST_PROCESSES if kwargs.get("vectorization_mode") == "async" else _MOST_ENVS
+    if (num_envs or 1) > most or kwargs.keys() & _NOT_HERE or kwargs.get("render_mode") == "human":
+        raise ReplayImpossible(
+            f"{env} is not made here as the suite says: at most {most} environments at once, no "
+            f"window, and none of the arguments {', '.join(sorted(_NOT_HERE))}."
+        )
     if limit is not None:
         kwargs["max_episode_steps"] = limit
     made: Any

@@ -278,6 +278,12 @@ class BenchFolder:
         Raises:
             BenchError: Another process is running them.
         """
+        for name in ("results", "records", "checkpoints", "abandoned"):
+            if (self.path / name).is_symlink():
+                raise BenchError(
+                    f"{self.path / name} is a link. What it leads to may be anybody's, and nothing "
+                    "is written or removed there. Put the folder itself in its place."
+                )
         try:
             with Folder(self.path) as folder:
                 file = folder.open_append("lock")

@@ -75,17 +75,22 @@ def make_boards(
             notes = []
             if len(digests) > 1:
                 notes.append(f"The suite is here in {len(digests)} versions, each with a board.")
-            for part, why in _by_budget(found):
+            for part, why in _by_budget(found, verified_only):
                 board = _Making(part, verified_only, measure, [*notes, *why])
                 boards.append(board.board(limit))
     return boards
 
 
-def _by_budget(tallies: list[Tally]) -> list[tuple[list[Tally], list[str]]]:
-    """Return what may stand on one board, with what is to be said about it."""
+def _by_budget(tallies: list[Tally], verified_only: bool) -> list[tuple[list[Tally], list[str]]]:
+    """Return what may stand on one board, with what is to be said about it.
+
+    Only results that count can make several boards of one.
+    """
     budgets: dict[str, set[str]] = defaultdict(set)
     for tally in tallies:
-        budgets[tally.env].add(tally.budget)
+        counts = tally.verified == "verified" or (tally.verified == "claimed" and not verified_only)
+        if counts and tally.outcome != "infrastructure_fault":
+            budgets[tally.env].add(tally.budget)
     mixed = [env for env, found in budgets.items() if len(found) > 1]
     if not mixed:
         return [(tallies, [])]

@@ -13,6 +13,7 @@ from ludus.bench.unit import Unit
 from ludus.errors import RecordDamaged
 from ludus.record.episode_table import Episode, episodes
 from ludus.record.reading import RunReader
+from ludus.spaces import Box, from_dict
 
 __all__ = ["Recount", "recount"]
 
@@ -53,7 +54,7 @@ def recount(reader: RunReader, unit: Unit, *, stopped: str | None, whole: bool) 
     if reader.manifest["subject"].get("num_envs") != count:
         raise RecordDamaged(f"the recording is not one of {count or 'a single'} environment(s)")
     found = list(episodes(reader, unfinished=True))
-    problems = [*_resets(reader, unit, len(found), whole), *_seeds(found, unit)]
+    problems = [*_resets(reader, unit, len(found), whole), *_seeds(found, unit), *_actions(reader)]
     counting = _Counting(unit)
     counts = [counting.take(episode) for episode in found]
     steps = sum(episode.length for episode in found)
@@ -110,6 +111,23 @@ def _resets(reader: RunReader, unit: Unit, played: int, whole: bool) -> Iterator
     # An agent may fail between a reset and the first step.
     if made != wanted and (whole or made != wanted + 1):
         yield f"it was reset {made} times, not {wanted}"
+
+
+def _actions(reader: RunReader) -> Iterator[str]:
+    """Name actions that no agent gets through: an environment may take them, a unit does not.
+
+    Whole numbers that are out of range are refused by the environment itself, when executed again.
+    """
+    told = reader.manifest["subject"]["action_space"]
+    space = None if told is None else from_dict(told)
+    if not isinstance(space, Box):
+        return
+    for block in reader.blocks():
+        made = block["action"]
+        # Written so that a number which is none fails too.
+        if not ((made >= space.low) & (made <= space.high)).all():
+            yield "an action lies outside of the action space, which is an agent's fault"
+            return
 
 
 def _seeds(found: list[Episode], unit: Unit) -> Iterator[str]:

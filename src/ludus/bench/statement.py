@@ -103,10 +103,15 @@ class Statement:
         return self.key.verify(bytes.fromhex(self.signature), _signed_bytes(self.to_dict()))
 
     def is_covered_by(self, newer: Statement) -> bool:
-        """Tell whether a newer statement of the same key is about all results of this one."""
+        """Tell whether a newer statement of the same key is about all results of this one.
+
+        A result of the same unit with another content or record is another result.
+        """
         same = (self.run, self.plan, self.public_key) == (newer.run, newer.plan, newer.public_key)
-        units = {one.id for one in newer.findings}
-        return same and self.created < newer.created and {one.id for one in self.findings} <= units
+        mine, theirs = (
+            {(one.id, one.result, one.record) for one in each.findings} for each in (self, newer)
+        )
+        return same and self.created < newer.created and mine <= theirs
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as plain JSON."""

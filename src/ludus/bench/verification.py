@@ -8,7 +8,7 @@ executed again. What is found is signed and kept beside the results, see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from ludus.bench.plan import units_of
 from ludus.bench.recount import recount
 from ludus.bench.result import Result
 from ludus.bench.statement import Finding
-from ludus.bench.suite import Suite
+from ludus.bench.suite import Suite, load_suite, suites
 from ludus.bench.unit import Unit, id_of
 from ludus.bench.verifier import keeping_statements
 from ludus.errors import Error, ReplayImpossible
@@ -39,7 +39,15 @@ from ludus.record.manifest import MANIFEST
 from ludus.record.reading import RunReader
 from ludus.record.verify import Verification, verify
 
-__all__ = ["Looked", "UnitVerification", "differences", "look", "verify_run", "verify_units"]
+__all__ = [
+    "Looked",
+    "UnitVerification",
+    "differences",
+    "look",
+    "planned_units",
+    "verify_run",
+    "verify_units",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +102,43 @@ def verify_run(
 
     def check(unit: Unit, result: Result) -> Looked:
         record = folder.path / record_of(unit)
-        checked = verify(record, trusted_keys=keys, replay=replay)
+        # Before anything is built as the record says: it may say anything.
+        problems = tuple(environment_problems(read_run(record), unit))
+        if problems:
+            return Looked(problems)
+        # All readings must be of the record that the result names, whoever else can write to it.
+        checked = verify(record, trusted_keys=keys, replay=replay, head=result.head)
         found = look(checked, replay, lambda: _contradictions(folder, unit, result))
-        if result.extra.get("stopped") != "max_cost":
-            return found
-        told = "budget: its cost ended it early, and that is only the agent's word"
-        return replace(found, unchecked=(*found.unchecked, told))
+        return replace(found, unchecked=(*found.unchecked, *_unranked(folder, result)))
 
-    units = units_of(
-        folder.suite,
-        [row.spec() for row in folder.agents],
-        absent={row.env for row in folder.missing},
-    )
+    absent = {row.env for row in folder.missing}
+    units = planned_units(folder, absent=absent)
     yield from verify_units(folder, units, check, key=key, store=store)
+
+
+def planned_units(folder: BenchFolder, *, absent: Collection[str] = ()) -> tuple[Unit, ...]:
+    """Return the units that suite and agents of a run make.
+
+    None if their number is not that of the units that the run lists: a suite of a few lines can
+    ask for billions.
+    """
+    count = sum(row.id not in absent for row in folder.suite.environments)
+    if count * len(folder.suite.seeds) * len(folder.agents) != len(folder.unit_ids):
+        return ()
+    return units_of(folder.suite, [row.spec() for row in folder.agents], absent=absent)
+
+
+def _unranked(folder: BenchFolder, result: Result) -> Iterator[str]:
+    """Say why a result stays a claim although nothing is wrong with it."""
+    if result.extra.get("stopped") == "max_cost":
+        yield "budget: its cost ended it early, and that is only the agent's word"
+    suite = folder.suite
+    bundled = load_suite(suite.name) if suite.name in suites() else None
+    if bundled is None or bundled.digest != suite.digest:
+        return
+    # More or fewer than the suite's are still a choice, but not one of the luckiest.
+    if suite.seeds not in (bundled.seeds, tuple(range(len(suite.seeds)))):
+        yield f"seeds: they were chosen, and are not those of {suite.name}, {bundled.seeds!r:.80}"
 
 
 def verify_units(
@@ -127,7 +159,7 @@ def verify_units(
         store: Likewise.
     """
     expected = {unit.id: unit for unit in units}
-    everywhere = (*_plan_problems(folder, list(expected)), *_left_out_problems(folder))
+    everywhere = tuple(_plan_problems(folder, list(expected)))
     with keeping_statements(folder, key, store) as verifier:
         for unit_id in folder.unit_ids:
             result = folder.result(unit_id)
@@ -137,6 +169,10 @@ def verify_units(
             problems = (*everywhere, *found.problems)
             if found.unchecked and not problems:
                 yield UnitVerification(result.marked("claimed"), (), found.unchecked)
+                continue
+            if everywhere:
+                # Of a plan that was changed; about a result that somebody copied it says nothing.
+                yield UnitVerification(result.marked("failed"), problems, found.unchecked)
                 continue
             finding = Finding(
                 id=result.id,
@@ -220,6 +256,10 @@ def _is_nothing(folder: BenchFolder, result: Result) -> bool:
 
 def _plan_problems(folder: BenchFolder, expected: list[str]) -> Iterator[str]:
     """Name how the units that a run lists differ from those that its suite and agents make."""
+    yield from _left_out_problems(folder)
+    names = [row.name for row in folder.agents]
+    if len(set(names)) != len(names):
+        yield "bench.json lists several agents under one name"
     listed = list(folder.unit_ids)
     if listed == expected:
         return
@@ -239,8 +279,7 @@ def _left_out_problems(folder: BenchFolder) -> Iterator[str]:
 
 def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator[str]:
     """Name what a result or its record say otherwise than suite, rows and registry do."""
-    reader = read_run(folder.path / record_of(unit))
-    yield from environment_problems(reader, unit)
+    reader = read_run(folder.path / record_of(unit), head=result.head)
     claims = list(_claims(reader))
     if len(claims) != 1:
         yield f"the record makes {len(claims)} claims about what it came to, not one"

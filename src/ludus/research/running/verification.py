@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from ludus.bench.folder import BenchFolder
-from ludus.bench.plan import units_of
 from ludus.bench.result import Result
 from ludus.bench.suite import Suite
 from ludus.bench.unit import Unit
-from ludus.bench.verification import Looked, UnitVerification, differences, look, verify_units
+from ludus.bench.verification import (
+    Looked,
+    UnitVerification,
+    differences,
+    look,
+    planned_units,
+    verify_units,
+)
 from ludus.errors import RecordError, TaskError
 from ludus.record import Verification, read_run, verify
 from ludus.record.keys import PublicKey, SigningKey
@@ -152,8 +158,7 @@ def verify_research_run(
         found = look(checked, regrade, lambda: _contradictions(job, result, folder.suite))
         return replace(found, unchecked=(*found.unchecked, *_unranked(job)))
 
-    units = units_of(folder.suite, [row.spec() for row in folder.agents])
-    yield from verify_units(folder, units, check, key=key, store=store)
+    yield from verify_units(folder, planned_units(folder), check, key=key, store=store)
 
 
 def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[str]:
