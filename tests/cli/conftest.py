@@ -9,4 +9,4 @@ from ludus.cli import console
 def wide_consoles(monkeypatch):
     """Nothing is wrapped, whoever imported the consoles first and on whatever terminal."""
     for one in (console.out, console.err):
-        monkeypatch.setattr(one, "width", 200)
+        monkeypatch.setattr(one, "_width", 200)

@@ -185,6 +185,14 @@ TRICKS = {
         "from ludus.bench.faults import InfrastructureFault; raise InfrastructureFault('sorry')",
         "",
     ),
+    "an error of the model's server": (
+        "from ludus.errors import ModelServerError; raise ModelServerError('down')",
+        "",
+    ),
+    "a package that is missing": (
+        "from ludus.errors import DependencyNotInstalled; raise DependencyNotInstalled('x')",
+        "",
+    ),
     "leaving": ("raise SystemExit(0)", ""),
     "leaving by another door": ("raise GeneratorExit", ""),
     "something that is no exception": ("raise type('Own', (BaseException,), {})", ""),

@@ -267,3 +267,62 @@ def test_files_are_described_to_the_agent_that_wrote_them(tmp_path):
         assert "answer.json is missing" in output
         output = env.step(f"echo '\"{'x' * 900}' > answer.json; validate")[0]["output"]
         assert len(output.splitlines()[-1]) <= LONGEST + 40
+
+
+# --- what goes on beside the test ----------------------------------------------------------------
+
+SURVIVES = """\
+builtin() { case "$1" in kill) return 0;; esac; command builtin "$@"; }
+enable -n kill
+mkdir -p /tmp/.ludus
+(while :; do
+    printf '{"file": "%s"}' "$(date +%s%N)" > /tmp/.ludus/o; mv /tmp/.ludus/o /tmp/.ludus/open.json
+    sleep .02
+done) >/dev/null 2>&1 </dev/null &
+"""
+
+
+def test_nothing_outlives_its_command_whatever_the_shell_was_told(guess):
+    """A process that runs on could watch the test, or swap the work under the grader."""
+    with make(guess) as env:
+        env.reset(seed=0)
+        env.step(SURVIVES)
+        output = env.step("pgrep -fc '[d]ate|[s]leep .02' || true")[0]["output"]
+        assert output.splitlines()[-1] == "0"
+
+
+def test_the_last_observation_holds_nothing_that_was_written_during_the_test(guess, monkeypatch):
+    """Also not if something in the sandbox still writes."""
+    with make(guess) as env:
+        env.reset(seed=0)
+        env.box.write_bytes("guess.py", b"def guess(low, high, answers):\n    return low\n")
+        env.step("mkdir -p /tmp/.ludus")
+        grade = env._episode.assessor.assess
+
+        def writing(box, split, *count):
+            box.write_bytes("/tmp/.ludus/open.json", b'{"file": "HIDDEN"}')
+            return grade(box, split, *count)
+
+        monkeypatch.setattr(env._episode.assessor, "assess", writing)
+        observation = env.step("submit")[0]
+        assert "HIDDEN" not in str(observation)
+
+
+def test_what_the_test_reads_of_the_hosts_files_is_forgotten(guess):
+    """Which pages are in memory would tell a later episode something, without any clock."""
+    from ludus.research.grading.boxes import Boxes
+
+    opened = []
+    original = Boxes.open_code
+
+    def noting(self, *, forget=False):
+        opened.append(forget)
+        return original(self, forget=forget)
+
+    with pytest.MonkeyPatch.context() as patch, make(guess) as env:
+        patch.setattr(Boxes, "open_code", noting)
+        env.reset(seed=0)
+        env.box.write_bytes("guess.py", b"def guess(low, high, answers):\n    return low\n")
+        env.step("validate")
+        env.step("submit")
+    assert (opened[0], opened[-1]) == (False, True)
