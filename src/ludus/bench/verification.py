@@ -99,6 +99,7 @@ def verify_run(
         StoreError: The store does not take the statement.
     """
     keys = None if trusted_keys is None else tuple(trusted_keys)
+    chosen = tuple(_chosen_seeds(folder.suite))
 
     def check(unit: Unit, result: Result) -> Looked:
         record = folder.path / record_of(unit)
@@ -109,7 +110,10 @@ def verify_run(
         # All readings must be of the record that the result names, whoever else can write to it.
         checked = verify(record, trusted_keys=keys, replay=replay, head=result.head)
         found = look(checked, replay, lambda: _contradictions(folder, unit, result))
-        return replace(found, unchecked=(*found.unchecked, *_unranked(folder, result)))
+        unchecked = [*found.unchecked, *chosen]
+        if result.extra.get("stopped") == "max_cost":
+            unchecked.append("budget: its cost ended it early, and that is only the agent's word")
+        return replace(found, unchecked=tuple(unchecked))
 
     absent = {row.env for row in folder.missing}
     units = planned_units(folder, absent=absent)
@@ -128,11 +132,8 @@ def planned_units(folder: BenchFolder, *, absent: Collection[str] = ()) -> tuple
     return units_of(folder.suite, [row.spec() for row in folder.agents], absent=absent)
 
 
-def _unranked(folder: BenchFolder, result: Result) -> Iterator[str]:
-    """Say why a result stays a claim although nothing is wrong with it."""
-    if result.extra.get("stopped") == "max_cost":
-        yield "budget: its cost ended it early, and that is only the agent's word"
-    suite = folder.suite
+def _chosen_seeds(suite: Suite) -> Iterator[str]:
+    """Say so where somebody has chosen the seeds of a suite that comes with Ludus."""
     bundled = load_suite(suite.name) if suite.name in suites() else None
     if bundled is None or bundled.digest != suite.digest:
         return
@@ -280,6 +281,8 @@ def _left_out_problems(folder: BenchFolder) -> Iterator[str]:
 def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator[str]:
     """Name what a result or its record say otherwise than suite, rows and registry do."""
     reader = read_run(folder.path / record_of(unit), head=result.head)
+    # Once more, of the manifest that this reading's head is about.
+    yield from environment_problems(reader, unit)
     claims = list(_claims(reader))
     if len(claims) != 1:
         yield f"the record makes {len(claims)} claims about what it came to, not one"
