@@ -163,7 +163,9 @@ def verify_research_run(
 
 def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[str]:
     """Name what a result or its record say otherwise than suite and task do."""
-    reader = read_run(job.record_path)
+    reader = read_run(job.record_path, head=result.head)
+    if reader.head != result.head:  # reads all of it: the subject is that of the verified record
+        yield "the record is another one than the result was made from"
     subject, unit = reader.manifest["subject"], job.unit
     expected = job.subject(load_task(job.task.task))
     for name in sorted((expected.keys() | subject.keys()) - _MACHINE):
