@@ -235,7 +235,10 @@ class TestCompleteness:
         a, b = agents()
         assert set(refused([*a, a[0]], b).reasons) == {"duplicates"}
         assert compare([*a, a[0]], b, allow=["duplicates"]).tasks[0].a.n == 3
-        again = replace(a[0], run="again", created="2027-01-01T00:00:00Z")
+        # Done again with the same outcome says nothing new; with another one it does.
+        same = replace(a[0], run="again", created="2027-01-01T00:00:00Z")
+        assert compare([*a, same], b, allow=["duplicates"]).tasks[0].a.n == 3
+        again = replace(same, steps=same.steps + 1)
         assert compare([*a, again], b, allow=["duplicates"]).tasks[0].a.n == 4
 
     def test_nothing_in_common(self):

@@ -222,7 +222,7 @@ def test_what_makes_results_less_comparable_is_said(tmp_path):
     results = [
         result(),
         result(run="copied"),
-        result(run="again", created="2026-02-01T12:00:00Z"),
+        result(run="again", created="2026-02-01T12:00:00Z", steps=999),
         result(seed=1, budget='{"episodes":3}', source_hash="ef" * 32, suite_digest="other"),
         result(seed=2, verified="failed", score=1e200),
         result("lame", "Acrobot-v1"),
