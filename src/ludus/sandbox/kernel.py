@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
-import socket
 import struct
-from functools import cache
 
 __all__ = [
     "become",
@@ -35,9 +32,7 @@ _CAPABILITY_VERSION = 0x20080522
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 
 
-@cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def _check(result: int, what: str) -> None:
@@ -48,14 +43,14 @@ def _check(result: int, what: str) -> None:
 
 def unshare(flags: int) -> None:
     """Give the calling thread namespaces of its own."""
-    _check(_libc().unshare(ctypes.c_int(flags)), "unshare")
+    _check(_LIBC.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str = "") -> None:
     """Mount in the calling thread's mount namespace."""
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind)]
     data = options.encode() or None
-    _check(_libc().mount(*words, ctypes.c_ulong(flags), data), target)
+    _check(_LIBC.mount(*words, ctypes.c_ulong(flags), data), target)
 
 
 def become(uid: int, gid: int) -> None:
@@ -64,7 +59,7 @@ def become(uid: int, gid: int) -> None:
     The C library's functions would change every thread; the kernel's change the caller.
     """
     groups, gids, uids = (ctypes.c_long(number) for number in _IDS[os.uname().machine])
-    call = _libc().syscall
+    call = _LIBC.syscall
     _check(call(groups, ctypes.c_size_t(0), None), "setgroups")
     _check(call(gids, *[ctypes.c_uint(gid)] * 3), "setresgid")
     _check(call(uids, *[ctypes.c_uint(uid)] * 3), "setresuid")
@@ -77,20 +72,20 @@ def enter(process: int, spaces: int) -> None:
         process: descriptor of the process (a pidfd), or of the one namespace itself.
         spaces: the ``CLONE_NEW`` flags of the namespaces.
     """
-    _check(_libc().setns(ctypes.c_int(process), ctypes.c_int(spaces)), "setns")
+    _check(_LIBC.setns(ctypes.c_int(process), ctypes.c_int(spaces)), "setns")
 
 
 def unmount(target: str) -> None:
     """Take a mount away at once; who still uses it keeps it."""
     flags = ctypes.c_int(_MNT_DETACH | _UMOUNT_NOFOLLOW)
-    _check(_libc().umount2(os.fsencode(target), flags), target)
+    _check(_LIBC.umount2(os.fsencode(target), flags), target)
 
 
 def restrict_mounts(target: str, attributes: int, *, below: bool) -> None:
     """Set attributes of the mount at ``target``, and where ``below`` says so of all below it."""
     flags = _AT_NOFOLLOW | (_AT_RECURSIVE if below else 0)
     words = struct.pack("=4Q", attributes, 0, 0, 0)
-    done = _libc().syscall(
+    done = _LIBC.syscall(
         ctypes.c_long(_MOUNT_SETATTR),
         ctypes.c_int(_AT_FDCWD),
         os.fsencode(target),
@@ -113,17 +108,21 @@ def forgo_rights(uid: int, gid: int) -> None:
     become(uid, gid)
     header, none = struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24)
     number = ctypes.c_long(_CAPSET[os.uname().machine])
-    _check(_libc().syscall(number, header, none), "capset")
+    _check(_LIBC.syscall(number, header, none), "capset")
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def _prctl(option: int, *values: int) -> None:
     words = [ctypes.c_ulong(value) for value in (*values, *[0] * (4 - len(values)))]
-    _check(_libc().prctl(ctypes.c_int(option), *words), "prctl")
+    _check(_LIBC.prctl(ctypes.c_int(option), *words), "prctl")
 
 
 def set_loopback(*, up: bool) -> None:
     """Bring the loopback device of the calling thread's network namespace up or down."""
+    # They take longer to import than all else here, which a stage without root waits for.
+    import fcntl
+    import socket
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         request = struct.pack("16sH14x", b"lo", _IFF_UP | _IFF_RUNNING if up else 0)
         fcntl.ioctl(link.fileno(), _SIOCSIFFLAGS, request)
