@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from ludus.errors import SandboxError, SandboxUnavailable
-from ludus.sandbox import leases, sweep, uids
+from ludus.sandbox import leases, opening, sweep, uids
 
 
 @pytest.fixture(autouse=True)
@@ -189,3 +189,10 @@ def test_a_user_that_changed_hands_is_not_killed(state, monkeypatch):
     assert killed == []
     assert (state / "uids" / str(uid)).read_text() == owner.name
     owner.release()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_sweep_of_another_process_is_no_news():
+    """Many processes open their first sandbox at once, and one of them sweeps."""
+    with leases.sweep_lock(1.0):
+        opening._sweep_once.__wrapped__()

@@ -24,6 +24,7 @@ from ludus.errors import SandboxError
 __all__ = [
     "Lease",
     "Record",
+    "SweepBusy",
     "dead_records",
     "process_start",
     "state_folder",
@@ -184,12 +185,16 @@ def _pid_space() -> int:
     return Path("/proc/self/ns/pid").stat().st_ino
 
 
+class SweepBusy(SandboxError):
+    """Another process sweeps, and has not come to an end in time."""
+
+
 @contextmanager
 def sweep_lock(patience: float) -> Iterator[None]:
     """Keep two sweeps from giving the same things back twice.
 
     Raises:
-        SandboxError: another one has not ended after ``patience`` seconds.
+        SweepBusy: another one has not ended after ``patience`` seconds.
     """
     file = state_folder() / "sweep.lock"
     descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -197,7 +202,7 @@ def sweep_lock(patience: float) -> Iterator[None]:
     try:
         while not _try_lock(descriptor):
             if time.monotonic() >= deadline:
-                raise SandboxError(
+                raise SweepBusy(
                     f"Cannot sweep: another process sweeps and holds {str(file)!r} for more than "
                     f"{patience:g} s. If it is stopped, continue or kill it (`fuser -v {file}` "
                     "names it), then sweep again."
@@ -234,7 +239,7 @@ def sweep_with(reclaim: Callable[[Record], None], *, wait: bool = True) -> list[
         wait: whether to wait for another sweep to end.
 
     Raises:
-        SandboxError: another process sweeps, and does not come to an end.
+        SweepBusy: another process sweeps, and does not come to an end.
     """
     swept = []
     with sweep_lock(_PATIENCE if wait else 0.0):

@@ -100,6 +100,8 @@ def _sweep_once() -> None:
     """Sweep when a process opens its first box; what cannot be swept keeps no box from opening."""
     try:
         _sweep(wait=False)
+    except leases.SweepBusy:
+        pass  # somebody is at it
     except (OSError, SandboxError) as problem:
         logger.warn(f"Boxes of dead owners could not be removed: {problem}")
 
