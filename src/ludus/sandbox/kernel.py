@@ -32,7 +32,14 @@ _CAPABILITY_VERSION = 0x20080522
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
+_known: dict[str, ctypes.CDLL] = {}
+
+
+def _libc() -> ctypes.CDLL:
+    # functools.cache takes longer to import than all of this module.
+    if "c" not in _known:
+        _known["c"] = ctypes.CDLL(None, use_errno=True)
+    return _known["c"]
 
 
 def _check(result: int, what: str) -> None:
@@ -43,14 +50,14 @@ def _check(result: int, what: str) -> None:
 
 def unshare(flags: int) -> None:
     """Give the calling thread namespaces of its own."""
-    _check(_LIBC.unshare(ctypes.c_int(flags)), "unshare")
+    _check(_libc().unshare(ctypes.c_int(flags)), "unshare")
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str = "") -> None:
     """Mount in the calling thread's mount namespace."""
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind)]
     data = options.encode() or None
-    _check(_LIBC.mount(*words, ctypes.c_ulong(flags), data), target)
+    _check(_libc().mount(*words, ctypes.c_ulong(flags), data), target)
 
 
 def become(uid: int, gid: int) -> None:
@@ -59,7 +66,7 @@ def become(uid: int, gid: int) -> None:
     The C library's functions would change every thread; the kernel's change the caller.
     """
     groups, gids, uids = (ctypes.c_long(number) for number in _IDS[os.uname().machine])
-    call = _LIBC.syscall
+    call = _libc().syscall
     _check(call(groups, ctypes.c_size_t(0), None), "setgroups")
     _check(call(gids, *[ctypes.c_uint(gid)] * 3), "setresgid")
     _check(call(uids, *[ctypes.c_uint(uid)] * 3), "setresuid")
@@ -72,20 +79,20 @@ def enter(process: int, spaces: int) -> None:
         process: descriptor of the process (a pidfd), or of the one namespace itself.
         spaces: the ``CLONE_NEW`` flags of the namespaces.
     """
-    _check(_LIBC.setns(ctypes.c_int(process), ctypes.c_int(spaces)), "setns")
+    _check(_libc().setns(ctypes.c_int(process), ctypes.c_int(spaces)), "setns")
 
 
 def unmount(target: str) -> None:
     """Take a mount away at once; who still uses it keeps it."""
     flags = ctypes.c_int(_MNT_DETACH | _UMOUNT_NOFOLLOW)
-    _check(_LIBC.umount2(os.fsencode(target), flags), target)
+    _check(_libc().umount2(os.fsencode(target), flags), target)
 
 
 def restrict_mounts(target: str, attributes: int, *, below: bool) -> None:
     """Set attributes of the mount at ``target``, and where ``below`` says so of all below it."""
     flags = _AT_NOFOLLOW | (_AT_RECURSIVE if below else 0)
     words = struct.pack("=4Q", attributes, 0, 0, 0)
-    done = _LIBC.syscall(
+    done = _libc().syscall(
         ctypes.c_long(_MOUNT_SETATTR),
         ctypes.c_int(_AT_FDCWD),
         os.fsencode(target),
@@ -108,13 +115,13 @@ def forgo_rights(uid: int, gid: int) -> None:
     become(uid, gid)
     header, none = struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24)
     number = ctypes.c_long(_CAPSET[os.uname().machine])
-    _check(_LIBC.syscall(number, header, none), "capset")
+    _check(_libc().syscall(number, header, none), "capset")
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def _prctl(option: int, *values: int) -> None:
     words = [ctypes.c_ulong(value) for value in (*values, *[0] * (4 - len(values)))]
-    _check(_LIBC.prctl(ctypes.c_int(option), *words), "prctl")
+    _check(_libc().prctl(ctypes.c_int(option), *words), "prctl")
 
 
 def set_loopback(*, up: bool) -> None:
