@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,42 @@ with open_sandbox(policy, backend="bubblewrap") as box, box.shell() as shell:
     box.restore(kept)
     assert box.read_bytes("a/b") == b"data"
 """,
+    "the_mounting_process_may_be_killed": """
+import os, signal
+from ludus.sandbox import arranger
+with open_sandbox(policy, backend="bubblewrap") as first:
+    (process,) = arranger._running.values()
+    os.kill(process.pid, signal.SIGKILL)
+    with open_sandbox(policy, backend="bubblewrap") as second:
+        assert second.run(["ls", "/usr"]).text == first.run(["ls", "/usr"]).text
+    assert arranger._running[os.getpid()].pid != process.pid
+""",
+    "the_mounting_process_serves_threads_and_forks": """
+import os
+from concurrent.futures import ThreadPoolExecutor
+def opened(number):
+    with open_sandbox(policy, backend="bubblewrap") as box:
+        return int(box.run(["sh", "-c", f"echo {number}; ls /usr/src 2>/dev/null"]).text)
+with ThreadPoolExecutor(6) as threads:
+    assert list(threads.map(opened, range(12))) == list(range(12))
+child = os.fork()
+if child == 0:
+    os._exit(0 if opened(7) == 7 else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert opened(8) == 8
+""",
+    "a_stage_that_cannot_be_mounted_is_an_error": """
+from ludus.errors import SandboxError
+from ludus.sandbox.arranger import arrange_stage
+for holder in (1, 2**22):
+    try:
+        arrange_stage(holder, {"folder": "/tmp", "sizes": {}, "shown": []})
+    except SandboxError as error:
+        assert "PermissionError" in str(error) or "ProcessLookupError" in str(error), error
+    else:
+        raise SystemExit("mounted in namespaces of others")
+open_sandbox(policy, backend="bubblewrap").close()
+""",
 }
 
 
@@ -117,6 +155,18 @@ def test_without_root(name):
     assert not left.exists() or not list(left.iterdir())
 
 
+def ends(pid: int) -> bool:
+    """Return whether a process ends within two seconds."""
+    until = time.monotonic() + 2.0
+    while time.monotonic() < until:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text():
+                time.sleep(0.01)
+                continue
+        return True
+    return False
+
+
 def test_an_owner_that_is_killed_at_once():
     """Nobody has tied the job to its owner yet: the kernel ends it all the same."""
     number = f"250.{os.getpid()}"
@@ -126,14 +176,17 @@ def test_an_owner_that_is_killed_at_once():
     script = f"""
 box = open_sandbox(policy, backend="bubblewrap")
 job = box.spawn(["sleep", "{number}"])
-print("started", flush=True)
+from ludus.sandbox import arranger
+print("started", *(process.pid for process in arranger._running.values()), flush=True)
 """
     for _ in range(4):
         argv = program(script + "import time; time.sleep(60)")
         owner = subprocess.Popen(argv, **as_user, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said, _ = owner.stdout.readline(), owner.kill()
         owner.wait()
-        assert b"started" in said
+        word, mounting = said.split()
+        assert word == b"started"
+        assert ends(int(mounting))
         for stream in (owner.stdout, owner.stderr):
             stream.close()
         # The owner's own command line has the number in it, too.

@@ -7,7 +7,7 @@ the host it comes from. An overlay without an upper layer has inodes of its own 
 Where only some names of a folder are to be seen, a layer on top, the mask, says which. Without
 overlays, what is not to be seen is covered by something empty.
 
-Imports little: it also runs as a program, in a namespace that was made without root.
+Imports little: it also runs as a program of its own, see ``arranger``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from ludus.sandbox import kernel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     Steps = Sequence[Sequence[str | int]]
 
-__all__ = ["Arrangement", "inodes", "limit_inodes", "main", "make_mask", "rearrange"]
+__all__ = ["Arrangement", "inodes", "limit_inodes", "make_mask", "rearrange", "serve"]
 
 # pathlib takes long to import.
 # ruff: noqa: PTH102, PTH110, PTH112, PTH114, PTH123, PTH208, PTH211
@@ -185,22 +186,35 @@ def _mount_points() -> list[str]:
     return sorted(set(found), key=lambda path: path.count("/"))
 
 
-def main(words: Sequence[str]) -> None:
-    """Arrange a stage that was made without root, then become what holds it.
+def serve() -> None:
+    """Arrange stages that are made without root: one per line of the input, until that ends.
 
-    Args:
-        words: the plan, as JSON, and the program that holds the stage.
+    A line is JSON: ``holder``, the pid of the process whose namespaces they are; ``folder``, where
+    to mount; ``sizes`` of file systems to limit, by path; ``shown``, pairs of a folder and the
+    steps of its mask. Each is answered by a line: ``done``, or what failed.
     """
     import json
 
-    plan = json.loads(words[0])
+    for line in sys.stdin.buffer:
+        plan = json.loads(line)
+        if (child := os.fork()) == 0:
+            try:
+                _arrange_stage(plan)
+            except BaseException as error:
+                os.write(1, f"{error!r}\n".encode("utf-8", "replace"))
+            else:
+                os.write(1, b"done\n")
+            finally:
+                os._exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            os.write(1, b"it was killed\n")
+
+
+def _arrange_stage(plan: dict[str, Any]) -> None:
+    holder = os.pidfd_open(plan["holder"])
+    kernel.enter(holder, kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
     for path, size in plan["sizes"].items():
         limit_inodes(path, size)
     arrangement = Arrangement(plan["folder"])
     for source, steps in plan["shown"]:
         arrangement.show(source, steps)
-    os.execv(words[1], list(words[1:]))  # noqa: S606 - our own program
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -6,19 +6,19 @@ could see it, and when the owner dies the kernel takes everything back.
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import stat
 import subprocess
-import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ludus.errors import SandboxError
 from ludus.sandbox import kernel
 from ludus.sandbox.arrange import Arrangement, inodes
+from ludus.sandbox.arranger import arrange_stage, start_arranger
 from ludus.sandbox.image import ETC_BINDS, PLACES, write_etc
 from ludus.sandbox.job import Pipes
 from ludus.sandbox.masks import mask_folder
@@ -50,15 +50,6 @@ _INSIDE = 1000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Says that the stage is set, then lives until its input ends.
 _HOLD = ("/bin/sh", "-c", "echo; exec cat >/dev/null")
-# Stands in for the package, whose own imports would take long.
-_ARRANGE = """
-import sys, types
-for name, folder in (("ludus", sys.argv[1]), ("ludus.sandbox", sys.argv[2])):
-    sys.modules[name] = types.ModuleType(name)
-    sys.modules[name].__path__ = [folder]
-from ludus.sandbox.arrange import main
-main(sys.argv[3:])
-"""
 
 
 class Stage(ABC):
@@ -271,8 +262,8 @@ class UserStage(Stage):
         self.folder.mkdir(mode=0o755)
         info, child_info = os.pipe()
         self._pipes = pipes = Pipes(status=False)
-        argv = [self.bwrap, *self._arguments(), "--info-fd", str(child_info), "--"]
-        argv += self._arranged_by()
+        argv = [self.bwrap, *self._arguments(), "--info-fd", str(child_info), "--", *_HOLD]
+        start_arranger()
         try:
             self._holder = self.worker.call(
                 lambda: subprocess.Popen(  # noqa: S603 - our own launcher
@@ -292,6 +283,7 @@ class UserStage(Stage):
             with suppress(BlockingIOError):
                 said = os.read(pipes.stderr, 4096).decode("utf-8", "replace").strip()
             raise SandboxError(f"Cannot set up the box: {said!r}.")
+        arrange_stage(pid, self._plan())
         base = f"/proc/{pid}/root"
         write_etc(Path(base + str(self.etc)), self.policy.network, _INSIDE)
         self._open_roots(base)
@@ -314,8 +306,8 @@ class UserStage(Stage):
                 self._holder.wait()
         super().close()
 
-    def _arranged_by(self) -> list[str]:
-        """Return a program that arranges the stage and then holds it."""
+    def _plan(self) -> dict[str, Any]:
+        """Return what is to be mounted of the host, and set from where it is bound."""
         shown = [(shown.folder, shown.plain_steps) for shown in shown_folders()]
         shown += [(folder, ()) for folder in self._common()]
         self._shown = {folder: self._arranged(i) for i, (folder, _) in enumerate(shown)}
@@ -323,10 +315,7 @@ class UserStage(Stage):
             self._sources[mount] = self._arranged(len(shown)) + inside
             shown.append((folder, ()))
         sizes = {self.place(name): size for name, size in self.sizes().items() if size is not None}
-        plan = {"folder": str(self.folder), "sizes": sizes, "shown": shown}
-        package = Path(__file__).parent
-        python = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-c", _ARRANGE]
-        return [*python, str(package.parent), str(package), json.dumps(plan), *_HOLD]
+        return {"folder": str(self.folder), "sizes": sizes, "shown": shown}
 
     def _arranged(self, number: int) -> str:
         return f"{self.folder}/shown-{number}"
@@ -336,8 +325,6 @@ class UserStage(Stage):
         made += ["--dev-bind", "/", "/", "--proc", "/proc"]
         if self.policy.network != "host":
             made.append("--unshare-net")
-        # For what arranges the stage, in this namespace alone.
-        made += ["--cap-add", "CAP_SYS_ADMIN"]
         made += ["--size", str(4 << 20), "--tmpfs", str(self.folder)]
         for name, size in self.sizes().items():
             sized = [] if size is None else ["--size", str(size)]
