@@ -53,6 +53,10 @@ class Screen:
         self._fps = fps
         self._window: Any = None
         self._clock: Any = None
+        # The surface has 24 bits per pixel and lies in this array, so that reading a frame is one
+        # copy of memory. Surfaces of 32 bits would have to be converted pixel by pixel.
+        self._pixels = np.empty((height, width, 3), np.uint8)
+        self._canvas = self._pygame.image.frombuffer(self._pixels, self._size, "RGB")
 
     def __reduce__(self) -> Any:
         # A window belongs to the process and the environment that opened it.
@@ -60,20 +64,27 @@ class Screen:
         return type(self), (*self._size, mode, self._fps)
 
     def canvas(self) -> Any:
-        """Return a fresh white surface."""
-        surface = self._pygame.Surface(self._size)
-        surface.fill((255, 255, 255))
-        return surface
+        """Return the surface to draw on, filled with white; it is the same one every time."""
+        self._pixels.fill(255)
+        return self._canvas
 
     def show(self, canvas: Any) -> np.ndarray[Any, Any] | None:
-        """Present the canvas, or return it as an array."""
-        return self.show_upright(self._pygame.transform.flip(canvas, False, True))
+        """Present the canvas, or return it as an array that belongs to the caller."""
+        if self._human:
+            return self._present(self._pygame.transform.flip(canvas, False, True))
+        return self._read(canvas)[::-1].copy()
 
     def show_upright(self, canvas: Any) -> np.ndarray[Any, Any] | None:
         """Do as :meth:`show` for a canvas whose origin is at the top left."""
-        if not self._human:
-            pixels = self._pygame.surfarray.pixels3d(canvas)
-            return np.ascontiguousarray(np.transpose(pixels, (1, 0, 2)))
+        return self._present(canvas) if self._human else self._read(canvas).copy()
+
+    def _read(self, canvas: Any) -> np.ndarray[Any, Any]:
+        """Return the pixels of a surface, which the next picture overwrites."""
+        if canvas is not self._canvas:
+            self._canvas.blit(canvas, (0, 0))
+        return self._pixels
+
+    def _present(self, canvas: Any) -> None:
         if self._window is None:
             self._window = self._opened()
             self._clock = self._pygame.time.Clock()
@@ -81,7 +92,6 @@ class Screen:
         self._pygame.event.pump()
         self._clock.tick(self._fps)
         self._pygame.display.flip()
-        return None
 
     def _opened(self) -> Any:
         """Return a new window.
