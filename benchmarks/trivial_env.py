@@ -6,12 +6,13 @@ import tempfile
 from collections.abc import Callable
 from itertools import count
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 from measure import Side
 
-__all__ = ["WRAPPERS", "wrapped"]
+__all__ = ["LIBRARY_BOUND", "WRAPPERS", "wrapped"]
 
 LENGTH = 200
 FRAME = np.arange(96 * 96 * 3, dtype=np.uint8).reshape(96, 96, 3)
@@ -35,7 +36,7 @@ def trivial(
         space = spaces.Box(0.0, 1.0, (4,), np.float32)
 
     class Trivial(library.Env):  # type: ignore[name-defined, misc]
-        metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10**6}
+        metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10**6}
         observation_space = space
         action_space = (
             spaces.Discrete(2) if action == "discrete" else spaces.Box(-1.0, 1.0, (2,), np.float32)
@@ -59,6 +60,9 @@ def trivial(
 
 
 def pong(library: ModuleType) -> Any:
+    import ale_py
+
+    gymnasium.register_envs(ale_py)
     return library.make("PongNoFrameskip-v4")
 
 
@@ -156,6 +160,12 @@ WRAPPERS: dict[str, Case] = {
     "TransformReward": (plain, fixed(func=lambda reward: reward)),
 }
 """By the name of the wrapper: what it is applied to, and its options."""
+
+LIBRARY_BOUND = (
+    *("AddWhiteNoise", "AtariPreprocessing", "HumanRendering", "ObstructView", "RecordVideo"),
+    *("ArrayConversion", "JaxToNumpy", "JaxToTorch", "NumpyToTorch", "ResizeObservation"),
+)
+"""Wrappers that spend about 95 % of the time in ALE, NumPy, OpenCV, pygame, JAX and the like."""
 
 RENDERS = ("AddWhiteNoise", "ObstructView", "RenderCollection")
 """Wrappers that work when ``render`` is called."""

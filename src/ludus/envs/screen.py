@@ -94,7 +94,8 @@ class Screen:
         return self._pixels if canvas is self._canvas else pixels_of(canvas)
 
     def _present(self, canvas: Any) -> None:
-        if self._window is None:
+        # pygame has one window per process, so another environment may have closed it.
+        if self._window is None or self._pygame.display.get_surface() is None:
             self._window = self._opened()
             self._clock = self._pygame.time.Clock()
         self._window.blit(canvas, (0, 0))
