@@ -88,13 +88,18 @@ def test_a_frame_belongs_to_whom_it_was_given(env_id):
 
 @pytest.mark.parametrize("env_id", SHARED)
 def test_layout_is_gymnasiums(env_id):
+    if env_id.startswith(("phys2d/", "tabular/")):
+        pytest.importorskip("flax")
     frames = []
     for library in (ludus, gymnasium):
         with library.make(env_id, render_mode="rgb_array") as env:
             env.reset(seed=0)
             frames.append(env.render())
     ours, theirs = frames
-    assert (ours.shape, ours.strides, ours.dtype) == (theirs.shape, theirs.strides, theirs.dtype)
+    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+    # Gymnasium cuts BipedalWalker's frame out of a wider one.
+    if theirs.flags.c_contiguous:
+        assert ours.strides == theirs.strides
 
 
 def test_pixels_of_any_surface():

@@ -81,13 +81,17 @@ class Screen:
 
     def show(self, canvas: Any) -> np.ndarray[Any, Any] | None:
         """Present the canvas, or return it as an array that belongs to the caller."""
-        if self._human:
-            return self._present(self._pygame.transform.flip(canvas, False, True))
-        return self._read(canvas)[::-1].copy()
+        if not self._human:
+            return self._read(canvas)[::-1].copy()
+        self._present(self._pygame.transform.flip(canvas, False, True))
+        return None
 
     def show_upright(self, canvas: Any) -> np.ndarray[Any, Any] | None:
         """Do as :meth:`show` for a canvas whose origin is at the top left."""
-        return self._present(canvas) if self._human else self._read(canvas).copy()
+        if not self._human:
+            return self._read(canvas).copy()
+        self._present(canvas)
+        return None
 
     def _read(self, canvas: Any) -> np.ndarray[Any, Any]:
         """Return the pixels of a surface; those of the own one change with the next picture."""

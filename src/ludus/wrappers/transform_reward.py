@@ -31,4 +31,4 @@ class TransformReward(FunctionInPlace, RewardWrapper[ObsType, ActType], RecordCo
     @calls_func
     def reward(self, reward: SupportsFloat) -> SupportsFloat:
         """Return ``func(reward)``."""
-        return self.func(reward)
+        return self.func(reward)  # type: ignore[no-any-return]
