@@ -85,6 +85,7 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 	$(BENCH)/python benchmarks/import_time.py
 	$(BENCH)/python benchmarks/wrapper_overhead.py
 	$(BENCH)/python benchmarks/single_env.py
+	$(BENCH)/python benchmarks/never_slower.py --quick
 	$(BENCH)/python benchmarks/process_backend.py
 	$(BENCH)/python benchmarks/compile_time.py
 	$(BENCH)/python benchmarks/user_kernel.py

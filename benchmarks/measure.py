@@ -42,18 +42,31 @@ console = Console(width=None if sys.stdout.isatty() else 140)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One contestant: ``run(calls)`` makes that many calls, each worth so many steps."""
+    """One contestant: ``run(calls)`` makes that many calls, each worth so many steps.
 
-    run: Callable[[int], None]
+    ``run`` may return the seconds that count, if it does more than what is measured.
+    """
+
+    run: Callable[[int], float | None]
     steps_per_call: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Steps per second, in the fastest round and in the one in the middle."""
+    """Steps per second: in the fastest round, in the median round, and in each of them."""
 
     fastest: float
     median: float
+    rounds: tuple[float, ...] = ()
+
+    def over(self, other: Rate) -> float:
+        """Return the median ratio of rounds that were run next to each other in one race.
+
+        What slows the machine down for a while slows both rounds of a pair, so this ratio varies
+        less than that of the medians.
+        """
+        pairs = zip(self.rounds, other.rounds, strict=False)
+        return statistics.median(mine / its for mine, its in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +110,10 @@ class Report:
 
     def add_rates(self, about: dict[str, Any], rates: Mapping[str, Rate]) -> None:
         """Keep the figures of one race."""
-        self.figures += [{**about, "side": name, **asdict(rate)} for name, rate in rates.items()]
+        self.figures += [
+            {**about, "side": name, "fastest": rate.fastest, "median": rate.median}
+            for name, rate in rates.items()
+        ]
 
     def write(self, path: Path | None) -> None:
         """Write everything so far as JSON, if there is a path."""
@@ -144,35 +160,41 @@ def race(
     rounds: int,
     seconds: float,
     advance: Callable[[], None] = lambda: None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Rate]:
     """Let all sides take turns, ``rounds`` times, each for about ``seconds``.
 
-    Those that take longer than that for a single call, and so average over disturbances anyway,
-    have a few turns only.
+    Who begins changes from round to round. Sides that take longer than ``seconds`` for a single
+    call, and so average over disturbances anyway, have a few turns only. With
+    ``time.process_time`` as the clock, time that other programs take from this one does not count.
     """
-    calls = {name: _calls_for(side, seconds) for name, side in sides.items()}
+    calls = {name: _calls_for(side, seconds, clock) for name, side in sides.items()}
     rates: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(rounds):
-        for name, side in sides.items():
+        order = list(sides.items())
+        for name, side in order if turn % 2 == 0 else reversed(order):
             if calls[name] == 1 and turn >= FEW:
                 continue
-            took = _seconds(side, calls[name])
+            took = _seconds(side, calls[name], clock)
             rates[name].append(calls[name] * side.steps_per_call / took)
         advance()
-    return {name: Rate(max(found), statistics.median(found)) for name, found in rates.items()}
+    return {
+        name: Rate(max(found), statistics.median(found), tuple(found))
+        for name, found in rates.items()
+    }
 
 
-def _seconds(side: Side, calls: int) -> float:
-    start = time.perf_counter()
-    side.run(calls)
-    return time.perf_counter() - start
+def _seconds(side: Side, calls: int, clock: Callable[[], float]) -> float:
+    start = clock()
+    counted = side.run(calls)
+    return clock() - start if counted is None else counted
 
 
-def _calls_for(side: Side, seconds: float) -> int:
+def _calls_for(side: Side, seconds: float, clock: Callable[[], float]) -> int:
     """Return how many calls take about so long; what is made at the first call is made here."""
     side.run(1)
     calls = 1
-    while (took := _seconds(side, calls)) < seconds / 4:
+    while (took := _seconds(side, calls, clock)) < seconds / 4:
         calls *= 4
     return max(1, round(calls * seconds / took))
 

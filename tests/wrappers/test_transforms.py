@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -113,3 +115,53 @@ def test_bad_scale(low: Any, high: Any, error: type[Exception]) -> None:
 def test_only_boxes(wrapper: type[Any], arguments: Any) -> None:
     with pytest.raises(TypeError, match=f"{wrapper.__name__} needs a Box"):
         wrapper(ScriptEnv(space=Discrete(3)), *arguments)
+
+
+def test_a_function_can_be_replaced() -> None:
+    env = TransformObservation(ScriptEnv(), lambda x: x + 1)
+    env.reset()
+    env.func = lambda x: x + 100
+    assert env.func(1) == 101
+    assert env.observation(1) == 101
+    assert env.step(0)[0] == 101
+
+
+def test_a_subclass_may_override_the_method() -> None:
+    class Doubled(TransformObservation[Any, Any, Any]):
+        def observation(self, observation: Any) -> Any:
+            return 2 * super().observation(observation)
+
+    class Halved(TransformReward[Any, Any]):
+        def reward(self, reward: Any) -> Any:
+            return super().reward(reward) / 2
+
+    class Opposite(TransformAction[Any, Any, Any]):
+        def action(self, action: Any) -> Any:
+            return 1 - super().action(action)
+
+    inner = ScriptEnv(rewards=[8.0])
+    env = Opposite(Halved(Doubled(inner, lambda x: x + 1), lambda r: r + 2), lambda a: a, None)
+    assert env.reset()[0] == 2
+    observation, reward, *_ = env.step(0)
+    assert (observation, reward, inner.actions) == (4, 5.0, [1])
+
+
+def test_a_subclass_may_have_a_method_of_that_name() -> None:
+    class Named(TransformObservation[Any, Any, Any]):
+        def __init__(self, env: Any) -> None:
+            super().__init__(env, self.func)
+
+        def func(self, observation: Any) -> Any:  # type: ignore[override]
+            return observation + 7
+
+    assert Named(ScriptEnv()).reset()[0] == 7
+
+
+def test_copies_have_functions_of_their_own() -> None:
+    env = RescaleObservation(ScriptEnv(space=PAIR), np.float32(0), np.float32(1))
+    twins = (env, copy.deepcopy(env), pickle.loads(pickle.dumps(env)))
+    given = np.float32([0, 5])
+    for twin in twins:
+        np.testing.assert_array_equal(twin.observation(given), np.float32([0.5, 0.5]))
+    assert given.tolist() == [0, 5]
+    assert len({id(twin.func.__self__) for twin in twins}) == 3  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ import numpy as np
 from ludus import logger
 from ludus.errors import DependencyNotInstalled, Error
 
-__all__ = ["Screen", "import_pygame", "show_text", "warn_no_render_mode"]
+__all__ = ["Screen", "import_pygame", "pixels_of", "show_text", "warn_no_render_mode"]
 
 _DRIVER = "SDL_VIDEODRIVER"
 _HEADLESS = (
@@ -39,6 +39,17 @@ def import_pygame() -> Any:
     return pygame
 
 
+def pixels_of(surface: Any) -> np.ndarray[Any, Any]:
+    """Return a new ``(height, width, 3)`` array of uint8 with the colours of a surface.
+
+    SDL converts the pixels, several times as fast as NumPy can copy them by strides.
+    """
+    width, height = surface.get_size()
+    pixels = np.empty((height, width, 3), np.uint8)
+    import_pygame().image.frombuffer(pixels, (width, height), "RGB").blit(surface, (0, 0))
+    return pixels
+
+
 class Screen:
     """A canvas with the origin at the bottom left, shown as ``render_mode`` asks.
 
@@ -53,6 +64,10 @@ class Screen:
         self._fps = fps
         self._window: Any = None
         self._clock: Any = None
+        # The surface has 24 bits per pixel and lies in this array, so that reading a frame is one
+        # copy of memory. Surfaces of 32 bits would have to be converted pixel by pixel.
+        self._pixels = np.empty((height, width, 3), np.uint8)
+        self._canvas = self._pygame.image.frombuffer(self._pixels, self._size, "RGB")
 
     def __reduce__(self) -> Any:
         # A window belongs to the process and the environment that opened it.
@@ -60,28 +75,37 @@ class Screen:
         return type(self), (*self._size, mode, self._fps)
 
     def canvas(self) -> Any:
-        """Return a fresh white surface."""
-        surface = self._pygame.Surface(self._size)
-        surface.fill((255, 255, 255))
-        return surface
+        """Return the surface to draw on, filled with white; it is the same one every time."""
+        self._pixels.fill(255)
+        return self._canvas
 
     def show(self, canvas: Any) -> np.ndarray[Any, Any] | None:
-        """Present the canvas, or return it as an array."""
-        return self.show_upright(self._pygame.transform.flip(canvas, False, True))
+        """Present the canvas, or return it as an array that belongs to the caller."""
+        if not self._human:
+            return self._read(canvas)[::-1].copy()
+        self._present(self._pygame.transform.flip(canvas, False, True))
+        return None
 
     def show_upright(self, canvas: Any) -> np.ndarray[Any, Any] | None:
         """Do as :meth:`show` for a canvas whose origin is at the top left."""
         if not self._human:
-            pixels = self._pygame.surfarray.pixels3d(canvas)
-            return np.ascontiguousarray(np.transpose(pixels, (1, 0, 2)))
-        if self._window is None:
+            return self._read(canvas).copy()
+        self._present(canvas)
+        return None
+
+    def _read(self, canvas: Any) -> np.ndarray[Any, Any]:
+        """Return the pixels of a surface; those of the own one change with the next picture."""
+        return self._pixels if canvas is self._canvas else pixels_of(canvas)
+
+    def _present(self, canvas: Any) -> None:
+        # pygame has one window per process, so another environment may have closed it.
+        if self._window is None or self._pygame.display.get_surface() is None:
             self._window = self._opened()
             self._clock = self._pygame.time.Clock()
         self._window.blit(canvas, (0, 0))
         self._pygame.event.pump()
         self._clock.tick(self._fps)
         self._pygame.display.flip()
-        return None
 
     def _opened(self) -> Any:
         """Return a new window.

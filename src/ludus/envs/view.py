@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,19 @@ def label(
     color: tuple[int, int, int],
 ) -> None:
     """Write ``text`` centred at ``center`` in letters ``size`` pixels high."""
+    written = _written(text, size, color)
+    place = written.get_rect(center=center)
+    # SDL blends onto 32 bits per pixel more exactly than onto 24, so letters are blended apart.
+    patch = import_pygame().Surface(place.size, 0, 32)
+    patch.blit(canvas, (0, 0), place)
+    patch.blit(written, (0, 0))
+    canvas.blit(patch, place)
+
+
+@lru_cache(maxsize=256)
+def _written(text: str, size: int, color: tuple[int, int, int]) -> Any:
+    """Return the text as a transparent surface, which nobody changes."""
+    # A surface is kept and not the font, which would be lost when somebody calls pygame.quit().
     font = import_pygame().font
     font.init()
-    written = font.Font(None, size).render(text, True, color)
-    canvas.blit(written, written.get_rect(center=center))
+    return font.Font(None, size).render(text, True, color)

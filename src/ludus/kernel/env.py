@@ -27,7 +27,7 @@ StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _EVERY = np.ones(1, np.bool_)
 _BUILT = {"_advance", "_program", "_read", "_seen", "_storage", "_table", "_write"}
-_BUILT |= {"_columns", "_info_arrays", "_told"}
+_BUILT |= {"_columns", "_every", "_info_arrays", "_told"}
 _CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
 
@@ -98,19 +98,18 @@ class KernelEnv(Env[Any, Any]):
         storage = self._storage
         params = self.reset_params(options)
         if seed is not None or not (self._seeded or self._generator is not None):
-            self._generator = None
-            self._use(program_for(storage))
+            if self._generator is not None:
+                self._generator = None
+                self._use(program_for(storage))
             self._seed = seed_to_words(seed, storage.U[0])
             self._seeded = True
         if params is not self.params:
             storage.set_params(params)
         self._pull()
-        run = self._program.function("reset", gil=True)
-        run(self._table, self._program.address(_EVERY))
+        self._program.function("reset", gil=True)(self._table, self._every)
         self._push()
         if params is not self.params:
             storage.set_params(self.params)
-        if params is not self.params or seed is not None or not self._started:
             self._collect_arguments()
         self._started = True
         self.last_action = None
@@ -211,6 +210,7 @@ class KernelEnv(Env[Any, Any]):
     def _collect_arguments(self) -> None:
         """Look up what a step needs, after anything of it may have changed."""
         self._table = self._program.table(self._storage)
+        self._every = self._program.address(_EVERY)
         self._advance = self._first_advance
 
     def _infos(self) -> dict[str, Any]:
@@ -299,7 +299,7 @@ class KernelEnv(Env[Any, Any]):
         self._generator, self._seed = value, seed
         self._seeded = False
         if value is None:
-            self._collect_arguments()
+            self._use(program_for(self._storage))
             return
         if type(value.bit_generator) is np.random.PCG64:
             self._use(program_for(self._storage))

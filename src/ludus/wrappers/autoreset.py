@@ -37,6 +37,5 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
             self.autoreset = False
             return observation, 0.0, False, False, info
         result = self.env.step(action)
-        _, _, terminated, truncated, _ = result
-        self.autoreset = terminated or truncated
+        self.autoreset = result[2] or result[3]
         return result

@@ -38,7 +38,10 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
 
 def _dict_parts(keys: Sequence[Any], observation: Any) -> dict[str, Any]:
-    return {key: observation[key] for key in keys}
+    parts = {}
+    for key in keys:  # without the call that a comprehension is before Python 3.12
+        parts[key] = observation[key]
+    return parts
 
 
 def _tuple_parts(keys: Sequence[Any], observation: Any) -> tuple[Any, ...]:

@@ -50,4 +50,4 @@ class MaxAndSkipObservation(
             total += float(reward)
             if terminated or truncated:
                 break
-        return np.max(self._obs_buffer, axis=0), total, terminated, truncated, info
+        return np.maximum(*self._obs_buffer), total, terminated, truncated, info

@@ -31,7 +31,7 @@ class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
         total = 0.0
         for _ in range(self.num_repeats):
             observation, reward, terminated, truncated, info = self.env.step(action)
-            total += float(reward)
+            total += reward if type(reward) is float else float(reward)
             if terminated or truncated:
                 break
         return observation, total, terminated, truncated, info

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,20 +50,26 @@ def rescale_box(
     if not np.all(box.low <= box.high):
         raise ValueError(f"box.low exceeds box.high somewhere: {box.low}, {box.high}.")
 
-    gradient, intercept = _coefficients(box, low, high)
-    return (
-        Box(low=new_min, high=new_max, shape=box.shape, dtype=box.dtype),
-        partial(_forward, gradient, intercept),
-        partial(_backward, gradient, intercept),
-    )
+    line = _Line(*_coefficients(box, low, high))
+    new_box = Box(low=new_min, high=new_max, shape=box.shape, dtype=box.dtype)
+    return new_box, line.forward, line.backward
 
 
-def _forward(gradient: Array, intercept: Array, value: Array) -> Array:
-    return gradient * value + intercept
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An affine map. Unlike closures its methods can be pickled."""
 
+    gradient: Array
+    intercept: Array
 
-def _backward(gradient: Array, intercept: Array, value: Array) -> Array:
-    return (value - intercept) / gradient
+    def forward(self, value: Array) -> Array:
+        scaled: Array = self.gradient * value
+        scaled += self.intercept
+        return scaled
+
+    def backward(self, value: Array) -> Array:
+        shifted: Array = value - self.intercept
+        return shifted / self.gradient
 
 
 def _coefficients(box: Box, low: Array, high: Array) -> tuple[Array, Array]:

@@ -41,6 +41,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         RecordConstructorArgs.__init__(self, shape=shape)
         space: Any = Box(0, 255, shape=shape + box.shape[2:], dtype=np.uint8)
         super().__init__(env, self._resized, space)
+        self._seen_shape = space.shape
         self.shape = shape
         self.cv2_shape = (shape[1], shape[0])
 
@@ -49,7 +50,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
         resized = cv2.resize(image, self.cv2_shape, interpolation=cv2.INTER_AREA)
         # A single channel comes back without its axis.
-        pixels: npt.NDArray[np.uint8] = resized.reshape(self.observation_space.shape)
+        pixels: npt.NDArray[np.uint8] = resized.reshape(self._seen_shape)
         return pixels
 
 

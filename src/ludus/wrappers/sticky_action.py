@@ -63,7 +63,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         """Return the action that is taken: the given one, or the previous one."""
         if self.is_sticky_actions or (
             self.last_action is not None
-            and self.np_random.uniform() < self.repeat_action_probability
+            and self.np_random.random() < self.repeat_action_probability
         ):
             if self.num_repeats == 0:
                 low, high = self.repeat_action_duration_range

@@ -60,7 +60,10 @@ class TimeAwareObservation(
         self.max_timesteps = _time_limit(env)
         self.timesteps = 0
         self._dict_time_key = dict_time_key
-        self._timed_space = self._with_time(env.observation_space)
+        self._inner_space: Space[Any] = env.observation_space
+        self._timed_space = self._with_time(self._inner_space)
+        named = isinstance(self._inner_space, Dict | Tuple)
+        self._appends = flatten and not named and self._timed_space.is_np_flattenable
         space: Any = flatten_space(self._timed_space) if flatten else self._timed_space
         self.observation_space = space
 
@@ -82,8 +85,10 @@ class TimeAwareObservation(
     def observation(self, observation: Any) -> Any:
         """Return the observation with the time."""
         time = self._time()
-        inner = self.env.observation_space
+        inner = self._inner_space
         timed: Any
+        if self._appends:
+            return np.concatenate((flattened(inner, observation), time))
         if isinstance(inner, Dict):
             timed = {self._dict_time_key: time, **observation}
         elif isinstance(inner, Tuple):

@@ -14,11 +14,14 @@ from ludus.core import (
     WrapperActType,
 )
 from ludus.spaces import Space
+from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformAction"]
 
 
-class TransformAction(ActionWrapper[ObsType, WrapperActType, ActType], RecordConstructorArgs):
+class TransformAction(
+    FunctionInPlace, ActionWrapper[ObsType, WrapperActType, ActType], RecordConstructorArgs
+):
     """Pass every action through ``func``.
 
     Args:
@@ -29,6 +32,7 @@ class TransformAction(ActionWrapper[ObsType, WrapperActType, ActType], RecordCon
     """
 
     state_fields = ()
+    calling_method = "action"
 
     def __init__(
         self,
@@ -42,6 +46,7 @@ class TransformAction(ActionWrapper[ObsType, WrapperActType, ActType], RecordCon
             self.action_space = action_space
         self.func = func
 
+    @calls_func
     def action(self, action: WrapperActType) -> Any:
         """Return ``func(action)``."""
         return self.func(action)

@@ -14,12 +14,13 @@ from ludus.core import (
     WrapperObsType,
 )
 from ludus.spaces import Space
+from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformObservation"]
 
 
 class TransformObservation(
-    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
+    FunctionInPlace, ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
 ):
     """Pass every observation through ``func``.
 
@@ -31,6 +32,7 @@ class TransformObservation(
     """
 
     state_fields = ()
+    calling_method = "observation"
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class TransformObservation(
             self.observation_space = observation_space
         self.func = func
 
+    @calls_func
     def observation(self, observation: ObsType) -> Any:
         """Return ``func(observation)``."""
         return self.func(observation)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, SupportsFloat
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, RewardWrapper
+from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformReward"]
 
 
-class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
+class TransformReward(FunctionInPlace, RewardWrapper[ObsType, ActType], RecordConstructorArgs):
     """Pass every reward through ``func``.
 
     Args:
@@ -20,12 +21,14 @@ class TransformReward(RewardWrapper[ObsType, ActType], RecordConstructorArgs):
     """
 
     state_fields = ()
+    calling_method = "reward"
 
     def __init__(self, env: Env[ObsType, ActType], func: Callable[[Any], SupportsFloat]) -> None:
         RecordConstructorArgs.__init__(self, func=func)
         super().__init__(env)
         self.func = func
 
+    @calls_func
     def reward(self, reward: SupportsFloat) -> SupportsFloat:
         """Return ``func(reward)``."""
-        return self.func(reward)
+        return self.func(reward)  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from ludus.envs.box2d.car_racing_drawing import FIELD, HEIGHT, WIDTH, RacePictur
 from ludus.envs.box2d.car_track import Track, make_track
 from ludus.envs.box2d.engine import import_box2d, listen
 from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
-from ludus.envs.screen import Screen, import_pygame
+from ludus.envs.screen import Screen, import_pygame, pixels_of
 from ludus.errors import InvalidAction
 from ludus.spaces import Box, Discrete
 
@@ -200,10 +200,8 @@ class CarRacing(ReplayedEnv):
         return self._picture.draw(self.car, self.t, self._race.reward, grounds, skids=skids)
 
     def _look(self, size: tuple[int, int], *, skids: bool) -> np.ndarray[Any, Any]:
-        pygame = import_pygame()
-        small = pygame.transform.smoothscale(self._paint(skids=skids), size)
-        pixels: np.ndarray[Any, Any] = pygame.surfarray.pixels3d(small)
-        return np.ascontiguousarray(pixels.transpose(1, 0, 2))
+        shrink = import_pygame().transform.smoothscale
+        return pixels_of(shrink(self._paint(skids=skids), size))
 
     def _show_on(self, screen: Screen) -> np.ndarray[Any, Any] | None:
         if self.render_mode != "human":

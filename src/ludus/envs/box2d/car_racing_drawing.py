@@ -7,6 +7,7 @@ are those of the original, while what lies outside the picture is left out early
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -98,18 +99,19 @@ class RacePicture:
         *,
         skids: bool,
     ) -> Any:
-        """Return a surface of 1000 by 800 pixels."""
+        """Return a surface of 1000 by 800 pixels; the next picture of this thread changes it."""
         pygame = import_pygame()
-        canvas = pygame.Surface((WIDTH, HEIGHT))
+        (canvas, pixels), (mirror, mirrored) = _surfaces(pygame)
+        pixels.fill(0)
         camera = Camera(pygame, car, seconds)
         self._draw_ground(pygame, canvas, camera, grounds)
         for place in camera.few(self.skids) if skids else ():
             pygame.draw.circle(canvas, SKID, place, 2)
         _draw_car(pygame, canvas, camera, car)
-        canvas = pygame.transform.flip(canvas, False, True)
-        _draw_gauges(pygame, canvas, car)
-        self._draw_reward(pygame, canvas, reward)
-        return canvas
+        mirrored[...] = pixels[::-1]
+        _draw_gauges(pygame, mirror, car)
+        self._draw_reward(pygame, mirror, reward)
+        return mirror
 
     def _draw_ground(self, pygame: Any, canvas: Any, camera: Camera, grounds: Any) -> None:
         outline, fill = pygame.gfxdraw.aapolygon, pygame.gfxdraw.filled_polygon
@@ -137,6 +139,22 @@ class RacePicture:
         place = label.get_rect()
         place.center = (60, HEIGHT - HEIGHT * 2.5 / 40.0)
         canvas.blit(label, place)
+
+
+_kept = threading.local()
+
+
+def _surfaces(pygame: Any) -> Any:
+    """Return the two surfaces of this thread, each with the array in which its pixels lie.
+
+    To make them for every picture would take longer than to draw it. They are the thread's and not
+    the race's since programs have many races and few threads, and the pair takes 6 MB.
+    """
+    if not hasattr(_kept, "surfaces"):
+        arrays = [np.empty((HEIGHT, WIDTH, 4), np.uint8) for _ in range(2)]
+        wrap = pygame.image.frombuffer
+        _kept.surfaces = [(wrap(array, (WIDTH, HEIGHT), "RGBX"), array) for array in arrays]
+    return _kept.surfaces
 
 
 def _draw_car(pygame: Any, canvas: Any, camera: Camera, car: Car) -> None:

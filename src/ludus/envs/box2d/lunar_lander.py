@@ -38,7 +38,7 @@ from ludus.envs.box2d.lander_rules import (
     smooth,
     throttles,
 )
-from ludus.envs.box2d.lunar_lander_drawing import Exhaust, draw
+from ludus.envs.box2d.lunar_lander_drawing import MAIN_SPARK, SIDE_SPARK, Exhaust, draw
 from ludus.envs.box2d.native_batch import LANDER, checked_shape
 from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
 from ludus.envs.screen import Screen
@@ -204,25 +204,26 @@ class LunarLander(ReplayedEnv):
             sine, cosine = math.sin(angle), math.cos(angle)
             if main:
                 dx, dy = main_flame(sine, cosine, first, second)
-                self._fire((x + dx, y + dy), dx, dy, MAIN_POWER, main)
+                push = (dx * MAIN_POWER * main, dy * MAIN_POWER * main)
+                self._fire((x + dx, y + dy), push, MAIN_SPARK, main)
             if side:
                 dx, dy = side_flame(sine, cosine, first, second, direction)
                 px = x + dx - sine * SIDE_LYING / SCALE
                 py = y + dy + cosine * SIDE_UPRIGHT / SCALE
-                self._fire((px, py), dx, dy, SIDE_POWER, side)
+                push = (dx * SIDE_POWER * side, dy * SIDE_POWER * side)
+                self._fire((px, py), push, SIDE_SPARK, side)
         self.world.Step(1.0 / FPS, 180, 60)
         if self._exhaust is not None:
             self._exhaust.age(self.gravity, 1.0 / FPS)
         return self._judge(main * 0.30, side * 0.03)
 
     def _fire(
-        self, place: tuple[float, float], dx: float, dy: float, most: float, power: float
+        self, place: tuple[float, float], push: tuple[float, float], spark: float, power: float
     ) -> None:
-        """Push the lander at ``place``, against the flame."""
-        fx, fy = dx * most * power, dy * most * power
-        self.lander.ApplyLinearImpulse((-fx, -fy), place, True)
+        """Push the lander at ``place`` against the flame, which gets the impulse ``push``."""
+        self.lander.ApplyLinearImpulse((-push[0], -push[1]), place, True)
         if self._exhaust is not None:
-            self._exhaust.add(place, (fx, fy), power)
+            self._exhaust.add(place, push, spark, power)
 
     def _blow(self) -> None:
         self.lander.ApplyForceToCenter((gust(self.wind_idx) * self.wind_power, 0.0), True)

@@ -11,8 +11,10 @@ __all__ = ["Exhaust", "draw"]
 
 SKY, MOON, POLE, FLAG = (18, 18, 30), (222, 220, 214), (250, 250, 250), (222, 190, 50)
 FILL, LINE = (140, 120, 220), (84, 80, 140)
-LIFE, SPEED = 12, 0.6
 POLE_HEIGHT = 50
+LIFE, RADIUS = 7, 2
+MAIN_SPARK, SIDE_SPARK = 0.049, 0.0098
+"""Masses of the sparks of each engine. The lighter they are, the farther they fly from it."""
 
 
 @dataclass(slots=True)
@@ -21,9 +23,11 @@ class Exhaust:
 
     sparks: list[list[float]] = field(default_factory=list)
 
-    def add(self, place: tuple[float, float], push: tuple[float, float], power: float) -> None:
-        """Add a spark that flies where the flame goes."""
-        self.sparks.append([*place, push[0] * SPEED, push[1] * SPEED, LIFE * (1.0 - power)])
+    def add(
+        self, place: tuple[float, float], push: tuple[float, float], mass: float, power: float
+    ) -> None:
+        """Add a spark that the impulse ``push`` drives away; with less power it lives shorter."""
+        self.sparks.append([*place, push[0] / mass, push[1] / mass, LIFE * (1.0 - power)])
 
     def age(self, gravity: float, seconds: float) -> None:
         """Move every spark, and drop those that have burnt out."""
@@ -43,9 +47,13 @@ def draw(
     flags: tuple[float, float, float],
     exhaust: Exhaust | None,
 ) -> None:
-    """Draw the moon's ridge, the two flags, the sparks, and the bodies above them."""
+    """Draw the sparks, then the moon's ridge, which hides them, the two flags and the bodies."""
     pygame = import_pygame()
     canvas.fill(SKY)
+    for x, y, _, _, age in () if exhaust is None else exhaust.sparks:
+        heat = 1.0 - age / LIFE
+        color = (round(80 + 175 * heat), round(60 + 110 * heat), 60)
+        pygame.draw.circle(canvas, color, (x * scale, y * scale), RADIUS)
     line = [(x * scale, y * scale) for x, y in ridge]
     pygame.draw.polygon(canvas, MOON, [(line[0][0], 0), *line, (line[-1][0], 0)])
     left, right, foot = (length * scale for length in flags)
@@ -53,10 +61,6 @@ def draw(
         top = foot + POLE_HEIGHT
         pygame.draw.line(canvas, POLE, (x, foot), (x, top))
         pygame.draw.polygon(canvas, FLAG, [(x, top), (x, top - 10), (x + 25, top - 5)])
-    for x, y, _, _, age in () if exhaust is None else exhaust.sparks:
-        heat = 1.0 - age / LIFE
-        color = (round(80 + 175 * heat), round(60 + 110 * heat), 60)
-        pygame.draw.circle(canvas, color, (x * scale, y * scale), 2)
     for body in bodies:
         for fixture in body.fixtures:
             corners = [tuple(body.transform * v * scale) for v in fixture.shape.vertices]

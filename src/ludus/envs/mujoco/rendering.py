@@ -158,7 +158,10 @@ class MujocoRenderer:
             self._screen = Screen(self.width, self.height, "human", self.render_fps)
         if self._canvas is None:
             self._canvas = _Canvas(self)
-        colours, depths = self._canvas.paint()
+        colours, depths = self._canvas.paint(
+            colours=render_mode != "depth_array",
+            depths=render_mode in ("depth_array", "rgbd_tuple"),
+        )
         if render_mode == "human" and self._screen is not None:
             surface = import_pygame().surfarray.make_surface(colours.transpose(1, 0, 2))
             return self._screen.show_upright(surface)
@@ -207,8 +210,8 @@ class _Canvas:
                 setattr(camera, name, value)
         return camera
 
-    def paint(self) -> tuple[Any, Any]:
-        """Return colours and depths."""
+    def paint(self, *, colours: bool, depths: bool) -> tuple[Any, Any]:
+        """Return colours and depths, ``None`` in place of what is not asked for."""
         mujoco, (width, height) = self._mujoco, self._size
         self._gl.make_current()
         everything = mujoco.mjtCatBit.mjCAT_ALL
@@ -223,11 +226,14 @@ class _Canvas:
         )
         frame = mujoco.MjrRect(0, 0, width, height)
         mujoco.mjr_render(frame, self._scene, self._context)
-        colours = np.zeros((height, width, 3), np.uint8)
-        depths = np.zeros((height, width), np.float32)
-        mujoco.mjr_readPixels(colours.reshape(-1), depths.reshape(-1), frame, self._context)
+        rgb = np.zeros(height * width * 3, np.uint8) if colours else None
+        depth = np.zeros(height * width, np.float32) if depths else None
+        mujoco.mjr_readPixels(rgb, depth, frame, self._context)
         # The driver's first row is the lowest.
-        return colours[::-1], depths[::-1]
+        return (
+            None if rgb is None else rgb.reshape(height, width, 3)[::-1],
+            None if depth is None else depth.reshape(height, width)[::-1],
+        )
 
     def close(self) -> None:
         """Free the context."""

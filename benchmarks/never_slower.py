@@ -1,0 +1,255 @@
+"""One environment at a time: is Ludus ever slower than Gymnasium?
+
+Parts, each over every id that Gymnasium's registry holds and Ludus can make:
+
+  step      `make(id)`, then steps with the same random actions, resets at the end of episodes
+  reset     `reset(seed=n)` with a new seed each time
+  frame     `render()` with render_mode="rgb_array", after a step that is not counted
+  wrapper   a step through each of Gymnasium's wrappers, over the same trivial environment
+
+Both libraries run in this process and take turns. A figure is the median round in microseconds of
+the process's own processor time, so that other programs on the machine disturb little; "times" is
+the median of the ratios of neighbouring rounds. Where an engine or another
+library takes about 95 % of the time (MuJoCo, Atari, OpenCV …) the bar is 0.97.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+os.environ.setdefault("MUJOCO_GL", "egl")
+
+import gymnasium
+from measure import Bar, Report, Side, console, progress, race, stepping, table
+from trivial_env import LIBRARY_BOUND, WRAPPERS, wrapped
+
+import ludus
+
+PARTS = ("step", "reset", "frame", "wrapper")
+ENGINES = ("mujoco", "atari")
+DRAWN = ("classic_control", "toy_text", "box2d")
+ACTIONS, WARM_UP = 1_000, 60
+"""Actions per environment, and steps before the first frame: races begin with another picture."""
+SEEDS = 300
+"""How many seeds each side resets with, in turn."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: the two sides are built when its turn comes."""
+
+    part: str
+    name: str
+    bar: float
+    build: Callable[[ModuleType], Side]
+
+
+def shared_ids(*, quick: bool) -> Iterator[str]:
+    """Yield Gymnasium's ids that both libraries can make; of Atari one game if it is quick."""
+    try:
+        import ale_py
+    except ImportError:
+        console.print("ale-py is not installed: Atari is left out.")
+    else:
+        gymnasium.register_envs(ale_py)
+    for spec in list(gymnasium.registry.values()):
+        if callable(spec.entry_point) or str(spec.entry_point).startswith("ludus."):
+            continue  # ids that only raise an error; Ludus's own plugin
+        atari = "ale_py" in str(spec.entry_point)
+        if not (quick and atari and "Pong" not in spec.id):
+            yield spec.id
+
+
+def family(env_id: str) -> str:
+    """Return the family of an id, or what is wrong with it."""
+    spec = ludus.registry.get(env_id)
+    return "missing" if spec is None else str(spec.family)
+
+
+def quiet_make(library: ModuleType, env_id: str, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return library.make(env_id, **options)
+
+
+def actions_of(env_id: str) -> list[Any]:
+    env = quiet_make(gymnasium, env_id)
+    env.action_space.seed(0)
+    drawn = [env.action_space.sample() for _ in range(ACTIONS)]
+    env.close()
+    return drawn
+
+
+def steps(env_id: str, library: ModuleType) -> Side:
+    """Return the side that steps and resets."""
+    return stepping(player(quiet_make(library, env_id)), actions_of(env_id), 1)
+
+
+def player(env: Any) -> Callable[[Any], None]:
+    env.reset(seed=0)
+    make_step, start_again = env.step, env.reset
+
+    def step(action: Any) -> None:
+        _, _, terminated, truncated, _ = make_step(action)
+        if terminated or truncated:
+            start_again()
+
+    return step
+
+
+def resets(env_id: str, library: ModuleType) -> Side:
+    """Return the side that resets with one seed after the other."""
+    env, seed = quiet_make(library, env_id), 0
+
+    def run(calls: int) -> None:
+        nonlocal seed
+        for _ in range(calls):
+            seed = (seed + 1) % SEEDS
+            env.reset(seed=seed)
+
+    return Side(run, 1)
+
+
+def frames(env_id: str, library: ModuleType) -> Side:
+    """Return the side that renders; the step before each frame is not counted."""
+    env = quiet_make(library, env_id, render_mode="rgb_array")
+    step, actions, turn = player(env), actions_of(env_id), 0
+    for action in actions[:WARM_UP]:
+        step(action)
+    render, clock = env.render, time.process_time
+
+    def run(calls: int) -> float:
+        nonlocal turn
+        took = 0.0
+        for _ in range(calls):
+            turn = (turn + 1) % ACTIONS
+            step(actions[turn])
+            start = clock()
+            render()
+            took += clock() - start
+        return took
+
+    return Side(run, 1)
+
+
+def draws(env_id: str) -> bool:
+    """Tell whether Gymnasium's environment gives frames; one that cannot be loaded is tried."""
+    try:
+        spec = gymnasium.registry[env_id]
+        loaded = gymnasium.envs.registration.load_env_creator(spec.entry_point)
+    except ImportError:
+        return True
+    return "rgb_array" in loaded.metadata.get("render_modes", ())
+
+
+def rows(parts: list[str], *, quick: bool) -> Iterator[Row]:
+    """Yield every line to be measured."""
+    ids = list(shared_ids(quick=quick)) if set(parts) - {"wrapper"} else []
+    for part in parts:
+        if part == "wrapper":
+            for name in gymnasium_wrappers():
+                bar = 0.97 if name in LIBRARY_BOUND else 1.0
+                yield Row(part, name, bar, partial(wrapped, name))
+            continue
+        build = {"step": steps, "reset": resets, "frame": frames}[part]
+        for env_id in ids:
+            kind = family(env_id)
+            if part == "frame" and not draws(env_id):
+                continue
+            bar = 0.97 if kind in ENGINES else 1.5 if part == "frame" and kind in DRAWN else 1.0
+            yield Row(part, env_id, bar, partial(build, env_id))
+
+
+def gymnasium_wrappers() -> list[str]:
+    """Return the names of Gymnasium's wrappers, each with a case in the table of cases.
+
+    Raises:
+        SystemExit: There is a wrapper without one.
+    """
+    names = [name for name in gymnasium.wrappers.__all__ if name != "vector"]
+    if missing := [name for name in names if name not in WRAPPERS]:
+        raise SystemExit(f"trivial_env.WRAPPERS has no case for {', '.join(missing)}")
+    return names
+
+
+def measure(
+    row: Row, rounds: int, seconds: float, report: Report, skipped: list[str]
+) -> tuple[str, ...] | None:
+    """Race the two sides of a line; return its cells, unless one library cannot make it."""
+    sides: dict[str, Side] = {}
+    for library in (gymnasium, ludus):
+        try:
+            sides[library.__name__] = row.build(library)
+        except Exception as problem:
+            if library is ludus:
+                report.bars.append(Bar(f"{row.part} {row.name}", 0.0, at_least=row.bar))
+            reason = f"{type(problem).__name__}: {problem}".split("\n")[0]
+            skipped.append(f"{row.part} {row.name}, {library.__name__}: {reason}")
+            return None
+    rates = race(sides, rounds=rounds, seconds=seconds, clock=time.process_time)
+    times = rates["ludus"].over(rates["gymnasium"])
+    report.add_rates({"part": row.part, "name": row.name, "times": times}, rates)
+    report.bars.append(bar := Bar(f"{row.part} {row.name}", times, at_least=row.bar))
+    mark = "[green]✓[/]" if bar.held else "[bold red]✗[/]"
+    cells = (f"{1e6 / rates[name].median:.2f}" for name in ("ludus", "gymnasium"))
+    return row.name, *cells, f"{times:.2f}", f"≥ {row.bar:g} {mark}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument(
+        "--only", nargs="+", metavar="TEXT", help="ids, families and wrappers that contain a text"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer, shorter rounds; of Atari's games Pong only"
+    )
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures there")
+    options, report = parser.parse_args(), Report()
+    rounds, seconds = (9, 0.01) if options.quick else (25, 0.03)
+    warnings.simplefilter("ignore")
+    chosen = [
+        row
+        for row in rows(options.part, quick=options.quick)
+        if not options.only
+        or any(text in f"{row.name} {family(row.name)}" for text in options.only)
+    ]
+    tables = {
+        part: table(f"{part}: µs, median round", ["", "ludus", "gymnasium", "times", "bar"])
+        for part in options.part
+    }
+    skipped: list[str] = []
+    with progress("ludus / gymnasium", len(chosen)) as advance:
+        for row in chosen:
+            if cells := measure(row, rounds, seconds, report, skipped):
+                tables[row.part].add_row(*cells)
+            report.write(options.json)
+            advance()
+    for shown in tables.values():
+        if shown.row_count:
+            console.print(shown)
+    for line in skipped:
+        console.print(f"not measured: {line}"[:79], markup=False)
+    failed = [bar for bar in report.bars if not bar.held]
+    console.print(f"{len(report.bars) - len(failed)} of {len(report.bars)} bars hold.")
+    for bar in failed:
+        console.print("  " + "  ".join(bar.row()))
+    report.write(options.json)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
