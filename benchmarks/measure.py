@@ -144,35 +144,39 @@ def race(
     rounds: int,
     seconds: float,
     advance: Callable[[], None] = lambda: None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Rate]:
     """Let all sides take turns, ``rounds`` times, each for about ``seconds``.
+
+    ``clock`` tells the time; ``time.process_time`` leaves out what other programs take, and is fair
+    to sides that use one thread.
 
     Those that take longer than that for a single call, and so average over disturbances anyway,
     have a few turns only.
     """
-    calls = {name: _calls_for(side, seconds) for name, side in sides.items()}
+    calls = {name: _calls_for(side, seconds, clock) for name, side in sides.items()}
     rates: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(rounds):
         for name, side in sides.items():
             if calls[name] == 1 and turn >= FEW:
                 continue
-            took = _seconds(side, calls[name])
+            took = _seconds(side, calls[name], clock)
             rates[name].append(calls[name] * side.steps_per_call / took)
         advance()
     return {name: Rate(max(found), statistics.median(found)) for name, found in rates.items()}
 
 
-def _seconds(side: Side, calls: int) -> float:
-    start = time.perf_counter()
+def _seconds(side: Side, calls: int, clock: Callable[[], float]) -> float:
+    start = clock()
     side.run(calls)
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def _calls_for(side: Side, seconds: float) -> int:
+def _calls_for(side: Side, seconds: float, clock: Callable[[], float]) -> int:
     """Return how many calls take about so long; what is made at the first call is made here."""
     side.run(1)
     calls = 1
-    while (took := _seconds(side, calls)) < seconds / 4:
+    while (took := _seconds(side, calls, clock)) < seconds / 4:
         calls *= 4
     return max(1, round(calls * seconds / took))
 

@@ -62,7 +62,7 @@ def test_exactly_those_that_are_due_are_reset(n, mode):
 def test_rows_begin_at_a_cache_line():
     storage = cartpoles(1024)._storage
     assert storage.U.ctypes.data % 64 == 0
-    rows = [*storage.F, *storage.I, *storage.A, *storage.O, *storage.OF]
+    rows = [*storage.F, *storage.I, *storage.A, storage.seen]
     assert {row.ctypes.data % 64 for row in rows} == {0}
     # Neighbours do not share their places in the cache.
     assert len({row.ctypes.data % 4096 for row in storage.F}) == len(storage.F)

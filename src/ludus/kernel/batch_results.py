@@ -58,9 +58,7 @@ class BatchResults:
             return self.observations(self._storage.O)
         if self._has_equal_parts:
             return tuple([part.copy() for part in self.view])
-        # Keeps the order in memory, one row per number: copying it otherwise would take longer
-        # than computing it.
-        return self.view.copy(order="K")
+        return self.view.copy()
 
     @staticmethod
     def _parts(rows: Any, space: Tuple) -> tuple[Any, ...]:

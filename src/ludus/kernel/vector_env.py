@@ -301,7 +301,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         count = self._run_loop(lambda first, last: loop(self._table, *given, first, last))
         if count < 0:
             raise self._refusal(count, taken)
-        s.O[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
+        s.seen[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
         return made.trajectory(taken, self.env)
 
     def _words(self, seed: int) -> Any:
