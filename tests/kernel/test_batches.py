@@ -29,13 +29,18 @@ def cartpoles(n, **options):
         [0, 1, 12345, 2**32 - 1],
         range(7, 300),
         range(2**32 - 3, 2**32 + 4),
+        range(2**63 - 3, 2**63 + 4),
+        range(2**64 - 3, 2**64 + 4),
+        range(2**128 - 3, 2**128 + 4),
+        [7],
         [2**32 + 5, 0, 2**64 + 77, 2**128 - 1],
         [3, 2**128, 2**200 + 9],
     ],
 )
-def test_many_seeds_at_once_seed_as_numpy_does(seeds):
+@pytest.mark.parametrize("native", [False, True])
+def test_many_seeds_at_once_seed_as_numpy_does(seeds, native):
     words = np.ones((len(seeds), WORDS), np.uint64)
-    seeds_to_words(seeds, words)
+    seeds_to_words(seeds, words, native=native)
     expected = np.zeros_like(words)
     for row, seed in enumerate(seeds):
         seed_to_words(seed, expected[row])

@@ -13,6 +13,7 @@ import numpy as np
 from ludus.seeding import np_random
 
 __all__ = [
+    "MULTIPLIER",
     "WORDS",
     "WordsRng",
     "generator_to_words",
@@ -22,7 +23,7 @@ __all__ = [
 
 WORDS = 5
 _LOW = (1 << 64) - 1
-_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 _SPARE = 1 << 32
 
 
@@ -71,7 +72,7 @@ class WordsRng:
         words = self._words
         state = int(words[0]) << 64 | int(words[1])
         increment = int(words[2]) << 64 | int(words[3])
-        state = (state * _MULTIPLIER + increment) & (1 << 128) - 1
+        state = (state * MULTIPLIER + increment) & (1 << 128) - 1
         words[0], words[1] = state >> 64, state & _LOW
         value = state >> 64 ^ state & _LOW
         turn = state >> 122
