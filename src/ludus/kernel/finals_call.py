@@ -73,6 +73,7 @@ def finals_source(axes: int) -> str:
     return with_declarations(
         [
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+            "declare i64 @llvm.vector.reduce.or.v8i64(<8 x i64>)",
             "define ptr @shim(ptr %owner, ptr %over) {",
             *load_item("kept", 0),
             *load_item("episodes_object", 1),
@@ -171,16 +172,43 @@ def _find_free() -> list[str]:
     ]
 
 
+def _skip_blank_eight() -> list[str]:
+    """Return the lines that go to the next eight environments if these stay without an array."""
+    return [
+        "probe:",
+        "  %within = and i64 %i, 7",
+        "  %begins = icmp eq i64 %within, 0",
+        "  %after = add i64 %i, 8",
+        "  %has_eight = icmp sle i64 %after, %n",
+        "  %can_skip = and i1 %begins, %has_eight",
+        "  br i1 %can_skip, label %block, label %look",
+        "block:",
+        "  %eight_flags.at = getelementptr i8, ptr %flags, i64 %i",
+        "  %eight_flags = load i64, ptr %eight_flags.at, align 1",
+        "  %eight.at = getelementptr ptr, ptr %objects, i64 %i",
+        "  %eight = load <8 x i64>, ptr %eight.at, align 8",
+        "  %none = ptrtoint ptr @_Py_NoneStruct to i64",
+        "  %one_none = insertelement <8 x i64> poison, i64 %none, i64 0",
+        "  %nones = shufflevector <8 x i64> %one_none, <8 x i64> poison, <8 x i32> zeroinitializer",
+        "  %unlike = xor <8 x i64> %eight, %nones",
+        "  %any_unlike = call i64 @llvm.vector.reduce.or.v8i64(<8 x i64> %unlike)",
+        "  %any = or i64 %any_unlike, %eight_flags",
+        "  %stays = icmp eq i64 %any, 0",
+        "  br i1 %stays, label %each, label %look",
+    ]
+
+
 def _fill(axes: int) -> list[str]:
     """Return the loop that puts each environment's array, or ``None``, in its place."""
     made = "ptr @ludus.ndarray, ptr %like_descr, i32 %like_nd, ptr %like_dims"
     return [
         "each:",
-        "  %i = phi i64 [0, %found], [%next, %placed]",
+        "  %i = phi i64 [0, %found], [%next, %placed], [%after, %block]",
         "  %left = icmp slt i64 %i, %n",
-        "  br i1 %left, label %look, label %end",
+        "  br i1 %left, label %probe, label %end",
         "end:",
         "  ret ptr %chosen",
+        *_skip_blank_eight(),
         "look:",
         "  %place = getelementptr ptr, ptr %objects, i64 %i",
         "  %before = load ptr, ptr %place",

@@ -32,6 +32,7 @@ from ludus.kernel.native import (
     shim_path,
     step_address,
 )
+from ludus.kernel.normalise_call import LARGEST, normalising_source
 from ludus.kernel.processor import machine
 from ludus.kernel.seed_call import seeding_source
 from ludus.kernel.shared_call import shared_source
@@ -179,6 +180,7 @@ class Program:
             batch_source(*self._action_shape()),
             seeding_source(),
             finals_source(1 if rows else axes),
+            *([normalising_source(rows)] if 1 <= rows <= LARGEST else []),
         ]
 
     def _step_source(self, bounds: tuple[int, int] | None, seen: tuple[str, int]) -> str:

@@ -15,6 +15,7 @@ from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.batch_actions import BatchActions
 from ludus.kernel.batch_results import BatchResults
 from ludus.kernel.env import KernelEnv
+from ludus.kernel.normalise_call import LARGEST, Normaliser, normaliser
 from ludus.kernel.object_fields import is_known
 from ludus.kernel.program import program_for
 from ludus.kernel.rollout import Buffers, Trajectory
@@ -258,7 +259,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _finals(self, rows: Any) -> dict[str, Any]:
         over = self._storage.T | self._storage.C
-        return self._read.finals(over, self._read.infos(rows, over))
+        return self._read.finals(over, self._read.infos(rows, over) if self._tells else {})
 
     def _reset_finished(self) -> dict[str, Any]:
         """Reset what the step finished, once the infos of its last states have been made."""
@@ -366,6 +367,18 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
     def last_episode_lengths(self) -> Any:
         """The length of each environment's last finished episode."""
         return self._storage.last_lengths.copy()
+
+    def normaliser(self, shape: tuple[int, ...]) -> Normaliser | None:
+        """Return native code that normalises batches of observations of the given shape.
+
+        ``None`` if there is none: observations have several axes or many numbers, or this batch
+        runs as plain Python.
+        """
+        if not self._at_once or len(shape) != 1 or not 1 <= shape[0] <= LARGEST:
+            return None
+        # What it needs is compiled along with the step.
+        self._function("step")
+        return normaliser(shape[0])
 
     def get_state(self) -> State:
         """Return every environment's state and random stream as plain data."""

@@ -96,46 +96,55 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
         """
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         check_info_dict(infos, self)
-        if self._autoreset_mode is AutoresetMode.SAME_STEP or not self.prev_dones.any():
-            self.episode_returns += rewards
-            self.episode_lengths += 1
-        else:
-            # The step after an end only resets: it belongs to neither episode.
-            running = ~self.prev_dones
-            self._restart(self.prev_dones)
-            self.episode_returns[running] += rewards[running]
-            self.episode_lengths[running] += 1
+        self.episode_returns += rewards
+        self.episode_lengths += 1
+        if self._autoreset_mode is not AutoresetMode.SAME_STEP:
+            over = self.prev_dones.nonzero()[0]
+            if over.size:
+                # The step after an end only resets: it belongs to neither episode.
+                self._restart(over)
 
-        self.prev_dones = dones = np.logical_or(terminations, truncations)
-        if dones.any():
-            self._report(dones, infos)
+        self.prev_dones = np.logical_or(terminations, truncations)
+        over = self.prev_dones.nonzero()[0]
+        if over.size:
+            self._report(over, infos)
             if self._autoreset_mode is AutoresetMode.SAME_STEP:
-                self._restart(dones)
+                self._restart(over)
         return observations, rewards, terminations, truncations, infos
 
-    def _restart(self, chosen: npt.NDArray[np.bool_]) -> None:
+    def _restart(self, chosen: npt.NDArray[Any]) -> None:
+        """Start the statistics of some environments, given by a mask or by indices."""
         self.episode_start_times[chosen] = time.perf_counter()
         self.episode_returns[chosen] = 0
         self.episode_lengths[chosen] = 0
 
-    def _report(self, dones: npt.NDArray[np.bool_], infos: dict[str, Any]) -> None:
+    def _report(self, over: npt.NDArray[np.intp], infos: dict[str, Any]) -> None:
+        """Put the statistics of the environments with the given indices into the infos."""
         key = self._stats_key
         if key in infos or f"_{key}" in infos:
             raise ValueError(
                 f"Attempted to add episode stats with key '{key}' but this key already exists in "
                 f"info: {list(infos)}. Pass another stats_key."
             )
-        seconds = np.round(time.perf_counter() - self.episode_start_times, 6)
-        infos[key] = {
-            "r": np.where(dones, self.episode_returns, 0.0),
-            "l": np.where(dones, self.episode_lengths, 0),
-            "t": np.where(dones, seconds, 0.0),
+        seconds = time.perf_counter() - self.episode_start_times.take(over)
+        values = {
+            "r": self.episode_returns.take(over),
+            "l": self.episode_lengths.take(over),
+            # To the microsecond: the same bits as np.round(seconds, 6), in half the time.
+            "t": np.rint(seconds * 1e6) / 1e6,
         }
-        infos[f"_{key}"] = dones.copy()
-        self.episode_count += int(np.count_nonzero(dones))
-        self.time_queue.extend(seconds[dones])
-        self.return_queue.extend(self.episode_returns[dones])
-        self.length_queue.extend(self.episode_lengths[dones])
+        infos[key] = {name: self._spread(over, found) for name, found in values.items()}
+        infos[f"_{key}"] = self.prev_dones.copy()
+        self.episode_count += over.size
+        self.time_queue.extend(values["t"])
+        self.return_queue.extend(values["r"])
+        self.length_queue.extend(values["l"])
+
+    def _spread(self, over: npt.NDArray[np.intp], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the values at their indices, zeros elsewhere."""
+        spread = np.zeros(self.num_envs, values.dtype)
+        spread[over] = values
+        return spread
 
     def _save_state(self) -> State:
         # The clock starts anew in every process, so that only differences can be carried over.
