@@ -11,9 +11,9 @@ Rows of an id:
   stored       step(), and the observations copied into a buffer in C order
 
 Ludus runs make_vec(id, n). Gymnasium runs what it has that is fastest: its own vector environment
-where it has one for that row, SyncVectorEnv otherwise; wrappers are each library's own. Both get the
-same actions in turns. A figure is that of the median round, in environment steps per second (resets
-per second for `reset`).
+where it has one for that row, SyncVectorEnv otherwise; wrappers are each library's own. Both get
+the same actions in turns. A figure is that of the median round, in environment steps per second
+(resets per second for `reset`).
 """
 
 from __future__ import annotations
@@ -144,16 +144,20 @@ def side_of(package: Any, env_id: str, n: int, row: Row, mode: str | None, actio
 
 def storing(envs: Any, seen: Any, steps: int) -> Callable[[tuple[int, Any]], None]:
     """Return a step that also stores the observations, as rollout buffers do."""
-    parts = seen if isinstance(seen, tuple) else (seen,)
-    kinds = [np.float32 if part.dtype.kind == "f" else part.dtype for part in map(np.asarray, parts)]
-    buffers = [
-        np.zeros((steps, *part.shape), kind) for part, kind in zip(parts, kinds, strict=True)
-    ]
+
+    def parts_of(observations: Any) -> tuple[Any, ...]:
+        return observations if isinstance(observations, tuple) else (observations,)
+
+    def buffer_of(part: Any) -> Any:
+        dtype = np.dtype(part.dtype)
+        return np.zeros((steps, *part.shape), np.float32 if dtype.kind == "f" else dtype)
+
+    buffers = [buffer_of(part) for part in parts_of(seen)]
 
     def step(turn: tuple[int, Any]) -> None:
         at, actions = turn
         found = envs.step(actions)[0]
-        for buffer, part in zip(buffers, found if isinstance(found, tuple) else (found,), strict=True):
+        for buffer, part in zip(buffers, parts_of(found), strict=True):
             buffer[at] = part
 
     return step

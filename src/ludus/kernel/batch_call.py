@@ -1,7 +1,7 @@
 """The step of a batch as one native function, from the array of actions to the count.
 
-In Python half the time of a small step goes into looking at the array and copying it. What is not an
-array of a plain dtype, or not of the right shape, is left to Python.
+In Python half the time of a small step goes into looking at the array and copying it. What is not
+an array of a plain dtype, or not of the right shape, is left to Python.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def batch_source(kind: str, size: int) -> str:
 
 def _measure(size: int) -> list[str]:
     """Return the lines that go on if there is one action per environment, and read the gaps."""
-    lines = [
+    return [
         *load_item("n_object", 1),
         "  %n = call i64 @PyLong_AsLongLong(ptr %n_object)",
         *load("axes", "%actions", ARRAY["nd"], "i32"),
@@ -116,7 +116,6 @@ def _measure(size: int) -> list[str]:
         "  br i1 %as_many, label %run, label %odd",
         "run:",
     ]
-    return lines
 
 
 def _copy_numbers(kind: str, size: int) -> list[str]:

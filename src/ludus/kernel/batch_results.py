@@ -95,23 +95,29 @@ class BatchResults:
                 infos[f"_{name}"] = mask.copy()
         return infos
 
-    def finals(self, over: Any, final_infos: dict[str, Any]) -> dict[str, Any]:
+    def finals(
+        self, over: Any, final_infos: dict[str, Any], listed: int | None = None
+    ) -> dict[str, Any]:
         """Return the infos that tell of the episodes which ended in this step.
 
         Args:
             over: Of each environment whether its episode is over; becomes part of the infos.
             final_infos: The infos of these episodes' last states.
+            listed: How many there are, if the loop has listed them.
         """
+        fill = self._fill_finals
+        if fill is None:
+            kept = self._final_observations(over)
+        else:
+            kept = fill.of(over) if listed is None else fill(listed)
         return {
-            "final_obs": self._final_observations(over),
+            "final_obs": kept,
             "_final_obs": over,
             "final_info": final_infos,
             "_final_info": over.copy(),
         }
 
     def _final_observations(self, over: Any) -> Any:
-        if self._fill_finals is not None:
-            return self._fill_finals(over)
         last = self.observations(self._storage.OF)
         kept = np.full(self._storage.n, None, dtype=object)
         indices = np.flatnonzero(over)
@@ -129,4 +135,5 @@ class BatchResults:
         """The native way to the last observations, where they are arrays."""
         if not self._native or isinstance(self._space, Discrete | Tuple):
             return None
-        return FinalObservations(self.observations(self._storage.OF))
+        storage = self._storage
+        return FinalObservations(self.observations(storage.OF), storage.L)

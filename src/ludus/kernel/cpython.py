@@ -69,8 +69,8 @@ def builtin_function(name: str, address: int, *, owner: Any = None, one: bool = 
 def read_arguments(kinds: str) -> list[str]:
     """Return a function's beginning: its arguments read as ``%value0 ...``, ready to ``run``.
 
-    ``kinds`` has ``i`` or ``f`` for each number. It has ``a`` for a NumPy array, whose value is the
-    address of its data; the caller answers for its being one.
+    ``kinds`` has ``i`` or ``f`` for each number, ``o`` for an object as it is, and ``a`` for a
+    NumPy array, whose value is the address of its data; the caller answers for its being one.
     """
     lines = [
         "define ptr @shim(ptr %self, ptr %given, i64 %argument_count) {",
@@ -88,6 +88,9 @@ def read_arguments(kinds: str) -> list[str]:
             f"  %at{k} = getelementptr ptr, ptr %given, i64 {k}",
             f"  %object{k} = load ptr, ptr %at{k}",
         ]
+        if kind == "o":
+            lines.append(f"  %value{k} = select i1 true, ptr %object{k}, ptr null")
+            continue
         if kind == "a":
             lines += load(f"value{k}", f"%object{k}", ARRAY["data"])
             continue

@@ -1,8 +1,8 @@
 """The last observations of finished episodes as an array of arrays, filled in native code.
 
 Every step that ends episodes returns one such array with one small array per episode. Making and
-freeing them would take longer than the step. So both are kept and used again, as soon as nobody else
-has a reference to them.
+freeing them would take longer than the step. So both are kept and used again, as soon as nobody
+else has a reference to them.
 """
 
 from __future__ import annotations
@@ -26,69 +26,78 @@ class FinalObservations:
 
     Args:
         last: The last observations of all environments, environments first, in C order.
+        listed: Where the indices of finished environments are put; an array of int64 in C order.
     """
 
-    def __init__(self, last: Any) -> None:
+    def __init__(self, last: Any, listed: Any) -> None:
         from ludus.kernel.native import shim_address
 
-        self._n = len(last)
+        self._n, self._listed = len(last), listed
         self._kept = np.full(_TURNS, None, dtype=object)
         self._turn = 0
+        # Of each array that takes turns: how many places are filled, and which.
+        filled = np.zeros((_TURNS, self._n + 1), np.int64)
         pattern = np.empty(last.shape[1:], last.dtype)
         # The arrays of episodes, one for each environment.
         episodes = np.full(self._n, None, dtype=object)
-        # It holds the memory behind the address as well.
-        owner = (self._kept, episodes, pattern, last.ctypes.data, self._n, pattern.nbytes, last)
+        arrays = (self._kept, episodes, pattern, last, listed, filled)
         symbols = {"ludus.ndarray": id(np.ndarray), "ludus.new_array": new_array_address()}
         address = shim_address(finals_source(pattern.ndim), symbols)
+        owner = (*arrays, self._n, pattern.nbytes)
         self._fill = builtin_function("finals", address, owner=owner, one=True)
 
-    def __call__(self, over: Any) -> Any:
+    def of(self, over: Any) -> Any:
+        """Return the last observations of the environments in a mask."""
+        indices = np.flatnonzero(over)
+        self._listed[: len(indices)] = indices
+        return self(len(indices))
+
+    def __call__(self, count: int) -> Any:
         """Return an array of objects: an observation where an episode is over, else ``None``.
 
         Args:
-            over: Of each environment whether its episode is over; an array of bools in C order.
+            count: How many episodes are over; their environments are listed.
         """
-        filled = self._fill(over)
+        filled = self._fill(count)
         if filled is None:
             self._kept[self._turn] = np.full(self._n, None, dtype=object)
             self._turn = (self._turn + 1) % _TURNS
-            filled = self._fill(over)
+            filled = self._fill(count)
         return filled
 
 
 def finals_source(axes: int) -> str:
-    """Return ``shim(owner, over)`` as LLVM IR.
+    """Return ``shim(owner, count)`` as LLVM IR.
 
     It expects ``ludus.ndarray``, the type, and ``ludus.new_array``, NumPy's function that makes
-    arrays. ``owner`` is a tuple: the arrays of objects that take turns, the environments' arrays, an
-    array like one observation, the address of all last observations, the number of environments and
-    the bytes of an observation.
+    arrays. ``owner`` is a tuple of arrays and two numbers: the arrays of objects that take turns,
+    the environments' arrays, an array like one observation, all last observations, the indices of
+    finished environments, for each turn the number of places filled and their indices; the number
+    of environments and the bytes of an observation.
 
     The result is one of the arrays that take turns, ``None`` if each of them is in use.
 
     Args:
         axes: How many axes an observation has.
     """
+    arrays = ("kept", "episodes", "pattern", "last", "listed", "filled")
+    lines = []
+    for k, name in enumerate(arrays):
+        lines += [*load_item(f"{name}.array", k)]
+        lines += load(f"{name}.data", f"%{name}.array", ARRAY["data"])
     return with_declarations(
         [
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             "declare i64 @llvm.vector.reduce.or.v8i64(<8 x i64>)",
-            "define ptr @shim(ptr %owner, ptr %over) {",
-            *load_item("kept", 0),
-            *load_item("episodes_object", 1),
-            *load_item("pattern", 2),
-            *load_item("last_object", 3),
-            *load_item("n_object", 4),
-            *load_item("size_object", 5),
-            "  %last_at = call i64 @PyLong_AsLongLong(ptr %last_object)",
-            "  %last = inttoptr i64 %last_at to ptr",
+            "define ptr @shim(ptr %owner, ptr %count_object) {",
+            *lines,
+            *load_item("n_object", len(arrays)),
+            *load_item("size_object", len(arrays) + 1),
             "  %n = call i64 @PyLong_AsLongLong(ptr %n_object)",
             "  %size = call i64 @PyLong_AsLongLong(ptr %size_object)",
-            *load("episodes", "%episodes_object", ARRAY["data"]),
-            *load("flags", "%over", ARRAY["data"]),
-            *load("turns", "%kept", ARRAY["data"]),
+            "  %count = call i64 @PyLong_AsLongLong(ptr %count_object)",
             *_find_free(),
+            *_clear(),
             *_fill(axes),
             "}",
         ]
@@ -148,94 +157,132 @@ def _find_free() -> list[str]:
         name, following = f"slot{k}", f"turn{k + 1}"
         lines += [
             f"turn{k}:",
-            *load(name, "%turns", 8 * k),
+            *load(name, "%kept.data", 8 * k),
             f"  %{name}.exists = icmp ne ptr %{name}, @_Py_NoneStruct",
             f"  br i1 %{name}.exists, label %{name}.look, label %{following}",
             f"{name}.look:",
-            *_is_free(name, "%kept", 1, ["%n"]),
+            *_is_free(name, "%kept.array", 1, ["%n"]),
             f"{name}.unfit:",
             f"  br label %{following}",
             f"{name}.fit:",
             "  br label %found",
         ]
     found = ", ".join(f"[%slot{k}, %slot{k}.fit]" for k in range(_TURNS))
+    numbers = ", ".join(f"[{k}, %slot{k}.fit]" for k in range(_TURNS))
     return [
         *lines,
         f"turn{_TURNS}:",
-        "  call void @Py_IncRef(ptr @_Py_NoneStruct)",
-        "  ret ptr @_Py_NoneStruct",
+        *_GIVE_NONE,
         "found:",
         f"  %chosen = phi ptr {found}",
+        f"  %number = phi i64 {numbers}",
         *load("objects", "%chosen", ARRAY["data"]),
         "  call void @Py_IncRef(ptr %chosen)",
-        "  br label %each",
+        "  %room = add i64 %n, 1",
+        "  %skipped = mul i64 %number, %room",
+        "  %own = getelementptr i64, ptr %filled.data, i64 %skipped",
+        "  %places = getelementptr i64, ptr %own, i64 1",
+        "  %filled_before = load i64, ptr %own",
+        "  store i64 0, ptr %own",
     ]
 
 
-def _skip_blank_eight() -> list[str]:
-    """Return the lines that go to the next eight environments if these stay without an array."""
+_GIVE_NONE = (
+    "  call void @Py_IncRef(ptr @_Py_NoneStruct)",
+    "  ret ptr @_Py_NoneStruct",
+)
+
+
+def _put(name: str, value: str) -> list[str]:
+    """Return the lines that put an object into ``%{name}.place`` instead of the one there."""
     return [
-        "probe:",
-        "  %within = and i64 %i, 7",
-        "  %begins = icmp eq i64 %within, 0",
-        "  %after = add i64 %i, 8",
-        "  %has_eight = icmp sle i64 %after, %n",
-        "  %can_skip = and i1 %begins, %has_eight",
-        "  br i1 %can_skip, label %block, label %look",
-        "block:",
-        "  %eight_flags.at = getelementptr i8, ptr %flags, i64 %i",
-        "  %eight_flags = load i64, ptr %eight_flags.at, align 1",
-        "  %eight.at = getelementptr ptr, ptr %objects, i64 %i",
-        "  %eight = load <8 x i64>, ptr %eight.at, align 8",
+        f"  %{name}.old = load ptr, ptr %{name}.place",
+        f"  call void @Py_IncRef(ptr {value})",
+        f"  store ptr {value}, ptr %{name}.place",
+        f"  call void @Py_DecRef(ptr %{name}.old)",
+    ]
+
+
+def _clear() -> list[str]:
+    """Return the lines that empty the places filled last time, and all if there are others.
+
+    Others have been filled by somebody who had the array in between.
+    """
+    return [
+        "  br label %clear",
+        "clear:",
+        "  %c = phi i64 [0, %found], [%c.next, %clear.body]",
+        "  %c.left = icmp slt i64 %c, %filled_before",
+        "  br i1 %c.left, label %clear.body, label %inspect",
+        "clear.body:",
+        "  %c.at = getelementptr i64, ptr %places, i64 %c",
+        "  %c.index = load i64, ptr %c.at",
+        "  %clear.place = getelementptr ptr, ptr %objects, i64 %c.index",
+        *_put("clear", "@_Py_NoneStruct"),
+        "  %c.next = add i64 %c, 1",
+        "  br label %clear",
+        "inspect:",
         "  %none = ptrtoint ptr @_Py_NoneStruct to i64",
         "  %one_none = insertelement <8 x i64> poison, i64 %none, i64 0",
         "  %nones = shufflevector <8 x i64> %one_none, <8 x i64> poison, <8 x i32> zeroinitializer",
-        "  %unlike = xor <8 x i64> %eight, %nones",
-        "  %any_unlike = call i64 @llvm.vector.reduce.or.v8i64(<8 x i64> %unlike)",
-        "  %any = or i64 %any_unlike, %eight_flags",
-        "  %stays = icmp eq i64 %any, 0",
-        "  br i1 %stays, label %each, label %look",
+        "  %even = and i64 %n, -8",
+        "  br label %eights",
+        "eights:",
+        "  %e = phi i64 [0, %inspect], [%e.next, %eights.body]",
+        "  %unlike = phi <8 x i64> [zeroinitializer, %inspect], [%unlike.next, %eights.body]",
+        "  %e.left = icmp slt i64 %e, %even",
+        "  br i1 %e.left, label %eights.body, label %judge",
+        "eights.body:",
+        "  %eight.at = getelementptr ptr, ptr %objects, i64 %e",
+        "  %eight = load <8 x i64>, ptr %eight.at, align 8",
+        "  %differing = xor <8 x i64> %eight, %nones",
+        "  %unlike.next = or <8 x i64> %unlike, %differing",
+        "  %e.next = add i64 %e, 8",
+        "  br label %eights",
+        "judge:",
+        "  %any = call i64 @llvm.vector.reduce.or.v8i64(<8 x i64> %unlike)",
+        "  %is_clear = icmp eq i64 %any, 0",
+        # The last few are emptied in any case.
+        "  %wipe.first = select i1 %is_clear, i64 %even, i64 0",
+        "  br label %wipe",
+        "wipe:",
+        "  %w = phi i64 [%wipe.first, %judge], [%w.next, %wipe.body]",
+        "  %w.left = icmp slt i64 %w, %n",
+        "  br i1 %w.left, label %wipe.body, label %each",
+        "wipe.body:",
+        "  %wipe.place = getelementptr ptr, ptr %objects, i64 %w",
+        *_put("wipe", "@_Py_NoneStruct"),
+        "  %w.next = add i64 %w, 1",
+        "  br label %wipe",
     ]
 
 
 def _fill(axes: int) -> list[str]:
-    """Return the loop that puts each environment's array, or ``None``, in its place."""
+    """Return the loop that puts the array of each finished environment in its place."""
     made = "ptr @ludus.ndarray, ptr %like_descr, i32 %like_nd, ptr %like_dims"
     return [
         "each:",
-        "  %i = phi i64 [0, %found], [%next, %placed], [%after, %block]",
-        "  %left = icmp slt i64 %i, %n",
-        "  br i1 %left, label %probe, label %end",
+        "  %k = phi i64 [0, %wipe], [%k.next, %episode.fit]",
+        "  store i64 %k, ptr %own",
+        "  %left = icmp slt i64 %k, %count",
+        "  br i1 %left, label %finished, label %end",
         "end:",
         "  ret ptr %chosen",
-        *_skip_blank_eight(),
-        "look:",
-        "  %place = getelementptr ptr, ptr %objects, i64 %i",
-        "  %before = load ptr, ptr %place",
-        "  %flag.at = getelementptr i8, ptr %flags, i64 %i",
-        "  %flag = load i8, ptr %flag.at",
-        "  %running = icmp eq i8 %flag, 0",
-        "  br i1 %running, label %blank, label %finished",
-        "blank:",
-        "  %is_blank = icmp eq ptr %before, @_Py_NoneStruct",
-        "  br i1 %is_blank, label %placed, label %put_none",
-        "put_none:",
-        "  br label %put",
         "finished:",
-        # The turn's own reference to the environment's array must not count.
-        "  store ptr @_Py_NoneStruct, ptr %place",
-        "  call void @Py_IncRef(ptr @_Py_NoneStruct)",
-        "  call void @Py_DecRef(ptr %before)",
-        "  %episode.at = getelementptr ptr, ptr %episodes, i64 %i",
+        "  %i.at = getelementptr i64, ptr %listed.data, i64 %k",
+        "  %i = load i64, ptr %i.at",
+        "  %i.to = getelementptr i64, ptr %places, i64 %k",
+        "  store i64 %i, ptr %i.to",
+        "  %episode.at = getelementptr ptr, ptr %episodes.data, i64 %i",
         "  %episode = load ptr, ptr %episode.at",
         "  %is_array = icmp ne ptr %episode, @_Py_NoneStruct",
         "  br i1 %is_array, label %check, label %episode.unfit",
         "check:",
-        *_is_free("episode", "%pattern", axes, []),
+        *_is_free("episode", "%pattern.array", axes, []),
         "episode.unfit:",
-        *load("like_descr", "%pattern", ARRAY["descr"]),
-        *load("like_nd", "%pattern", ARRAY["nd"], "i32"),
-        *load("like_dims", "%pattern", ARRAY["dims"]),
+        *load("like_descr", "%pattern.array", ARRAY["descr"]),
+        *load("like_nd", "%pattern.array", ARRAY["nd"], "i32"),
+        *load("like_dims", "%pattern.array", ARRAY["dims"]),
         # The new array takes over a reference.
         "  call void @Py_IncRef(ptr %like_descr)",
         f"  %fresh = call ptr @ludus.new_array({made}, ptr null, ptr null, i32 0, ptr null)",
@@ -252,17 +299,10 @@ def _fill(axes: int) -> list[str]:
         "  %array = phi ptr [%fresh, %keep], [%episode, %episode.measure]",
         *load("to", "%array", ARRAY["data"]),
         "  %skip = mul i64 %i, %size",
-        "  %from = getelementptr i8, ptr %last, i64 %skip",
+        "  %from = getelementptr i8, ptr %last.data, i64 %skip",
         "  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)",
-        "  br label %put",
-        "put:",
-        "  %value = phi ptr [@_Py_NoneStruct, %put_none], [%array, %episode.fit]",
-        "  %held = load ptr, ptr %place",
-        "  call void @Py_IncRef(ptr %value)",
-        "  store ptr %value, ptr %place",
-        "  call void @Py_DecRef(ptr %held)",
-        "  br label %placed",
-        "placed:",
-        "  %next = add i64 %i, 1",
+        "  %fill.place = getelementptr ptr, ptr %objects, i64 %i",
+        *_put("fill", "%array"),
+        "  %k.next = add i64 %k, 1",
         "  br label %each",
     ]

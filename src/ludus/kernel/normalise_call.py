@@ -159,12 +159,10 @@ def _sum_up(size: int) -> list[str]:
             f"  %first{v} = fpext {_F} %first{v}.held to {_D}",
         ]
     lines += ["  br label %blocks", "blocks:"]
-    lines.append(f"  %at = phi i64 [0, %sum], [%at.next, %block]")
+    lines.append("  %at = phi i64 [0, %sum], [%at.next, %block]")
     for v in range(size):
-        for sum_name in ("s", "q"):
-            lines.append(
-                f"  %{sum_name}{v} = phi {_D} [zeroinitializer, %sum], [%{sum_name}{v}.next, %block]"
-            )
+        for name in (f"%s{v}", f"%q{v}"):
+            lines.append(f"  {name} = phi {_D} [zeroinitializer, %sum], [{name}.next, %block]")
     lines += [
         "  %more = icmp slt i64 %at, %whole",
         "  br i1 %more, label %block, label %summed",

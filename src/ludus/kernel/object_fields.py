@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 import sysconfig
 
-__all__ = ["ALIGNED", "ARRAY", "SCALAR", "TUPLE", "is_known", "load", "load_item"]
+__all__ = [
+    "ALIGNED",
+    "ARRAY",
+    "CONTIGUOUS",
+    "SCALAR",
+    "TUPLE",
+    "WRITABLE",
+    "is_known",
+    "load",
+    "load_item",
+]
 
 TUPLE = tuple.__basicsize__
 """Where a tuple's items begin."""
@@ -21,8 +31,8 @@ ARRAY = {
     "weakrefs": 72,
 }
 """Where an array's fields are."""
-ALIGNED = 0x100
-"""A flag of an array."""
+CONTIGUOUS, ALIGNED, WRITABLE = 0x1, 0x100, 0x400
+"""Flags of an array."""
 
 
 def is_known() -> bool:

@@ -37,6 +37,7 @@ from ludus.kernel.processor import machine
 from ludus.kernel.seed_call import seeding_source
 from ludus.kernel.shared_call import shared_source
 from ludus.kernel.source import FUNCTIONS, driver_source
+from ludus.kernel.statistics_call import counting_source
 from ludus.kernel.step_call import step_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import WordsRng
@@ -179,6 +180,7 @@ class Program:
         return [
             batch_source(*self._action_shape()),
             seeding_source(),
+            counting_source(),
             finals_source(1 if rows else axes),
             *([normalising_source(rows)] if 1 <= rows <= LARGEST else []),
         ]

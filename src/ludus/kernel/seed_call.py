@@ -65,7 +65,7 @@ def seeding_source() -> str:
             "  %words = inttoptr i64 %value3 to ptr",
             "  br label %blocks",
             "blocks:",
-            f"  %first = phi i64 [0, %run], [%next_first, %block_done]",
+            "  %first = phi i64 [0, %run], [%next_first, %block_done]",
             "  %more = icmp slt i64 %first, %value2",
             "  br i1 %more, label %block, label %end",
             "block:",

@@ -118,11 +118,11 @@ class Storage:
         self.L = self._rows_of("L", (), np.int64)
 
     def _make_observations(self, space: Space[Any]) -> Any:
-        """Return room for the observations and the last ones, an axis for numbers before that of
-        environments if there are rows.
+        """Return room for the observations and the last ones.
 
-        In memory an environment's numbers lie side by side, as those who store observations want
-        them; those of a tuple, whose parts are arrays of their own, lie in rows.
+        If there are rows, the axis of numbers comes before that of environments. In memory an
+        environment's numbers lie side by side, as those who store observations want them; those of
+        a tuple, whose parts are arrays of their own, lie in rows.
         """
         dtype = observation_dtype(space)
         if not self.rows:

@@ -10,12 +10,12 @@ import numpy as np
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.state import refusing_damage
 from ludus.core.types import State
-from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_env import AutoresetMode
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.batch_actions import BatchActions
 from ludus.kernel.batch_results import BatchResults
+from ludus.kernel.batch_statistics import BatchStatistics
 from ludus.kernel.env import KernelEnv
-from ludus.kernel.normalise_call import LARGEST, Normaliser, normaliser
 from ludus.kernel.object_fields import is_known
 from ludus.kernel.program import program_for
 from ludus.kernel.rollout import Buffers, Trajectory
@@ -38,7 +38,7 @@ _MODE_NAMES = {
 }
 
 
-class KernelVectorEnv(VectorEnv[Any, Any, Any]):
+class KernelVectorEnv(BatchStatistics):
     """``num_envs`` copies of a kernel's environment.
 
     With the same seeds it returns, step for step, what as many single environments return: time
@@ -186,7 +186,7 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             raise self._refusal(count, storage.A)
         infos = self._read.infos(storage.X) if self._tells else {}
         if count and self._same_step:
-            infos |= self._reset_finished() if self._resets_here else self._finals(storage.XF)
+            infos |= self._reset_finished() if self._resets_here else self._finals(count)
         if self._shares:
             return self._seen, storage.R, storage.T, storage.C, infos
         rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
@@ -257,17 +257,22 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
     def _observations(self) -> Any:
         return self._seen if self._shares else self._read.copied()
 
-    def _finals(self, rows: Any) -> dict[str, Any]:
-        over = self._storage.T | self._storage.C
-        return self._read.finals(over, self._read.infos(rows, over) if self._tells else {})
+    def _finals(self, count: int) -> dict[str, Any]:
+        """Return the infos of the episodes that a step has finished and started anew."""
+        storage = self._storage
+        over = storage.T | storage.C
+        told = self._read.infos(storage.XF, over) if self._tells else {}
+        # Threads list what they have stepped, each in a part of its own.
+        return self._read.finals(over, told, count if self._alone else None)
 
     def _reset_finished(self) -> dict[str, Any]:
         """Reset what the step finished, once the infos of its last states have been made."""
         storage = self._storage
+        over = storage.T | storage.C
         storage.OF[...] = storage.O
-        final = self._finals(storage.X)
+        final = self._read.finals(over, self._read.infos(storage.X, over))
         flags = storage.B.copy()
-        self._run_reset(storage.T | storage.C)
+        self._run_reset(over)
         storage.B[:2] = flags[:2]
         return {**self._read.infos(storage.X), **final}
 
@@ -347,38 +352,6 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             self._storage.mode = MODES["by_caller"]
 
     # --- the rest of the contract ---------------------------------------------------------------
-
-    @property
-    def episode_returns(self) -> Any:
-        """Each environment's return so far in its episode."""
-        return self._storage.returns.copy()
-
-    @property
-    def episode_lengths(self) -> Any:
-        """Each environment's steps so far in its episode."""
-        return self._storage.lengths.copy()
-
-    @property
-    def last_episode_returns(self) -> Any:
-        """The return of each environment's last finished episode."""
-        return self._storage.last_returns.copy()
-
-    @property
-    def last_episode_lengths(self) -> Any:
-        """The length of each environment's last finished episode."""
-        return self._storage.last_lengths.copy()
-
-    def normaliser(self, shape: tuple[int, ...]) -> Normaliser | None:
-        """Return native code that normalises batches of observations of the given shape.
-
-        ``None`` if there is none: observations have several axes or many numbers, or this batch
-        runs as plain Python.
-        """
-        if not self._at_once or len(shape) != 1 or not 1 <= shape[0] <= LARGEST:
-            return None
-        # What it needs is compiled along with the step.
-        self._function("step")
-        return normaliser(shape[0])
 
     def get_state(self) -> State:
         """Return every environment's state and random stream as plain data."""
