@@ -106,10 +106,10 @@ class BatchResults:
             listed: How many there are, if the loop has listed them.
         """
         fill = self._fill_finals
-        if fill is None:
-            kept = self._final_observations(over)
+        if fill is not None and listed is not None:
+            kept = fill(listed)
         else:
-            kept = fill.of(over) if listed is None else fill(listed)
+            kept = self._final_observations(over) if fill is None else fill.of(over)
         return {
             "final_obs": kept,
             "_final_obs": over,

@@ -184,9 +184,10 @@ class KernelVectorEnv(BatchStatistics):
             count = self._step_converted(actions)
         if count < 0:
             raise self._refusal(count, storage.A)
-        infos = self._read.infos(storage.X) if self._tells else {}
         if count and self._same_step:
-            infos |= self._reset_finished() if self._resets_here else self._finals(count)
+            infos = self._reset_finished() if self._resets_here else self._finals(count)
+        else:
+            infos = self._read.infos(storage.X) if self._tells else {}
         if self._shares:
             return self._seen, storage.R, storage.T, storage.C, infos
         rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
@@ -258,12 +259,15 @@ class KernelVectorEnv(BatchStatistics):
         return self._seen if self._shares else self._read.copied()
 
     def _finals(self, count: int) -> dict[str, Any]:
-        """Return the infos of the episodes that a step has finished and started anew."""
-        storage = self._storage
+        """Return the infos of a step that has finished episodes and started the next ones."""
+        storage, read = self._storage, self._read
         over = storage.T | storage.C
-        told = self._read.infos(storage.XF, over) if self._tells else {}
         # Threads list what they have stepped, each in a part of its own.
-        return self._read.finals(over, told, count if self._alone else None)
+        listed = count if self._alone else None
+        if not self._tells:
+            return read.finals(over, {}, listed)
+        told = read.infos(storage.X)
+        return told | read.finals(over, read.infos(storage.XF, over), listed)
 
     def _reset_finished(self) -> dict[str, Any]:
         """Reset what the step finished, once the infos of its last states have been made."""
