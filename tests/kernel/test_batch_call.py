@@ -34,7 +34,16 @@ ACTIONS = {
     "of a subclass": GOOD.view(Tagged),
     "other end first": GOOD.astype(">i8"),
     "int32": GOOD.astype(np.int32),
-    "unsigned": GOOD.astype(np.uint64),
+    "int16": GOOD.astype(np.int16),
+    "int8": GOOD.astype(np.int8),
+    "uint64": GOOD.astype(np.uint64),
+    "uint32": GOOD.astype(np.uint32),
+    "uint16": GOOD.astype(np.uint16),
+    "uint8": GOOD.astype(np.uint8),
+    "int32 with gaps": np.repeat(GOOD, 3).astype(np.int32)[::3],
+    "int32 backwards": GOOD.astype(np.int32)[::-1],
+    "spread": np.broadcast_to(np.int32(1), N),
+    "long long": GOOD.astype(np.longlong),
     "bool": GOOD.astype(np.bool_),
     "list": GOOD.tolist(),
     "a column": GOOD.reshape(N, 1),
@@ -52,6 +61,29 @@ ACTIONS = {
     "too high": np.where(np.arange(N) == 7, 2, GOOD),
     "too low": np.where(np.arange(N) == 7, -1, GOOD),
     "far off": np.where(np.arange(N) == 7, np.iinfo(np.int64).min, GOOD),
+    "below in int8": np.where(np.arange(N) == 7, -1, GOOD).astype(np.int8),
+    "above in uint8": np.where(np.arange(N) == 7, 255, GOOD).astype(np.uint8),
+    "above in uint64": np.where(np.arange(N) == 7, 2**64 - 1, GOOD.astype(np.uint64)),
+}
+# What is stepped in one native call; everything else is converted or refused in Python.
+PLAIN = {
+    *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool"),
+    *("read only", "with gaps", "backwards", "unaligned", "a column", "spread"),
+    *("int32 with gaps", "int32 backwards", "too high", "too low", "far off"),
+    *("below in int8", "above in uint8", "above in uint64"),
+}
+MATRIX = RNG.uniform(-1, 1, (2 * N, 3))
+FLOATS = {
+    "float32": MATRIX[:N, :1].astype(np.float32),
+    "float64": MATRIX[:N, :1].copy(),
+    "float16": MATRIX[:N, :1].astype(np.float16),
+    "one axis": MATRIX[:N, 0].astype(np.float32),
+    "with gaps": MATRIX[::2, 1:2],
+    "in columns": np.asfortranarray(MATRIX[:N, :1]),
+    "ints": np.ones((N, 1), np.int64),
+    "list": MATRIX[:N, :1].tolist(),
+    "too wide": MATRIX[:N, :2],
+    "not finite": np.where(MATRIX[:N, :1] > 0, np.nan, np.inf),
 }
 
 
@@ -98,7 +130,27 @@ def test_steps_are_those_of_python(mode):
 def test_only_arrays_that_fit_are_stepped_at_once():
     envs = envs_of("CartPole-v1")
     fit = [name for name, given in ACTIONS.items() if envs._step_at_once(given) is not None]
-    assert fit == ["int64", "read only", "too high", "too low", "far off"]
+    assert set(fit) == PLAIN
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("env_id", ["Pendulum-v1", "MountainCarContinuous-v0"])
+def test_actions_of_floats_are_treated_as_in_python(env_id, name):
+    native, plain = (ludus.make_vec(env_id, N) for _ in range(2))
+    for envs in (native, plain):
+        envs.reset(seed=3)
+        envs.step(FLOATS["float32"])
+    in_python(plain)
+    for actions in (FLOATS[name], FLOATS["float64"]):
+        assert_same(outcome(native, actions), outcome(plain, actions))
+    assert_same(native.get_state(), plain.get_state())
+
+
+def test_tensors_and_lists_are_stepped_as_arrays():
+    torch = pytest.importorskip("torch")
+    expected = envs_of("CartPole-v1").step(GOOD)
+    for given in (torch.tensor(GOOD), torch.tensor(GOOD, dtype=torch.int32), GOOD.tolist()):
+        assert_same(envs_of("CartPole-v1").step(given), expected)
 
 
 def test_a_wrong_action_steps_nothing():

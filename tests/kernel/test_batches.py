@@ -29,13 +29,18 @@ def cartpoles(n, **options):
         [0, 1, 12345, 2**32 - 1],
         range(7, 300),
         range(2**32 - 3, 2**32 + 4),
+        range(2**63 - 3, 2**63 + 4),
+        range(2**64 - 3, 2**64 + 4),
+        range(2**128 - 3, 2**128 + 4),
+        [7],
         [2**32 + 5, 0, 2**64 + 77, 2**128 - 1],
         [3, 2**128, 2**200 + 9],
     ],
 )
-def test_many_seeds_at_once_seed_as_numpy_does(seeds):
+@pytest.mark.parametrize("native", [False, True])
+def test_many_seeds_at_once_seed_as_numpy_does(seeds, native):
     words = np.ones((len(seeds), WORDS), np.uint64)
-    seeds_to_words(seeds, words)
+    seeds_to_words(seeds, words, native=native)
     expected = np.zeros_like(words)
     for row, seed in enumerate(seeds):
         seed_to_words(seed, expected[row])
@@ -62,7 +67,7 @@ def test_exactly_those_that_are_due_are_reset(n, mode):
 def test_rows_begin_at_a_cache_line():
     storage = cartpoles(1024)._storage
     assert storage.U.ctypes.data % 64 == 0
-    rows = [*storage.F, *storage.I, *storage.A, *storage.O, *storage.OF]
+    rows = [*storage.F, *storage.I, *storage.A, storage.seen]
     assert {row.ctypes.data % 64 for row in rows} == {0}
     # Neighbours do not share their places in the cache.
     assert len({row.ctypes.data % 4096 for row in storage.F}) == len(storage.F)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ludus.kernel.env import KernelEnv
+from ludus.kernel.finals_call import FinalObservations
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 
@@ -21,9 +23,11 @@ class BatchResults:
     Args:
         env: The environment whose kernel wrote the rows.
         storage: The rows.
+        native: Whether native code may read Python's objects here.
     """
 
-    def __init__(self, env: KernelEnv, storage: Storage) -> None:
+    def __init__(self, env: KernelEnv, storage: Storage, *, native: bool) -> None:
+        self._native = native
         self._env = env
         self._storage = storage
         self._space = env.observation_space
@@ -58,9 +62,7 @@ class BatchResults:
             return self.observations(self._storage.O)
         if self._has_equal_parts:
             return tuple([part.copy() for part in self.view])
-        # Keeps the order in memory, one row per number: copying it otherwise would take longer
-        # than computing it.
-        return self.view.copy(order="K")
+        return self.view.copy()
 
     @staticmethod
     def _parts(rows: Any, space: Tuple) -> tuple[Any, ...]:
@@ -93,18 +95,45 @@ class BatchResults:
                 infos[f"_{name}"] = mask.copy()
         return infos
 
-    def finals(self, over: Any, final_infos: dict[str, Any]) -> dict[str, Any]:
-        """Return the infos that tell of the episodes which ended in this step."""
-        kept = np.full(self._storage.n, None, dtype=object)
-        last = self.observations(self._storage.OF)
-        for index in np.flatnonzero(over).tolist():
-            if isinstance(last, tuple):
-                kept[index] = tuple(part[index] for part in last)
-            else:
-                kept[index] = np.array(last[index])[()]
+    def finals(
+        self, over: Any, final_infos: dict[str, Any], listed: int | None = None
+    ) -> dict[str, Any]:
+        """Return the infos that tell of the episodes which ended in this step.
+
+        Args:
+            over: Of each environment whether its episode is over; becomes part of the infos.
+            final_infos: The infos of these episodes' last states.
+            listed: How many there are, if the loop has listed them.
+        """
+        fill = self._fill_finals
+        if fill is not None and listed is not None:
+            kept = fill(listed)
+        else:
+            kept = self._final_observations(over) if fill is None else fill.of(over)
         return {
             "final_obs": kept,
-            "_final_obs": over.copy(),
+            "_final_obs": over,
             "final_info": final_infos,
             "_final_info": over.copy(),
         }
+
+    def _final_observations(self, over: Any) -> Any:
+        last = self.observations(self._storage.OF)
+        kept = np.full(self._storage.n, None, dtype=object)
+        indices = np.flatnonzero(over)
+        values: Any
+        if isinstance(last, tuple):
+            values = zip(*(part[indices] for part in last), strict=True)
+        else:
+            values = last[indices]
+        for index, value in zip(indices.tolist(), values, strict=True):
+            kept[index] = value
+        return kept
+
+    @cached_property
+    def _fill_finals(self) -> FinalObservations | None:
+        """The native way to the last observations, where they are arrays."""
+        if not self._native or isinstance(self._space, Discrete | Tuple):
+            return None
+        storage = self._storage
+        return FinalObservations(self.observations(storage.OF), storage.L)

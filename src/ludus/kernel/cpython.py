@@ -10,6 +10,7 @@ import ctypes
 import re
 from typing import Any
 
+from ludus.kernel.object_fields import ARRAY, load
 from ludus.kernel.object_file import UnknownObject
 
 __all__ = [
@@ -66,7 +67,11 @@ def builtin_function(name: str, address: int, *, owner: Any = None, one: bool = 
 
 
 def read_arguments(kinds: str) -> list[str]:
-    """Return a function's beginning: its arguments read as ``%value0 ...``, ready to ``run``."""
+    """Return a function's beginning: its arguments read as ``%value0 ...``, ready to ``run``.
+
+    ``kinds`` has ``i`` or ``f`` for each number, ``o`` for an object as it is, and ``a`` for a
+    NumPy array, whose value is the address of its data; the caller answers for its being one.
+    """
     lines = [
         "define ptr @shim(ptr %self, ptr %given, i64 %argument_count) {",
         f"  %enough = icmp eq i64 %argument_count, {len(kinds)}",
@@ -79,12 +84,18 @@ def read_arguments(kinds: str) -> list[str]:
         "  %error = alloca ptr",
     ]
     for k, kind in enumerate(kinds):
-        made, reader = READERS[kind]
         lines += [
             f"  %at{k} = getelementptr ptr, ptr %given, i64 {k}",
             f"  %object{k} = load ptr, ptr %at{k}",
-            f"  %value{k} = call {made} @{reader}(ptr %object{k})",
         ]
+        if kind == "o":
+            lines.append(f"  %value{k} = select i1 true, ptr %object{k}, ptr null")
+            continue
+        if kind == "a":
+            lines += load(f"value{k}", f"%object{k}", ARRAY["data"])
+            continue
+        made, reader = READERS[kind]
+        lines.append(f"  %value{k} = call {made} @{reader}(ptr %object{k})")
     return [
         *lines,
         "  %unreadable = call ptr @PyErr_Occurred()",

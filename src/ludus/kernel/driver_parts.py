@@ -16,6 +16,8 @@ class DriverParts:
         self.actions = actions
         self.rows = rows
         self.layout = {place.name: place for place in layout}
+        # An environment's numbers of an observation lie side by side, unless they are a tuple's.
+        self.side_by_side = rows > 0 and self.layout["both"].ndim == 2
         self.given_at = layout.size
         self.state = kernel.state_fields
         self.floats = [f.name for f in self.state if f.kind == "float"]
@@ -117,6 +119,8 @@ class DriverParts:
         lines += [self.row("ended", "B", first), self.row("cut", "B", f"m + {first}")]
         if not self.rows:
             return [*lines, f"seen_all = both[0][{first}:]"]
+        if self.side_by_side:
+            return [*lines, self.row("o", "both", f"{self.rows} * ({first})")]
         return lines + [self.row(f"o{k}", "both", f"{k} * m + {first}") for k in range(self.rows)]
 
     def name_results_of_time(self, first: str) -> list[str]:
@@ -126,6 +130,8 @@ class DriverParts:
         lines.append(self.row("cut", "flags", f"(steps + t) * n + {first}", "B"))
         if not self.rows:
             return [*lines, f"seen_all = OO[t][{first}:]"]
+        if self.side_by_side:
+            return [*lines, self.row("o", "seen", f"(t * n + {first}) * {self.rows}", "both")]
         return lines + [
             self.row(f"o{k}", "seen", f"(t * {self.rows} + {k}) * n + {first}", "both")
             for k in range(self.rows)
@@ -135,9 +141,23 @@ class DriverParts:
         """Return the lines that name where an episode's last observations go."""
         if not self.rows:
             return [f"last_all = both[1][{first}:]"]
+        if self.side_by_side:
+            return [self.row("of", "both", f"(n + {first}) * {self.rows}")]
         return [
             self.row(f"of{k}", "both", f"{self.rows + k} * m + {first}") for k in range(self.rows)
         ]
+
+    def observed(self, k: int, column: str, name: str = "o") -> str:
+        """Return the expression of one number of an environment's observation.
+
+        Args:
+            k: Which number.
+            column: Which environment.
+            name: ``o``, or ``of`` for an episode's last observation.
+        """
+        if self.side_by_side:
+            return f"{name}[{column} * {self.rows} + {k}]"
+        return f"{name}{k}[{column}]"
 
     def name_actions(self, array: str, before: str, first: str) -> list[str]:
         """Return the lines that name the rows of actions; ``before`` says how many come first."""
@@ -178,7 +198,7 @@ class DriverParts:
             lines = [f"seen_one = {function}(p, {name})"]
             one = self.rows == 1 and not self._returns_tuple()
             lines += [
-                f"o{k}[{column}] = {'seen_one' if one else f'seen_one[{k}]'}"
+                f"{self.observed(k, column)} = {'seen_one' if one else f'seen_one[{k}]'}"
                 for k in range(self.rows)
             ]
         if self.info:

@@ -95,10 +95,11 @@ def step_address(address: int, source: str, *, problem: str) -> int:
     return shim_address(source, places)
 
 
-def batch_address(address: int, *, problem: str) -> int:
+def batch_address(address: int, kind: str, size: int, *, problem: str) -> int:
     """Return the address of a whole step of a batch: see :func:`batch_source`."""
-    places = {"ludus.native": address, "ludus.problem": _text_address(problem), **batch_symbols()}
-    return shim_address(batch_source(), places)
+    known = batch_symbols(kind)
+    places = {"ludus.native": address, "ludus.problem": _text_address(problem), **known}
+    return shim_address(batch_source(kind, size), places)
 
 
 def _callable(name: str, source: str, places: Mapping[str, int]) -> Callable[..., int]:

@@ -5,15 +5,33 @@ from __future__ import annotations
 import sys
 import sysconfig
 
-__all__ = ["ALIGNED", "ARRAY", "CONTIGUOUS", "SCALAR", "TUPLE", "is_known", "load", "load_item"]
+__all__ = [
+    "ALIGNED",
+    "ARRAY",
+    "CONTIGUOUS",
+    "SCALAR",
+    "TUPLE",
+    "WRITABLE",
+    "is_known",
+    "load",
+    "load_item",
+]
 
 TUPLE = tuple.__basicsize__
 """Where a tuple's items begin."""
 SCALAR = 16
 """Where the number is in a NumPy scalar; part of NumPy's binary interface, as what follows."""
-ARRAY = {"data": 16, "nd": 24, "dims": 32, "strides": 40, "descr": 56, "flags": 64}
+ARRAY = {
+    "data": 16,
+    "nd": 24,
+    "dims": 32,
+    "strides": 40,
+    "descr": 56,
+    "flags": 64,
+    "weakrefs": 72,
+}
 """Where an array's fields are."""
-CONTIGUOUS, ALIGNED = 0x1, 0x100
+CONTIGUOUS, ALIGNED, WRITABLE = 0x1, 0x100, 0x400
 """Flags of an array."""
 
 

@@ -18,6 +18,7 @@ from ludus.kernel.contract import Kernel
 from ludus.kernel.cpython import builtin_function
 from ludus.kernel.diagnosis import explained
 from ludus.kernel.digest import digest
+from ludus.kernel.finals_call import finals_source
 from ludus.kernel.jit import check_plain, compiled, jit_enabled
 from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
 from ludus.kernel.layout import Layout
@@ -31,9 +32,12 @@ from ludus.kernel.native import (
     shim_path,
     step_address,
 )
+from ludus.kernel.normalise_call import LARGEST, normalising_source
 from ludus.kernel.processor import machine
+from ludus.kernel.seed_call import seeding_source
 from ludus.kernel.shared_call import shared_source
 from ludus.kernel.source import FUNCTIONS, driver_source
+from ludus.kernel.statistics_call import counting_source
 from ludus.kernel.step_call import step_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import WordsRng
@@ -152,15 +156,34 @@ class Program:
             )
         return builtin_function("step", self._steps[shape], owner=owner, one=True)
 
-    def batch_step(self, owner: tuple[int, int, int]) -> Any:
+    def batch_step(self, owner: tuple[int, int, int, int]) -> Any:
         """Return the step of a batch as a builtin function of the array of actions.
 
         Only for compiled programs. :func:`~ludus.kernel.batch_call.batch_source` tells what the
         owner is.
         """
         if self._batch_step is None:
-            self._batch_step = batch_address(self._address_of("step"), problem=self.index_problem)
+            self._batch_step = batch_address(
+                self._address_of("step"), *self._action_shape(), problem=self.index_problem
+            )
         return builtin_function("step", self._batch_step, owner=owner, one=True)
+
+    def _action_shape(self) -> tuple[str, int]:
+        """Return what an action's numbers are, and how many there are."""
+        kinds = self._made_from[0]
+        return kinds[0], len(kinds)
+
+    def _batch_sources(self) -> list[str]:
+        """Return what a batch needs beside the step."""
+        _, rows, layout = self._made_from
+        axes = next(place.ndim for place in layout if place.name == "both") - 2
+        return [
+            batch_source(*self._action_shape()),
+            seeding_source(),
+            counting_source(),
+            finals_source(1 if rows else axes),
+            *([normalising_source(rows)] if 1 <= rows <= LARGEST else []),
+        ]
 
     def _step_source(self, bounds: tuple[int, int] | None, seen: tuple[str, int]) -> str:
         return step_source(bounds=bounds, size=len(self._actions), seen=seen)
@@ -209,7 +232,7 @@ class Program:
         if "step_one" in together:
             sources += [self._step_source(*shape) for shape in self._step_shapes]
         if "step" in together:
-            sources.append(batch_source())
+            sources += self._batch_sources()
         if "take" in together:
             sources.append(shared_source())
         shims = {source: str(shim_path(source)) for source in sources}

@@ -29,7 +29,7 @@ class Trajectory(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """A trajectory in the order in which a driver writes it: environments last."""
+    """A trajectory in the order in which a driver writes it."""
 
     observations: Any
     rewards: Any
@@ -39,7 +39,7 @@ class Buffers(NamedTuple):
     @classmethod
     def make(cls, storage: Storage, steps: int) -> Buffers:
         """Allocate for so many steps."""
-        seen = aligned_empty((steps, *storage.O.shape), storage.O.dtype)
+        seen = aligned_empty((steps, *storage.seen.shape), storage.seen.dtype)
         rewards = aligned_empty((steps, storage.n))
         return cls(seen, rewards, np.empty((2, steps, storage.n), np.bool_))
 
@@ -54,13 +54,11 @@ class Buffers(NamedTuple):
         if isinstance(env.observation_space, Tuple):
             raise ValueError("Observations that are tuples cannot be written into out.")
         if isinstance(env.observation_space, Discrete):
-            seen = seen[:, None]
-        elif not env.kernel.writes_observation:
-            seen = seen.swapaxes(1, 2)
+            seen = seen[..., None]
         flags = trajectory.terminations.base
         found = cls(seen, trajectory.rewards, flags)
-        shapes = [(steps, *storage.O.shape), (steps, storage.n), (2, steps, storage.n)]
-        dtypes = [storage.O.dtype, np.dtype(np.float64), np.dtype(np.bool_)]
+        shapes = [(steps, *storage.seen.shape), (steps, storage.n), (2, steps, storage.n)]
+        dtypes = [storage.seen.dtype, np.dtype(np.float64), np.dtype(np.bool_)]
         fits = (
             array is not None
             and (array.shape, array.dtype) == (shape, dtype)
@@ -78,11 +76,9 @@ class Buffers(NamedTuple):
         """Return it in the order in which it is read: environments second."""
         seen, space = self.observations, env.observation_space
         if isinstance(space, Discrete):
-            seen = seen[:, 0]
+            seen = seen[..., 0]
         elif isinstance(space, Tuple):
             seen = _parts(seen, space)
-        elif not env.kernel.writes_observation:
-            seen = seen.swapaxes(1, 2)
         discrete = isinstance(env.action_space, Discrete)
         actions = actions[:, 0] if discrete else actions.swapaxes(1, 2)
         return Trajectory(seen, actions, self.rewards, self.flags[0], self.flags[1])

@@ -2,7 +2,7 @@
 
 ``SeedSequence`` stirs the 32-bit words of a seed into a pool of four and draws the generator's
 first state from it. Done seed by seed that takes 15 microseconds each; here every line works on
-all of them.
+all of them. ``seed_call.py`` does the same in native code.
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ from typing import Any
 
 import numpy as np
 
-from ludus.kernel.words_rng import WORDS, seed_to_words
+from ludus.kernel.seed_call import DRAW, HASH, LANES, MIX, POOL, hash_constants, seeding_function
+from ludus.kernel.words_rng import MULTIPLIER, WORDS, seed_to_words
 from ludus.seeding import check_seed
 
 __all__ = ["seed_rows", "seeds_to_words"]
 
-_POOL = 4
-_LARGEST = 1 << 32 * _POOL
+_LARGEST = 1 << 32 * POOL
 _LOW32 = 0xFFFFFFFF
-_HASH, _HASH_STEP = 0x43B0D7E5, 0x931E8875
-_DRAW, _DRAW_STEP = 0x8B51F9DD, 0x58F38DED
-_MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
+_MIX_LEFT, _MIX_RIGHT = map(np.uint32, MIX)
 _16, _32, _63, _1 = np.uint32(16), np.uint64(32), np.uint64(63), np.uint64(1)
 _MASK = np.uint64(_LOW32)
-_MULTIPLIER = (np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645))
+_BY_HIGH, _BY_LOW = np.uint64(MULTIPLIER >> 64), np.uint64(MULTIPLIER & (1 << 64) - 1)
 
 Pair = tuple[Any, Any]
 """High and low half of 128-bit numbers, an array of each."""
 
 
-def seed_rows(words: Any, seeds: Sequence[int | None], chosen: Any, started: Any) -> dict[int, int]:
+def seed_rows(
+    words: Any,
+    seeds: Sequence[int | None],
+    chosen: Any,
+    started: Any,
+    *,
+    native: bool = False,
+) -> dict[int, int]:
     """Seed those of the chosen rows that are given a seed, or were never seeded.
 
     Args:
@@ -40,6 +45,7 @@ def seed_rows(words: Any, seeds: Sequence[int | None], chosen: Any, started: Any
         seeds: A seed for each; ``None`` leaves the row alone.
         chosen: Of each row whether it may be seeded.
         started: Of each row whether it was seeded before; without a seed it then goes on.
+        native: Whether to compute in native code instead of NumPy.
 
     Returns:
         The seeds used, by row.
@@ -54,18 +60,30 @@ def seed_rows(words: Any, seeds: Sequence[int | None], chosen: Any, started: Any
     used = [secrets.randbits(128) if seed is None else check_seed(seed) for seed in wanted]
     if due:
         drawn = np.empty((len(due), WORDS), np.uint64)
-        seeds_to_words(used, drawn)
+        seeds_to_words(used, drawn, native=native)
         words[due] = drawn
     return dict(zip(due, used, strict=True))
 
 
-def seeds_to_words(seeds: Sequence[int], words: Any) -> None:
-    """Seed row ``i`` of the words as ``np.random.PCG64(seeds[i])`` is seeded."""
-    if max(seeds) >= _LARGEST:
+def seeds_to_words(seeds: Sequence[int], words: Any, *, native: bool = False) -> None:
+    """Seed row ``i`` of the words as ``np.random.PCG64(seeds[i])`` is seeded.
+
+    Args:
+        seeds: The seeds.
+        words: A row for each, in C order.
+        native: Whether to compute in native code instead of NumPy.
+    """
+    largest = seeds[-1] if isinstance(seeds, range) else max(seeds)
+    if largest >= _LARGEST:
         for row, seed in enumerate(seeds):
             seed_to_words(seed, words[row])
         return
-    high, low, sequence_high, sequence_low = _drawn(_stirred(_entropy(seeds)))
+    entropy = _entropy(seeds, largest)
+    if native:
+        where = entropy.ctypes.data, entropy.shape[1], len(seeds), words.ctypes.data
+        seeding_function()(*where)
+        return
+    high, low, sequence_high, sequence_low = _drawn(_stirred(entropy[:, : len(seeds)]))
     increment = (sequence_high << _1 | sequence_low >> _63, sequence_low << _1 | _1)
     state = _added(_multiplied(_added(increment, (high, low))), increment)
     words[:, 0], words[:, 1] = state
@@ -73,33 +91,37 @@ def seeds_to_words(seeds: Sequence[int], words: Any) -> None:
     words[:, 4] = 0
 
 
-def _entropy(seeds: Sequence[int]) -> list[Any]:
-    if max(seeds) <= _LOW32:
-        first = np.array(seeds, np.uint32)
-        return [first, *[np.zeros_like(first)] * (_POOL - 1)]
-    return [
-        np.array([seed >> 32 * part & _LOW32 for seed in seeds], np.uint32) for part in range(_POOL)
-    ]
+def _entropy(seeds: Sequence[int], largest: int) -> Any:
+    """Return the 32-bit parts of each seed, lowest first, with room behind each row."""
+    count = len(seeds)
+    entropy = np.zeros((POOL, -(-count // LANES) * LANES), np.uint32)
+    if isinstance(seeds, range) and largest < 1 << 63:
+        numbers = np.arange(seeds.start, seeds.stop, seeds.step)
+        entropy[0, :count] = numbers
+        entropy[1, :count] = numbers >> 32
+        return entropy
+    for part in range(-(-largest.bit_length() // 32)):
+        entropy[part, :count] = [seed >> 32 * part & _LOW32 for seed in seeds]
+    return entropy
 
 
 class _Hash:
     """A multiplicative hash whose constant moves on with each use."""
 
-    def __init__(self, constant: int, step: int) -> None:
-        self._constant, self._step = constant, step
+    def __init__(self, first: int, factor: int) -> None:
+        self._constants = hash_constants(first, factor)
 
     def __call__(self, values: Any) -> Any:
-        values = values ^ np.uint32(self._constant)
-        self._constant = self._constant * self._step & _LOW32
-        values = values * np.uint32(self._constant)
+        before, after = map(np.uint32, self._constants())
+        values = (values ^ before) * after
         return values ^ values >> _16
 
 
-def _stirred(entropy: list[Any]) -> list[Any]:
-    hashed = _Hash(_HASH, _HASH_STEP)
+def _stirred(entropy: Any) -> list[Any]:
+    hashed = _Hash(*HASH)
     pool = [hashed(part) for part in entropy]
-    for source in range(_POOL):
-        for target in range(_POOL):
+    for source in range(POOL):
+        for target in range(POOL):
             if source != target:
                 mixed = pool[target] * _MIX_LEFT - hashed(pool[source]) * _MIX_RIGHT
                 pool[target] = mixed ^ mixed >> _16
@@ -107,8 +129,8 @@ def _stirred(entropy: list[Any]) -> list[Any]:
 
 
 def _drawn(pool: list[Any]) -> list[Any]:
-    hashed = _Hash(_DRAW, _DRAW_STEP)
-    halves = [hashed(pool[k % _POOL]).astype(np.uint64) for k in range(2 * _POOL)]
+    hashed = _Hash(*DRAW)
+    halves = [hashed(pool[k % POOL]).astype(np.uint64) for k in range(2 * POOL)]
     return [low | high << _32 for low, high in zip(halves[::2], halves[1::2], strict=True)]
 
 
@@ -119,10 +141,10 @@ def _added(a: Pair, b: Pair) -> Pair:
 
 def _multiplied(a: Pair) -> Pair:
     """Return ``a`` times the generator's multiplier, modulo 2**128."""
-    (high, low), (by_high, by_low) = a, _MULTIPLIER
+    high, low = a
     upper, lower = low >> _32, low & _MASK
-    by_upper, by_lower = by_low >> _32, by_low & _MASK
-    middle = upper * by_lower + (lower * by_lower >> _32)
+    by_upper, _BY_LOWer = _BY_LOW >> _32, _BY_LOW & _MASK
+    middle = upper * _BY_LOWer + (lower * _BY_LOWer >> _32)
     other = lower * by_upper + (middle & _MASK)
     carried = upper * by_upper + (middle >> _32) + (other >> _32)
-    return carried + high * by_low + low * by_high, low * by_low
+    return carried + high * _BY_LOW + low * _BY_HIGH, low * _BY_LOW

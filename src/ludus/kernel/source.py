@@ -6,10 +6,11 @@ the plain-Python reference.
 
 ``storage.py`` says which rows there are, ``layout.py`` how the table ``Z`` leads to them. Names in
 the text: ``f_…`` and ``i_…`` rows of the state's floats and ints (``all_F`` and ``all_I`` hold them
-where an environment's lie side by side), ``s_…`` its arrays, ``a0 …`` rows of actions, ``o0 …``
-and ``of0 …`` of observations and an episode's last ones (``seen_all`` and ``last_all`` where they
-are arrays), ``x0 …`` and ``xf0 …`` of infos likewise, ``ended``, ``cut`` and ``waiting`` of flags,
-``rule`` the params and, after them, the rules.
+where an environment's lie side by side), ``s_…`` its arrays, ``a0 …`` rows of actions, ``o`` and
+``of`` observations and an episode's last ones, an environment's numbers side by side (``o0 …`` and
+``of0 …`` where they are the parts of a tuple, ``seen_all`` and ``last_all`` where they are arrays),
+``x0 …`` and ``xf0 …`` of infos likewise, ``ended``, ``cut`` and ``waiting`` of flags, ``rule`` the
+params and, after them, the rules.
 """
 
 from __future__ import annotations
@@ -194,7 +195,9 @@ class _Driver(DriverParts):
             index = ", ".join(["i", *(f"j{k}" for k in axes)])
             finals.append("    " * len(loops) + f"last_all[{index}] = seen_all[{index}]")
         else:
-            finals += [f"of{k}[i] = o{k}[i]" for k in range(self.rows)]
+            finals += [
+                f"{self.observed(k, 'i', 'of')} = {self.observed(k, 'i')}" for k in range(self.rows)
+            ]
         self.add(indent, "for k in range(start, start + due):")
         self.add(indent + 1, "i = listed[k]", f"if mode == {MODES['same_step']}:")
         self.add(indent + 2, *finals)
@@ -245,7 +248,7 @@ class _Driver(DriverParts):
         if self.kernel.writes_observation:
             view = "seen_all[i]"
         else:
-            view = f"({', '.join(f'o{k}[i]' for k in range(self.rows))},)"
+            view = f"({', '.join(self.observed(k, 'i') for k in range(self.rows))},)"
         self.add(4, f"a = policy(weights, {view}, {self.rng('V', 'first + i')})")
         if self.actions == ["int"]:
             self.add(4, "a0[i] = a")

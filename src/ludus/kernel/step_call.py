@@ -16,7 +16,7 @@ from ludus.kernel.callable import OR_RAISE
 from ludus.kernel.cpython import with_declarations
 from ludus.kernel.object_fields import ALIGNED, ARRAY, SCALAR, TUPLE, load, load_item
 
-__all__ = ["step_source", "step_symbols"]
+__all__ = ["new_array_address", "step_source", "step_symbols"]
 
 _NEW_FROM_DESCR = 94  # PyArray_NewFromDescr in the table of NumPy's functions
 _FLOATS: dict[np.dtype[Any], str] = {
@@ -34,7 +34,12 @@ def step_symbols() -> dict[str, int]:
         **{f"ludus.{dtype}": dtype for dtype in _FLOATS},
     }
     symbols = {name: id(value) for name, value in known.items()}
-    return {**symbols, "ludus.new_array": _numpy(_NEW_FROM_DESCR)}
+    return {**symbols, "ludus.new_array": new_array_address()}
+
+
+def new_array_address() -> int:
+    """Return where NumPy's function that makes arrays is."""
+    return _numpy(_NEW_FROM_DESCR)
 
 
 def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int]) -> str:

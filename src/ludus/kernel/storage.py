@@ -91,12 +91,10 @@ class Storage:
         self.B = self._rows_of("B", (3,), np.bool_)
         self.T, self.C, self.D = self.B
         self.rows = row_count(kernel, observation)
-        seen = observation_dtype(observation)
-        if self.rows:
-            self.both = self._rows_of("both", (2, self.rows), seen)
-        else:
-            self.both = aligned_zeros((2, n, *(observation.shape or ())), seen)
+        self.both = self._make_observations(observation)
         self.O, self.OF = self.both
+        self.seen = self.O.T if self._padded.get("both", self.both).ndim == 2 else self.O
+        """The observations in the order in which they lie in memory."""
         shapes = kernel.state_arrays(params) if kernel.state_arrays is not None else {}
         self._arrays = {
             name: aligned_zeros((n, *shapes[name][0]), shapes[name][1])
@@ -118,6 +116,21 @@ class Storage:
         self.R = self._results[0]
         self.X, self.XF = self._results[1 : 1 + infos], self._results[1 + infos :]
         self.L = self._rows_of("L", (), np.int64)
+
+    def _make_observations(self, space: Space[Any]) -> Any:
+        """Return room for the observations and the last ones.
+
+        If there are rows, the axis of numbers comes before that of environments. In memory an
+        environment's numbers lie side by side, as those who store observations want them; those of
+        a tuple, whose parts are arrays of their own, lie in rows.
+        """
+        dtype = observation_dtype(space)
+        if not self.rows:
+            return aligned_zeros((2, self.n, *(space.shape or ())), dtype)
+        if isinstance(space, Tuple):
+            return self._rows_of("both", (2, self.rows), dtype)
+        self._padded["both"] = aligned_zeros((2, self.n * self.rows), dtype)
+        return self._padded["both"].reshape(2, self.n, self.rows).swapaxes(1, 2)
 
     def _state_rows(self, name: str, count: int, dtype: Any) -> Any:
         if self.kernel.vectorises:

@@ -10,10 +10,11 @@ import numpy as np
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.state import refusing_damage
 from ludus.core.types import State
-from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_env import AutoresetMode
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.batch_actions import BatchActions
 from ludus.kernel.batch_results import BatchResults
+from ludus.kernel.batch_statistics import BatchStatistics
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.object_fields import is_known
 from ludus.kernel.program import program_for
@@ -24,7 +25,8 @@ from ludus.kernel.source import MODES, OVER
 from ludus.kernel.storage import NO_LIMIT, Storage
 from ludus.kernel.team import Board, Team
 from ludus.kernel.words_rng import WORDS
-from ludus.spaces import batch_space
+from ludus.seeding import check_seed
+from ludus.spaces import Tuple, batch_space
 
 __all__ = ["VECTOR_ARGUMENTS", "KernelVectorEnv"]
 
@@ -36,7 +38,7 @@ _MODE_NAMES = {
 }
 
 
-class KernelVectorEnv(VectorEnv[Any, Any, Any]):
+class KernelVectorEnv(BatchStatistics):
     """``num_envs`` copies of a kernel's environment.
 
     With the same seeds it returns, step for step, what as many single environments return: time
@@ -88,12 +90,13 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         self._program = program_for(self._storage)
         self._table = self._program.table(self._storage)
         self._actions = BatchActions(env.action_space, self.action_space, self._storage)
-        self._read = BatchResults(env, self._storage)
+        self._at_once = self._program.jit and is_known()
+        self._read = BatchResults(env, self._storage, native=self._at_once)
         self._run: dict[str, Any] = {}
         self._running = False
         self._board: Board | None = None
         self._started = np.zeros(num_envs, np.bool_)
-        self._seeds: list[int | None] = [None] * num_envs
+        self._seeds: Sequence[int | None] = [None] * num_envs
         self._seen = self._read.view
         # Looked up here rather than in every step.
         self._alone = self._team.size == 1
@@ -124,9 +127,10 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
         if not (chosen | self._started).all():
             raise ResetNeeded("The first reset() must be a whole one, without a reset_mask.")
-        seeds = seeds_per_env(seed, self.num_envs)
-        for index, used in seed_rows(self._storage.U, seeds, chosen, self._started).items():
-            self._seeds[index] = used
+        # What it needs in native code is compiled along with the step.
+        self._function("step")
+        if seed is not None or not self._started.all():
+            self._seed_streams(seeds_per_env(seed, self.num_envs), mask)
         params = self.env.reset_params(rest or None)
         storage = self._storage
         if params is not self.env.params:
@@ -136,6 +140,18 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             storage.set_params(self.env.params)
         self._started |= chosen
         return self._observations(), self._read.infos(storage.X, chosen)
+
+    def _seed_streams(self, seeds: Sequence[int | None], mask: Any) -> None:
+        """Seed the random streams of those in the mask, or of all without one."""
+        storage, native = self._storage, self._program.jit
+        if mask is None and isinstance(seeds, range):
+            check_seed(seeds.start)
+            seeds_to_words(seeds, storage.U, native=native)
+            self._seeds = seeds
+            return
+        chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        used = seed_rows(storage.U, seeds, chosen, self._started, native=native)
+        self._seeds = [used.get(index, before) for index, before in enumerate(self._seeds)]
 
     def _run_reset(self, mask: Any) -> None:
         """Reset by a step that steps none, so that there is one function less to compile."""
@@ -165,17 +181,27 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         storage = self._storage
         count = self._step_at_once(actions) if self._alone else self._step_in_pieces(actions)
         if count is None:
-            self._actions.take(actions)
-            count = self._step(self._table, 0, self.num_envs)
+            count = self._step_converted(actions)
         if count < 0:
             raise self._refusal(count, storage.A)
-        infos = self._read.infos(storage.X) if self._tells else {}
         if count and self._same_step:
-            infos.update(self._reset_finished() if self._resets_here else self._finals(storage.XF))
+            infos = self._reset_finished() if self._resets_here else self._finals(count)
+        else:
+            infos = self._read.infos(storage.X) if self._tells else {}
         if self._shares:
             return self._seen, storage.R, storage.T, storage.C, infos
         rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
         return self._observations(), rewards, ended, cut, infos
+
+    def _step_converted(self, actions: Any) -> int:
+        """Step by actions that are no plain array: a list, a tensor, something to be refused."""
+        given = np.asarray(actions)
+        if type(actions) is not np.ndarray:
+            count = self._step_at_once(given)
+            if count is not None:
+                return count
+        self._actions.take(given)
+        return int(self._step(self._table, 0, self.num_envs))
 
     def _step_in_pieces(self, actions: Any) -> int:
         storage = self._storage
@@ -215,11 +241,12 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         self._running = True
 
     def _whole_step(self) -> Callable[[Any], int | None]:
-        """Return a function that makes the step if the actions are as a step reads them."""
-        row = self._storage.A
-        if not (self._program.jit and is_known()) or len(row) > 1 or row.dtype != np.int64:
+        """Return a function that makes the step if the actions are an array of a plain dtype."""
+        rows = self._storage.A
+        if not self._at_once or isinstance(self.single_action_space, Tuple):
             return lambda _actions: None
-        owner = (self._table, self.num_envs, row.ctypes.data)
+        apart = rows.strides[0] // rows.itemsize
+        owner = (self._table, self.num_envs, rows.ctypes.data, apart)
         return self._program.batch_step(owner)  # type: ignore[no-any-return]
 
     def _check_open(self) -> None:
@@ -231,17 +258,25 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
     def _observations(self) -> Any:
         return self._seen if self._shares else self._read.copied()
 
-    def _finals(self, rows: Any) -> dict[str, Any]:
-        over = self._storage.T | self._storage.C
-        return self._read.finals(over, self._read.infos(rows, over))
+    def _finals(self, count: int) -> dict[str, Any]:
+        """Return the infos of a step that has finished episodes and started the next ones."""
+        storage, read = self._storage, self._read
+        over = storage.T | storage.C
+        # Threads list what they have stepped, each in a part of its own.
+        listed = count if self._alone else None
+        if not self._tells:
+            return read.finals(over, {}, listed)
+        told = read.infos(storage.X)
+        return told | read.finals(over, read.infos(storage.XF, over), listed)
 
     def _reset_finished(self) -> dict[str, Any]:
         """Reset what the step finished, once the infos of its last states have been made."""
         storage = self._storage
+        over = storage.T | storage.C
         storage.OF[...] = storage.O
-        final = self._finals(storage.X)
+        final = self._read.finals(over, self._read.infos(storage.X, over))
         flags = storage.B.copy()
-        self._run_reset(storage.T | storage.C)
+        self._run_reset(over)
         storage.B[:2] = flags[:2]
         return {**self._read.infos(storage.X), **final}
 
@@ -301,13 +336,13 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
         count = self._run_loop(lambda first, last: loop(self._table, *given, first, last))
         if count < 0:
             raise self._refusal(count, taken)
-        s.O[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
+        s.seen[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
         return made.trajectory(taken, self.env)
 
     def _words(self, seed: int) -> Any:
         """Return the random words of a policy's streams, one per environment."""
         words = np.empty((self.num_envs, WORDS), np.uint64)
-        seeds_to_words(range(seed, seed + self.num_envs), words)
+        seeds_to_words(range(seed, seed + self.num_envs), words, native=self._program.jit)
         return words
 
     def _run_loop(self, work: Callable[[int, int], int]) -> int:
@@ -321,26 +356,6 @@ class KernelVectorEnv(VectorEnv[Any, Any, Any]):
             self._storage.mode = MODES["by_caller"]
 
     # --- the rest of the contract ---------------------------------------------------------------
-
-    @property
-    def episode_returns(self) -> Any:
-        """Each environment's return so far in its episode."""
-        return self._storage.returns.copy()
-
-    @property
-    def episode_lengths(self) -> Any:
-        """Each environment's steps so far in its episode."""
-        return self._storage.lengths.copy()
-
-    @property
-    def last_episode_returns(self) -> Any:
-        """The return of each environment's last finished episode."""
-        return self._storage.last_returns.copy()
-
-    @property
-    def last_episode_lengths(self) -> Any:
-        """The length of each environment's last finished episode."""
-        return self._storage.last_lengths.copy()
 
     def get_state(self) -> State:
         """Return every environment's state and random stream as plain data."""

@@ -14,6 +14,7 @@ import numpy as np
 from ludus.seeding import check_seed
 
 __all__ = [
+    "MULTIPLIER",
     "WORDS",
     "WordsRng",
     "generator_to_words",
@@ -23,7 +24,7 @@ __all__ = [
 
 WORDS = 5
 _LOW32, _LOW, _LOW128 = (1 << 32) - 1, (1 << 64) - 1, (1 << 128) - 1
-_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
+MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 _SPARE = 1 << 32
 
 
@@ -85,7 +86,7 @@ def seed_to_words(seed: int | None, words: Any) -> int:
     a, b, c, d, e, f, g, h = drawn
     start = b << 96 | a << 64 | d << 32 | c
     increment = (f << 97 | e << 65 | h << 33 | g << 1 | 1) & _LOW128
-    state = ((start + increment) * _MULTIPLIER + increment) & _LOW128
+    state = ((start + increment) * MULTIPLIER + increment) & _LOW128
     words[:] = state >> 64, state & _LOW, increment >> 64, increment & _LOW, 0
     return sequence.entropy  # type: ignore[return-value]
 
@@ -100,7 +101,7 @@ class WordsRng:
         words = self._words
         state = int(words[0]) << 64 | int(words[1])
         increment = int(words[2]) << 64 | int(words[3])
-        state = (state * _MULTIPLIER + increment) & _LOW128
+        state = (state * MULTIPLIER + increment) & _LOW128
         words[0], words[1] = state >> 64, state & _LOW
         value = state >> 64 ^ state & _LOW
         turn = state >> 122

@@ -60,6 +60,9 @@ class NormalizeObservation(
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.obs_rms = RunningMeanStd(shape=self.single_observation_space.shape, dtype=np.float32)
         self.epsilon = epsilon
+        # A compiled batch brings native code along, for observations of few numbers.
+        find = getattr(env.unwrapped, "normaliser", None)
+        self._native = None if find is None else find(shape)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -78,11 +81,25 @@ class NormalizeObservation(
 
     def observations(self, observations: _Array) -> _Array:
         """Update the statistics, unless frozen, and return the normalised observations."""
+        if self._native is not None and self._native.fits(observations):
+            return self._normalised(self._native, observations)
         if self.update_running_mean:
             self.obs_rms.update(observations)
         centred = observations - self.obs_rms.mean
         scaled: _Array = centred / np.sqrt(self.obs_rms.var + self.epsilon)
         return scaled.astype(np.float32)
+
+    def _normalised(self, native: Any, observations: _Array) -> _Array:
+        statistics = self.obs_rms
+        count = statistics.count if self.update_running_mean else None
+        scaled: _Array
+        scaled, (mean, var) = native(
+            observations, (statistics.mean, statistics.var), count, self.epsilon
+        )
+        if count is not None:
+            statistics.mean, statistics.var = mean, var
+            statistics.count = count + len(observations)
+        return scaled
 
     def _save_state(self) -> State:
         return {**super()._save_state(), "obs_rms": self.obs_rms.get_state()}

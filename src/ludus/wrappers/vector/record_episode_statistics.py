@@ -15,9 +15,22 @@ from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.wrappers.saved_fields import take_fields
 from ludus.wrappers.vector.dict_info_to_list import check_info_dict
+from ludus.wrappers.vector.episode_queues import EpisodeQueues, Statistics
 from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["RecordEpisodeStatistics"]
+
+
+def _queue(index: int, meaning: str) -> Any:
+    """Return the attribute for one of the queues of the last episodes."""
+
+    def get(self: RecordEpisodeStatistics[Any, Any]) -> deque[Any]:
+        return self._last.get(index)
+
+    def replace(self: RecordEpisodeStatistics[Any, Any], queue: deque[Any]) -> None:
+        self._last.replace(index, queue)
+
+    return property(get, replace, doc=meaning)
 
 
 class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, Any]):
@@ -67,14 +80,20 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
             )
         self._autoreset_mode = mode
 
+        # A compiled batch brings native code along, which counts as _count_in_numpy does.
+        find = getattr(env.unwrapped, "episode_counter", None)
+        self._counter = None if find is None else find(mode)
+
         self.episode_count = 0
         self.episode_start_times: npt.NDArray[np.float64] = np.zeros(self.num_envs)
         self.episode_returns: npt.NDArray[np.float64] = np.zeros(self.num_envs)
         self.episode_lengths: npt.NDArray[np.int_] = np.zeros(self.num_envs, dtype=int)
         self.prev_dones: npt.NDArray[np.bool_] = np.zeros(self.num_envs, dtype=bool)
-        self.time_queue: deque[np.float64] = deque(maxlen=buffer_length)
-        self.return_queue: deque[np.float64] = deque(maxlen=buffer_length)
-        self.length_queue: deque[np.int_] = deque(maxlen=buffer_length)
+        self._last = EpisodeQueues(buffer_length)
+
+    return_queue = _queue(0, "The returns of the last episodes.")
+    length_queue = _queue(1, "The lengths of the last episodes.")
+    time_queue = _queue(2, "The seconds that the last episodes took.")
 
     def reset(  # Gymnasium takes both by position here.
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -96,46 +115,69 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
         """
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         check_info_dict(infos, self)
-        if self._autoreset_mode is AutoresetMode.SAME_STEP or not self.prev_dones.any():
-            self.episode_returns += rewards
-            self.episode_lengths += 1
-        else:
-            # The step after an end only resets: it belongs to neither episode.
-            running = ~self.prev_dones
-            self._restart(self.prev_dones)
-            self.episode_returns[running] += rewards[running]
-            self.episode_lengths[running] += 1
-
-        self.prev_dones = dones = np.logical_or(terminations, truncations)
-        if dones.any():
-            self._report(dones, infos)
-            if self._autoreset_mode is AutoresetMode.SAME_STEP:
-                self._restart(dones)
+        at_place, in_turn = self._count(rewards, terminations, truncations)
+        if at_place is not None and in_turn is not None:
+            self._report(at_place, in_turn, infos)
         return observations, rewards, terminations, truncations, infos
 
-    def _restart(self, chosen: npt.NDArray[np.bool_]) -> None:
+    def _count(self, *results: Any) -> tuple[Statistics, Statistics] | tuple[None, None]:
+        """Count a step's rewards, terminations and truncations.
+
+        Returns:
+            The statistics of the episodes that end, with zeros for the environments still running,
+            and without those; twice ``None`` if none ends.
+        """
+        if self._counter is not None:
+            sums = self.episode_returns, self.episode_lengths, self.episode_start_times
+            counted = self._counter(results, self.prev_dones, sums, time.perf_counter())
+            if counted is not None:
+                self.prev_dones, *statistics = counted
+                return tuple(statistics)
+        return self._count_in_numpy(*results)
+
+    def _count_in_numpy(
+        self, rewards: Any, terminations: Any, truncations: Any
+    ) -> tuple[Statistics, Statistics] | tuple[None, None]:
+        same_step = self._autoreset_mode is AutoresetMode.SAME_STEP
+        self.episode_returns += rewards
+        self.episode_lengths += 1
+        if not same_step:
+            # The step after an end only resets: it belongs to neither episode.
+            self._restart(self.prev_dones.nonzero()[0])
+        self.prev_dones = np.logical_or(terminations, truncations)
+        over = self.prev_dones.nonzero()[0]
+        if not over.size:
+            return None, None
+        seconds = time.perf_counter() - self.episode_start_times.take(over)
+        in_turn = (
+            self.episode_returns.take(over),
+            self.episode_lengths.take(over),
+            # To the microsecond: the same bits as np.round(seconds, 6), in half the time.
+            np.rint(seconds * 1e6) / 1e6,
+        )
+        if same_step:
+            self._restart(over)
+        returns, lengths, times = (np.zeros(self.num_envs, part.dtype) for part in in_turn)
+        returns[over], lengths[over], times[over] = in_turn
+        return (returns, lengths, times), in_turn
+
+    def _restart(self, chosen: npt.NDArray[Any]) -> None:
+        """Start the statistics of some environments, given by a mask or by indices."""
         self.episode_start_times[chosen] = time.perf_counter()
         self.episode_returns[chosen] = 0
         self.episode_lengths[chosen] = 0
 
-    def _report(self, dones: npt.NDArray[np.bool_], infos: dict[str, Any]) -> None:
+    def _report(self, at_place: Statistics, in_turn: Statistics, infos: dict[str, Any]) -> None:
         key = self._stats_key
         if key in infos or f"_{key}" in infos:
             raise ValueError(
                 f"Attempted to add episode stats with key '{key}' but this key already exists in "
                 f"info: {list(infos)}. Pass another stats_key."
             )
-        seconds = np.round(time.perf_counter() - self.episode_start_times, 6)
-        infos[key] = {
-            "r": np.where(dones, self.episode_returns, 0.0),
-            "l": np.where(dones, self.episode_lengths, 0),
-            "t": np.where(dones, seconds, 0.0),
-        }
-        infos[f"_{key}"] = dones.copy()
-        self.episode_count += int(np.count_nonzero(dones))
-        self.time_queue.extend(seconds[dones])
-        self.return_queue.extend(self.episode_returns[dones])
-        self.length_queue.extend(self.episode_lengths[dones])
+        infos[key] = dict(zip(("r", "l", "t"), at_place, strict=True))
+        infos[f"_{key}"] = self.prev_dones.copy()
+        self.episode_count += len(in_turn[0])
+        self._last.add(in_turn)
 
     def _save_state(self) -> State:
         # The clock starts anew in every process, so that only differences can be carried over.
