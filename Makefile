@@ -98,7 +98,7 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 
 # An index out of reach is said, and no failure; --require vulnerabilities would make it one.
 audit: install-dev ## Audit Ludus: its code, its dependencies and their licences
-	$(BIN)/ludus audit ludus --config pyproject.toml --show medium --timeout 10
+	$(BIN)/ludus audit ludus-gym --config pyproject.toml --show medium --timeout 10
 
 build: install-dev ## Build wheel and sdist, with a bill of materials
 	$(BIN)/python -m build --outdir dist

@@ -46,9 +46,9 @@ examples:
   vector.py --ids CartPole-v1 --sizes 1024  one race
   vector.py --json vector.json              everything, figures kept
 
-What is not installed is left out: pip install 'ludus[peers]' brings the peers. Without a C compiler
-the C limit is left out. Nothing else should run at the same time; if medians are far from the
-fastest rounds, something did.
+What is not installed is left out: pip install 'ludus-gym[peers]' brings the peers. Without a C
+compiler the C limit is left out. Nothing else should run at the same time; if medians are far from
+the fastest rounds, something did.
 """
 
 

@@ -28,6 +28,8 @@ PINNED = {
         VectorEnv VectorObservationWrapper VectorRewardWrapper VectorWrapper Wrapper WrapperActType
         WrapperObsType WrapperSpec get_env_id parse_env_id
     """,
+    "ludus.interop": "gymnasium minari parquet sb3",
+    "ludus.interop.sb3": "LudusVecEnv make_vec_env",
     "ludus.record": """
         Block Check Difference Episode Event FsckReport Problem PublicKey RecordEpisodes
         RecordVectorEpisodes Replay Resumed Run RunReader Signature SigningKey Totals Verification

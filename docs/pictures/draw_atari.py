@@ -1,6 +1,6 @@
 """Draw the picture of docs/atari.md: a screen, and the four frames that an agent sees of it.
 
-Usage: ``python docs/pictures/draw_atari.py``; needs ``ludus[atari,images]``.
+Usage: ``python docs/pictures/draw_atari.py``; needs ``ludus-gym[atari,images]``.
 """
 
 from __future__ import annotations

@@ -280,4 +280,4 @@ def test_an_index_out_of_reach_checks_nothing():
 def test_without_pip_audit(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     outcome = check_index([component("suspect", "1.0")])
-    assert "pip install 'ludus[audit]'" in outcome.unchecked["suspect"]
+    assert "pip install 'ludus-gym[audit]'" in outcome.unchecked["suspect"]

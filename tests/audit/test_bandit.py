@@ -45,7 +45,7 @@ def test_it_is_bounded_in_time():
 
 def test_without_it_the_audit_goes_on_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(DependencyNotInstalled, match="ludus\\[audit\\]"):
+    with pytest.raises(DependencyNotInstalled, match="ludus-gym\\[audit\\]"):
         run_bandit({}, [], Limits())
     path = str(make_wheel(tmp_path, {}))
     report = audit(path, WITH)

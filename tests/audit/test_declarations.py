@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ludus.distribution import DISTRIBUTION
 from tests.audit.support import make_wheel, rules
 
 NETWORK = "import socket\ndef f(): socket.socket()\n"
@@ -56,3 +57,12 @@ def test_mismatches(registration, expected, tmp_path):
 
 def test_what_is_not_done_need_not_be_declared(tmp_path):
     assert suspect(tmp_path, "register('A-v0', 'pkg:A')", "x = 1\n") == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(DISTRIBUTION, set()), ("ludus_Gym", set()), ("ludus", {"claims-builtin"})],
+)
+def test_only_ludus_itself_may_register_what_is_builtin(name, expected, tmp_path):
+    trusted = "register('A-v0', 'pkg:A', security=SecuritySpec(trust='builtin'))"
+    assert suspect(tmp_path, trusted, "x = 1\n", name=name) == expected

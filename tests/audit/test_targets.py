@@ -13,6 +13,7 @@ import zipfile
 import pytest
 
 from ludus.audit import AuditError, Limits, Settings, audit
+from ludus.distribution import DISTRIBUTION
 from tests.audit.support import (
     OFFLINE,
     findings,
@@ -312,7 +313,7 @@ def test_a_record_that_leads_elsewhere(installed):
 
 
 def test_an_editable_distribution_is_its_folder():
-    report = audit("ludus", Settings(offline=True, bandit=False, limits=Limits(files=5)))
+    report = audit(DISTRIBUTION, Settings(offline=True, bandit=False, limits=Limits(files=5)))
     assert report.target.kind in ("editable", "installed")
 
 

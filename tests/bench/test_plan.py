@@ -56,7 +56,7 @@ def test_environments_whose_engine_is_not_installed_are_missing(suite, monkeypat
     monkeypatch.setattr(plan, "version", nothing)
     suite = load_suite(suite)
     assert len(missing_environments(suite)) == len(suite.environments)
-    with pytest.raises(BenchError, match=r"(?s)which is not installed; pip install .*ludus\["):
+    with pytest.raises(BenchError, match=r"(?s)which is not installed; pip install .*ludus-gym\["):
         make_plan(suite)
     with pytest.raises(BenchError, match="None of the environments of"):
         make_plan(suite, skip_missing=True)

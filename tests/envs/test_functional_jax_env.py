@@ -347,9 +347,9 @@ def test_functions_of_kernels():
 
 def test_without_jax(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus\[jax\]'"):
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\[jax\]'"):
         FunctionalJaxEnv(Swing())
-    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus\[jax\]'"):
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\[jax\]'"):
         FunctionalJaxVectorEnv(Swing(), 2)
 
 

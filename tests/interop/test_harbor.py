@@ -8,11 +8,13 @@ import tomllib
 
 import pytest
 
+from ludus.distribution import DISTRIBUTION
 from ludus.errors import GradingFailed, TaskError
 from ludus.interop.harbor import export_harbor_task, verify_submission
 from ludus.research.discovery import load_task
 from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Scored
 from ludus.research.scaffold import new_task
+from ludus.version import __version__
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,12 @@ def test_the_agents_image_holds_neither_labels_nor_grader_nor_solutions(exported
     ]
     assert (exported / "tests" / "labels" / "labels.csv").is_file()
     assert not list((exported / "tests").rglob("solve.py"))
+
+
+def test_the_verifiers_image_installs_this_ludus_and_nobody_elses(exported):
+    lines = (exported / "tests" / "Dockerfile").read_text().splitlines()
+    wanted = f"'{DISTRIBUTION}[research]=={__version__}'"
+    assert lines[1].startswith(f"RUN pip install --no-cache-dir {wanted}")
 
 
 def test_a_folder_that_exists_and_a_task_without_submission_are_refused(task, exported, tmp_path):

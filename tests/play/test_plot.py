@@ -53,5 +53,5 @@ def test_one_number_per_plot_is_needed() -> None:
 
 def test_matplotlib_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[plots\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[plots\]"):
         PlayPlot(lambda *step: [1.0], 10, ["reward"])

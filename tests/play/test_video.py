@@ -69,7 +69,7 @@ def test_frames_should_be_a_list(tmp_path: Path) -> None:
 
 def test_moviepy_may_be_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "moviepy.video.io.ImageSequenceClip", None)
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[video\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[video\]"):
         save_video(_frames(2), str(tmp_path), fps=10)
 
 

@@ -117,7 +117,7 @@ def test_what_is_no_public_key(tmp_path, source):
 
 def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[sign\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[sign\]"):
         generate_key(tmp_path / "key")
 
 

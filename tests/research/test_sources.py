@@ -112,7 +112,7 @@ def test_pictures():
 
 def test_a_library_that_is_missing_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cv2", None)
-    with pytest.raises(DataMissing, match=r"pip install 'ludus\[images\]'"):
+    with pytest.raises(DataMissing, match=r"pip install 'ludus-gym\[images\]'"):
         read_image(b"x", 10, "it")
 
 

@@ -32,6 +32,7 @@ PLANTED = (
     f"{PACKAGES}/other/pyvenv.cfg",
     f"{PACKAGES}/other/key",
     f"{PACKAGES}/loose.py",
+    f"{PACKAGES}/_start.py",
     f"{PACKAGES}/__pycache__/loose.cpython.pyc",
     f"{PACKAGES}/.keys/agent.key",
     f"{Path(PACKAGES).parent}/extra.py",
@@ -47,6 +48,7 @@ PLANTED = (
 RECORDS = {
     "honest-1.0": "honest/__init__.py,,\nhonest/data/table,,\nalone.py,,\n../../../bin/honest,,\n",
     "ludus-0.1": "ludus/__init__.py,,\nludus_copy/__init__.py,,\n",
+    "ludus_gym-0.1": "_start.py,,\n",
     "fork-2.0": "fork/__init__.py,,\nfork/research/grading/checks.py,,\n",
 }
 HONEST = ("honest/__init__.py", "honest/data/table", "alone.py")

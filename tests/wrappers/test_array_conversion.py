@@ -163,5 +163,5 @@ def test_missing_library(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     _compat.cache_clear()
-    with pytest.raises(DependencyNotInstalled, match=rf"ludus\[{extra}\]"):
+    with pytest.raises(DependencyNotInstalled, match=rf"ludus-gym\[{extra}\]"):
         use()

@@ -95,5 +95,5 @@ def test_game_that_skips_frames_itself() -> None:
 
 def test_missing_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[images\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[images\]"):
         AtariPreprocessing(game())

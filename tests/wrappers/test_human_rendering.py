@@ -111,5 +111,5 @@ def test_missing_fps() -> None:
 
 def test_missing_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[classic-control\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[classic-control\]"):
         HumanRendering(ScriptEnv(render_mode="rgb_array")).reset()

@@ -149,7 +149,7 @@ def test_bad_size(shape: Any, error: type[Exception]) -> None:
 
 def test_missing_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[images\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[images\]"):
         ResizeObservation(image(), (2, 2))
 
 

@@ -185,7 +185,7 @@ def test_bad_mode_leaves_no_folder(mode: str | None, tmp_path: Path) -> None:
 
 def test_missing_moviepy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "moviepy", None)
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[video\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[video\]"):
         RecordVideo(Film(render_mode="rgb_array"), str(tmp_path / "films"))
 
 

@@ -14,6 +14,7 @@ from ludus.audit.child import run_limited
 from ludus.audit.findings import Finding
 from ludus.audit.limits import Limits
 from ludus.audit.rules import SEVERITIES
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 
 __all__ = ["run_bandit"]
@@ -53,7 +54,7 @@ def run_bandit(
         DependencyNotInstalled: bandit is not installed.
     """
     if importlib.util.find_spec("bandit") is None:
-        raise DependencyNotInstalled("bandit is not installed: pip install 'ludus[audit]'")
+        raise DependencyNotInstalled(f"bandit is not installed: {pip_install('audit')}")
     with tempfile.TemporaryDirectory(prefix="ludus-audit-") as folder:
         paths = {}
         for number, (path, content) in enumerate(sorted(sources.items())):

@@ -6,10 +6,9 @@ from typing import Any
 
 from ludus.audit.findings import Finding
 from ludus.audit.scanning import Scan
+from ludus.distribution import DISTRIBUTION
 
 __all__ = ["compare_declarations"]
-
-_OWN = "ludus"
 
 
 def compare_declarations(scan: Scan, name: str) -> list[Finding]:
@@ -25,7 +24,7 @@ def compare_declarations(scan: Scan, name: str) -> list[Finding]:
         if spec not in readable
     ]
     for spec in readable:
-        if spec["security"].get("trust") == "builtin" and name != _OWN:
+        if spec["security"].get("trust") == "builtin" and name != DISTRIBUTION:
             detail = str(spec.get("id") or "")
             findings.append(Finding.of("claims-builtin", spec["path"], _line(spec), detail))
     # One that cannot be read may declare anything.

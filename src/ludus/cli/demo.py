@@ -17,6 +17,7 @@ from rich.text import Text
 from ludus.checking import inspect_env
 from ludus.cli.console import out
 from ludus.core import VectorEnv
+from ludus.distribution import pip_install
 from ludus.record import RecordEpisodes, verify
 from ludus.registration import family_of, make, make_vec, search
 
@@ -137,7 +138,7 @@ def _play(episodes: int, record: Path) -> list[float]:
 def _film(folder: Path) -> str:
     for module in ("pygame", "moviepy"):
         if importlib.util.find_spec(module) is None:
-            return f"needs {module}; run pip install 'ludus[classic-control,video]'"
+            return f"needs {module}; run {pip_install('classic-control', 'video')}"
     from ludus.wrappers import RecordVideo
 
     env = make("CartPole-v1", render_mode="rgb_array", max_episode_steps=150)

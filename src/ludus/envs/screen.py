@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ludus import logger
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled, Error
 
 __all__ = ["Screen", "import_pygame", "pixels_of", "show_text", "warn_no_render_mode"]
@@ -34,7 +35,7 @@ def import_pygame() -> Any:
     except ImportError as problem:
         raise DependencyNotInstalled(
             "Rendering needs pygame, which is not installed; run "
-            "`pip install 'ludus[classic-control]'`"
+            f"`{pip_install('classic-control')}`"
         ) from problem
     return pygame
 

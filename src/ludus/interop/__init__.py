@@ -6,9 +6,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ludus.interop import gymnasium, minari, parquet
+    from ludus.interop import gymnasium, minari, parquet, sb3
 
-__all__ = ["gymnasium", "minari", "parquet"]
+__all__ = ["gymnasium", "minari", "parquet", "sb3"]
 
 
 def __getattr__(name: str) -> Any:

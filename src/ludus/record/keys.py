@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled, RecordError
 from ludus.record.outside import create_files, read_small
 
@@ -188,6 +189,6 @@ def _cryptography() -> tuple[Any, Any, type[Exception]]:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError as problem:
         raise DependencyNotInstalled(
-            "Signatures need the package cryptography; run `pip install 'ludus[sign]'`."
+            f"Signatures need the package cryptography; run `{pip_install('sign')}`."
         ) from problem
     return ed25519, serialization, InvalidSignature

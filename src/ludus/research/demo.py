@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ludus.bench.result import Result
 from ludus.bench.runner import Settings
+from ludus.distribution import pip_install
 from ludus.errors import PolicyNotEnforceable, SandboxError
 from ludus.record import read_run
 from ludus.research.agent_box import agent_policy
@@ -73,7 +74,7 @@ def research_episode(folder: Path) -> ResearchDemo:
         Error: The episode could not be carried out.
     """
     if importlib.util.find_spec("openai") is None:
-        raise DemoSkipped("the agent needs the package openai; pip install 'ludus[research]'")
+        raise DemoSkipped(f"the agent needs the package openai; {pip_install('research')}")
     options = _possible_options()
     with ModelServer(by_step({_MARK: _SCRIPT})) as server:
         options = options.model_copy(update={"base_url": server.base_url})

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.distribution import pip_install
 from ludus.errors import DataMissing
 
 __all__ = ["PREFIX", "Source", "given_folders", "hub_cache", "read_image", "read_rows"]
@@ -158,5 +159,5 @@ def _imported(module: str, extra: str) -> ModuleType:
         return import_module(module)
     except ImportError as problem:
         raise DataMissing(
-            f"The data is there, but nothing to read it with. Run: pip install 'ludus[{extra}]'."
+            f"The data is there, but nothing to read it with. Run: {pip_install(extra)}."
         ) from problem

@@ -246,7 +246,7 @@ def _recorded(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             continue
         found, scripts = _owned(folder / info)
         mine = re.split(r"[-.]", info.lower(), maxsplit=1)[0]
-        if mine == "ludus" or "ludus" in found:
+        if mine.partition("_")[0] == "ludus" or "ludus" in found:
             ours |= {info, *found}
         else:
             owned |= {info, *found}

@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 
 __all__ = ["check_installed", "require"]
@@ -30,4 +31,4 @@ def check_installed(module: str, *, extra: str) -> None:
 
 
 def _missing(module: str, extra: str) -> DependencyNotInstalled:
-    return DependencyNotInstalled(f"{module} is not installed; run `pip install 'ludus[{extra}]'`.")
+    return DependencyNotInstalled(f"{module} is not installed; run `{pip_install(extra)}`.")

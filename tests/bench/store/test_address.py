@@ -202,5 +202,5 @@ except DependencyNotInstalled as problem:
     print(problem)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert f"pip install 'ludus[{extra}]'" in done.stdout, done.stderr
+    assert f"pip install 'ludus-gym[{extra}]'" in done.stdout, done.stderr
     assert issubclass(DependencyNotInstalled, ImportError)

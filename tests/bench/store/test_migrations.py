@@ -76,7 +76,7 @@ def test_a_newer_store_is_refused(url):
     with pytest.raises(StoreError, match="a newer Ludus made this store") as caught:
         open_store(url)
     assert f"number {NEWEST + 1}, and this Ludus knows {NEWEST}" in str(caught.value)
-    assert re.search(r"pip install --upgrade ludus`, or give another store", str(caught.value))
+    assert re.search(r"pip install --upgrade ludus-gym`, or give another store", str(caught.value))
 
 
 def test_a_failing_step_leaves_nothing(url):

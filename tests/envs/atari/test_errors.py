@@ -34,7 +34,7 @@ def test_without_the_extra(monkeypatch):
         lambda: ludus.make("ALE/Pong-v5"),
         lambda: ludus.make_vec("ALE/Pong-v5", 2),
     ):
-        with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus\[atari\]'"):
+        with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\[atari\]'"):
             build()
 
 

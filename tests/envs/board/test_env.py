@@ -290,5 +290,5 @@ def test_text():
 
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspiel", None)
-    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus\[board\]'"):
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\[board\]'"):
         BoardEnv("chess")

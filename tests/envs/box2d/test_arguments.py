@@ -57,7 +57,7 @@ def test_step_before_reset(env_id):
 @pytest.mark.parametrize("env_id", BY_ID)
 def test_missing_engine(env_id, monkeypatch):
     monkeypatch.setitem(sys.modules, "Box2D", None)
-    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus\[box2d\]'"):
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\[box2d\]'"):
         make(env_id)
 
 

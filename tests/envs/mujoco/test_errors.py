@@ -24,11 +24,11 @@ mujoco = pytest.importorskip("mujoco", exc_type=ImportError)
 
 def test_missing_engine_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus\[mujoco\]'"):
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\[mujoco\]'"):
         engine.import_mujoco()
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[mujoco\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[mujoco\]"):
         ludus.make("Ant-v5")
-    with pytest.raises(DependencyNotInstalled, match=r"ludus\[mujoco\]"):
+    with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[mujoco\]"):
         ludus.make_vec("Ant-v5", 2)
 
 

@@ -440,7 +440,7 @@ def test_without_openai_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     with ModelServer(in_order([])) as server:
         agent = agent_on(server)
-        with pytest.raises(DependencyNotInstalled, match=r"ludus\[research\]"):
+        with pytest.raises(DependencyNotInstalled, match=r"ludus-gym\[research\]"):
             agent.act(seen())
 
 

@@ -72,7 +72,7 @@ def test_pickling() -> None:
 )
 def test_missing_libraries(wrapper: Any, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus\["):
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\["):
         wrapper(twins())
 
 

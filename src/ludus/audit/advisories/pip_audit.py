@@ -21,12 +21,13 @@ from ludus.audit.advisories.outcome import Outcome, Vulnerability
 from ludus.audit.child import run_limited
 from ludus.audit.dependencies import Component
 from ludus.audit.findings import printable
+from ludus.distribution import pip_install
 
 __all__ = ["Service", "check_index", "parse_answer"]
 
 Service = Literal["pypi", "osv"]
 _CANARIES = (("jinja2", "2.4.1"), ("pyyaml", "3.12"), ("requests", "2.19.0"))
-_MISSING = "pip-audit is not installed: pip install 'ludus[audit]'"
+_MISSING = f"pip-audit is not installed: {pip_install('audit')}"
 
 
 def check_index(

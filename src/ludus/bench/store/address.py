@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ludus.distribution import pip_install, requirement
 from ludus.errors import DependencyNotInstalled, StoreError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def parse_address(where: str | Path | None) -> Address:
     except ImportError as problem:
         raise DependencyNotInstalled(
             "The results store needs SQLAlchemy, which is not installed; run "
-            "`pip install 'ludus[store]'`, or 'ludus[postgres]' for PostgreSQL."
+            f"`{pip_install('store')}`, or '{requirement('postgres')}' for PostgreSQL."
         ) from problem
     if where is None:
         where = os.environ.get("LUDUS_STORE") or default_path()

@@ -17,6 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from ludus.bench.store.address import Address
 from ludus.bench.store.migrations import NEWEST, apply_missing, schema_number
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled, StoreError
 
 __all__ = ["Database"]
@@ -37,7 +38,7 @@ class Database:
         except ImportError as problem:
             raise DependencyNotInstalled(
                 "A store on PostgreSQL needs psycopg, which is not installed; run "
-                "`pip install 'ludus[postgres]'`."
+                f"`{pip_install('postgres')}`."
             ) from problem
 
     def prepare(self, *, create: bool) -> None:

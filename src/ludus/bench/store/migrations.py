@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, func, insert, inspect, select, text
 
 from ludus.bench.store import tables
+from ludus.distribution import pip_install
 from ludus.errors import StoreError
 
 __all__ = ["NEWEST", "STEPS", "Migration", "apply_missing", "schema_number"]
@@ -137,7 +138,7 @@ def schema_number(connection: Connection) -> int:
     if found > NEWEST:
         raise StoreError(
             f"a newer Ludus made this store: its schema is number {found}, and this Ludus knows "
-            f"{NEWEST}. Run `pip install --upgrade ludus`, or give another store."
+            f"{NEWEST}. Run `{pip_install(upgrade=True)}`, or give another store."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Atari 2600 games, played by the Arcade Learning Environment (``pip install 'ludus[atari]'``)."""
+"""Atari 2600 games on the Arcade Learning Environment (``pip install 'ludus-gym[atari]'``)."""
 
 from __future__ import annotations
 

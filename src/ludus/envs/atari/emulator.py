@@ -6,6 +6,7 @@ import importlib
 import warnings
 from typing import Any
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled, Error
 from ludus.registration.table import did_you_mean
 
@@ -25,7 +26,7 @@ def import_ale() -> Any:
             return importlib.import_module("ale_py")._ale_py
     except ImportError as problem:
         raise DependencyNotInstalled(
-            "Atari games need ale-py, which is not installed; run `pip install 'ludus[atari]'`"
+            f"Atari games need ale-py, which is not installed; run `{pip_install('atari')}`"
         ) from problem
 
 

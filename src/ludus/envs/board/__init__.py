@@ -1,4 +1,4 @@
-"""Board games for two, on open_spiel's rules (``pip install 'ludus[board]'``)."""
+"""Board games for two, on open_spiel's rules (``pip install 'ludus-gym[board]'``)."""
 
 from __future__ import annotations
 

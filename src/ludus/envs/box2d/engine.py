@@ -7,6 +7,7 @@ import sys
 import warnings
 from typing import Any, Protocol
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 
 __all__ = ["Contacts", "Touches", "import_box2d", "listen"]
@@ -27,7 +28,7 @@ def import_box2d() -> Any:
         import Box2D
     except ImportError as problem:
         raise DependencyNotInstalled(
-            "This environment needs Box2D, which is not installed; run `pip install 'ludus[box2d]'`"
+            f"This environment needs Box2D, which is not installed; run `{pip_install('box2d')}`"
         ) from problem
     return Box2D
 

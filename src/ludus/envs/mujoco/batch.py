@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.distribution import pip_install
 from ludus.envs.mujoco.engine import import_mujoco
 from ludus.envs.mujoco.native_step import Order, step_address
 from ludus.errors import DependencyNotInstalled, Error
@@ -70,7 +71,7 @@ def _library() -> SimpleNamespace:
         except AttributeError as problem:
             raise DependencyNotInstalled(
                 f"Batches need mujoco 4, and this is {mujoco.__version__}; run "
-                "`pip install 'ludus[mujoco]'`, or use vectorization_mode='sync'."
+                f"`{pip_install('mujoco')}`, or use vectorization_mode='sync'."
             ) from problem
         function.restype, function.argtypes = result, arguments
         found[name.removeprefix("mjb_")] = function

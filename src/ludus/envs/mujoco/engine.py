@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled, Error
 
 __all__ = ["import_mujoco"]
@@ -21,7 +22,7 @@ def import_mujoco() -> Any:
     except ImportError as problem:
         raise DependencyNotInstalled(
             f"MuJoCo environments need mujoco, which cannot be imported ({problem}); run "
-            "`pip install 'ludus[mujoco]'`"
+            f"`{pip_install('mujoco')}`"
         ) from problem
     except RuntimeError as problem:
         raise Error(

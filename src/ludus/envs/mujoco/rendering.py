@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.distribution import pip_install
 from ludus.envs.mujoco.engine import import_mujoco
 from ludus.envs.screen import Screen, import_pygame
 from ludus.errors import DependencyNotInstalled
@@ -45,7 +46,7 @@ def open_context(model: Any, width: int, height: int) -> tuple[Any, Any]:
             _forget_platform()
     raise DependencyNotInstalled(
         f"No OpenGL backend works here ({'; '.join(problems)}). Install the system's libegl1 or "
-        "libosmesa6 and `pip install 'ludus[mujoco]'`, and leave MUJOCO_GL unset or set it to egl "
+        f"libosmesa6 and `{pip_install('mujoco')}`, and leave MUJOCO_GL unset or set it to egl "
         "or osmesa."
     )
 

@@ -237,9 +237,13 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
         if self.render_mode == "human":
             self._draw(0)
 
+    def env_at(self, index: int) -> RobotEnv:
+        """Return the single robot in the state of one of these, until the next call."""
+        self.robot.load_physics(self._batch.state[index])
+        return self.robot
+
     def _draw(self, number: int) -> Any:
-        self.robot.load_physics(self._batch.state[number])
-        return self.robot.render()
+        return self.env_at(number).render()
 
     def render(self) -> tuple[Any, ...]:
         """Return the frame of each robot."""

@@ -6,6 +6,7 @@ Raises:
 
 from __future__ import annotations
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 
 __all__ = ["gymnasium"]
@@ -19,11 +20,11 @@ try:
 except ImportError as problem:
     raise DependencyNotInstalled(
         "Converting to and from Gymnasium needs Gymnasium, which is not installed; run "
-        "`pip install 'ludus[gymnasium]'`"
+        f"`{pip_install('gymnasium')}`"
     ) from problem
 
 if tuple(int(part) for part in gymnasium.__version__.split(".")[:2]) < OLDEST:
     raise DependencyNotInstalled(
         f"Gymnasium {gymnasium.__version__} is installed, but {OLDEST[0]}.{OLDEST[1]} or later is "
-        "needed; run `pip install --upgrade 'ludus[gymnasium]'`"
+        f"needed; run `{pip_install('gymnasium', upgrade=True)}`"
     )

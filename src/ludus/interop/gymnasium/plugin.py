@@ -12,6 +12,7 @@ import dataclasses
 from typing import Any
 
 from ludus.core.spec import EnvSpec
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 from ludus.registration import registry
 
@@ -38,7 +39,7 @@ def register_in_gymnasium() -> None:
     except ImportError as problem:
         raise DependencyNotInstalled(
             "Registering in Gymnasium needs Gymnasium, which is not installed; run "
-            "`pip install 'ludus[gymnasium]'`"
+            f"`{pip_install('gymnasium')}`"
         ) from problem
     for spec in list(registry.values()):
         target = _name_in_gymnasium(spec)

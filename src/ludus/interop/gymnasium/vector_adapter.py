@@ -98,6 +98,18 @@ class _VectorAdapter(ForwardsAttributes):
         self._inner.unwrapped.render_mode = value
 
     @property
+    def autoreset_mode(self) -> Any:
+        """The mode in ``metadata``, so one of the library that this is a part of.
+
+        Raises:
+            AttributeError: The environment does not say which mode it has.
+        """
+        try:
+            return self.metadata["autoreset_mode"]
+        except KeyError:
+            raise AttributeError(f"{self} has no autoreset_mode") from None
+
+    @property
     def closed(self) -> bool:
         """Whether the environment is closed."""
         return self._inner.closed  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ludus.distribution import requirement
 from ludus.errors import TaskError
 from ludus.research.config import TaskConfig
 from ludus.research.preparation import prepare
@@ -36,7 +37,7 @@ def export_harbor_task(
     seed: int = 0,
     image: str = IMAGE,
     requirements: Sequence[str] = (),
-    ludus: str = f"ludus[research]=={__version__}",
+    ludus: str = f"{requirement('research')}=={__version__}",
 ) -> None:
     """Write a task as a Harbor task into a new folder.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 
 __all__ = ["load_h5py"]
@@ -20,6 +21,6 @@ def load_h5py() -> Any:
     except ImportError as problem:
         raise DependencyNotInstalled(
             "Minari datasets are HDF5 files, for which h5py is needed; run "
-            "`pip install 'ludus[minari]'`"
+            f"`{pip_install('minari')}`"
         ) from problem
     return h5py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 
 __all__ = ["load_pyarrow"]
@@ -20,6 +21,6 @@ def load_pyarrow() -> tuple[Any, Any]:
         import pyarrow.parquet
     except ImportError as problem:
         raise DependencyNotInstalled(
-            "Parquet files need pyarrow, which is not installed; run `pip install 'ludus[parquet]'`"
+            f"Parquet files need pyarrow, which is not installed; run `{pip_install('parquet')}`"
         ) from problem
     return pyarrow, pyarrow.parquet

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled, ModelServerError
 from ludus.research.agents.answers import Answer, Unreadable, parse_answer
 from ludus.research.agents.backoff import Backoff, retry_after
@@ -179,7 +180,7 @@ class ModelClient:
                 import openai
             except ImportError as problem:
                 raise DependencyNotInstalled(
-                    "Asking a model needs the package openai; run `pip install 'ludus[research]'`"
+                    f"Asking a model needs the package openai; run `{pip_install('research')}`"
                 ) from problem
             self._openai = openai
             key = self.api_key or os.environ.get("OPENAI_API_KEY")

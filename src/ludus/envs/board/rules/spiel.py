@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 from ludus.spaces import Box
 
@@ -29,7 +30,7 @@ def import_spiel() -> Any:
         import pyspiel
     except ImportError as problem:
         raise DependencyNotInstalled(
-            "Board games need open_spiel, which is not installed; run `pip install 'ludus[board]'`"
+            f"Board games need open_spiel, which is not installed; run `{pip_install('board')}`"
         ) from problem
     return pyspiel
 

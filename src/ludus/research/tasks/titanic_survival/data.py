@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ludus.distribution import pip_install
 from ludus.errors import DataMissing
 
 SOURCE = "datasets/tests/data/openml/id_40945/data-v1-dl-16826755.arff.gz"
@@ -56,7 +57,7 @@ def _passengers() -> list[dict[str, str]]:
     if source is None:
         raise DataMissing(
             f"The table of passengers, {SOURCE} of scikit-learn, is not here. Install "
-            "scikit-learn from a wheel, with its tests: pip install 'ludus[research]'."
+            f"scikit-learn from a wheel, with its tests: {pip_install('research')}."
         )
     with gzip.open(source, "rt", encoding="utf-8", newline="") as file:
         for line in file:
