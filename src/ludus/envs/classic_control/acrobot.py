@@ -248,6 +248,7 @@ class AcrobotEnv(PictureEnv):
     }
     SCREEN_DIM = screen_width = screen_height = 500
     actions_num = 3
+    first_dtype = np.float32
 
     dt = Parameter(0.2, "step_seconds")
     LINK_LENGTH_1 = Parameter(1.0, "length_1")
@@ -288,8 +289,8 @@ class AcrobotEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw both links."""
-        angles = self.state.theta_1, self.state.theta_2
-        draw(canvas, angles, (self.params.length_1, self.params.length_2))
+        state = self.named_state()
+        draw(canvas, (state.theta_1, state.theta_2), (self.params.length_1, self.params.length_2))
 
 
 def _parameters() -> dict[str, Parameter]:

@@ -152,4 +152,4 @@ class PendulumEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the rod and the torque."""
-        draw(canvas, self.state.theta, self.last_u, self.params.max_torque)
+        draw(canvas, self.named_state().theta, self.last_u, self.params.max_torque)

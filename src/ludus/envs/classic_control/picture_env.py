@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ludus.envs.classic_control.array_state import ArrayStateEnv
 from ludus.envs.screen import Screen, warn_no_render_mode
-from ludus.kernel import KernelEnv
 
 __all__ = ["PictureEnv"]
 
 
-class PictureEnv(KernelEnv):
+class PictureEnv(ArrayStateEnv):
     """A kernel environment rendered by drawing its state on a canvas.
 
     Subclasses set :attr:`screen_width` and :attr:`screen_height` and implement :meth:`draw`.
@@ -21,18 +21,6 @@ class PictureEnv(KernelEnv):
     screen_width: ClassVar[int]
     screen_height: ClassVar[int]
     _screen: Screen | None = None
-
-    @property
-    def params(self) -> Any:
-        """The kernel's params; assign to change the dynamics from the next step on."""
-        return self._params
-
-    @params.setter
-    def params(self, value: Any) -> None:
-        self._params = value
-        if "_storage" in vars(self):
-            self._storage.set_params(value)
-            self._collect_arguments()
 
     def draw(self, canvas: Any) -> None:
         """Draw the state on a white canvas whose origin is at the bottom left."""
@@ -46,7 +34,7 @@ class PictureEnv(KernelEnv):
         if self._screen is None:
             size = self.screen_width, self.screen_height
             self._screen = Screen(*size, self.render_mode, self.metadata["render_fps"])
-        if self.state is None:
+        if not self._started:
             return None
         canvas = self._screen.canvas()
         self.draw(canvas)

@@ -1,0 +1,152 @@
+"""Kernel environments whose state is an array of floats that users read, edit and assign."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ludus.core.types import State as SavedState
+from ludus.kernel import KernelEnv
+
+if TYPE_CHECKING:
+    from ludus.kernel import KernelVectorEnv
+
+__all__ = ["ArrayStateEnv", "as_floats"]
+
+
+def as_floats(value: Any, shape: tuple[int, ...], meaning: str) -> np.ndarray[Any, Any]:
+    """Return a state as an array of float64.
+
+    Raises:
+        TypeError: It is not made of numbers.
+        ValueError: It has another shape, or a string is not a number.
+    """
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise type(problem)(
+            f"A state is {meaning}, got {value!r}. Assign an array of shape {shape}."
+        ) from problem
+    if numbers.shape != shape:
+        raise ValueError(
+            f"A state is {meaning}, an array of shape {shape}, got shape {numbers.shape}: {value!r}"
+        )
+    return numbers
+
+
+class ArrayStateEnv(KernelEnv):
+    """A kernel environment whose :attr:`state` is an array, one number per field.
+
+    Editing the array in place takes effect, until a step or a reset replaces the state: then the
+    array stays what it is, and :attr:`state` gives another one. Steps cost nothing extra as long
+    as nobody reads or assigns the state.
+    """
+
+    first_dtype: ClassVar[Any] = np.float64
+    """The dtype of the array between a reset and the first step."""
+    later_dtype: ClassVar[Any] = np.float64
+    """The dtype of the array after a step."""
+    _shown: Any = None
+    _unwatched: Any
+
+    @property
+    def params(self) -> Any:
+        """The kernel's params; assign to change the dynamics from the next step on."""
+        return self._params
+
+    @params.setter
+    def params(self, value: Any) -> None:
+        self._params = value
+        if "_storage" in vars(self):
+            self._storage.set_params(value)
+            self._collect_arguments()
+
+    @property
+    def state(self) -> Any:
+        """The state as an array, or as it was assigned; ``None`` before the first reset."""
+        if not self._started:
+            return None
+        if self._shown is None:
+            taken = self._storage.lengths[0] > 0
+            dtype = self.later_dtype if taken else self.first_dtype
+            self._shown = self._row().astype(dtype)
+            self._watch()
+        return self._shown
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        if value is not None:
+            self._row()[:] = self._checked(value)
+        self._shown = value
+        self._started = value is not None
+        self._collect_arguments()
+
+    @classmethod
+    def vector_class(cls) -> type[KernelVectorEnv]:
+        """Return the class of a batch, whose state is an array, too."""
+        from ludus.envs.classic_control.array_state_vector import ArrayStateVectorEnv
+
+        return ArrayStateVectorEnv
+
+    def named_state(self) -> Any:
+        """Return the state as the kernel's NamedTuple, edits included."""
+        self._take_edits()
+        return self._storage.state_at(0)
+
+    def _row(self) -> Any:
+        return self._storage.F[: len(self.kernel.state_fields), 0]
+
+    def _checked(self, value: Any) -> np.ndarray[Any, Any]:
+        names = [field.name for field in self.kernel.state_fields]
+        return as_floats(value, (len(names),), f"the numbers {', '.join(names)}")
+
+    def _take_edits(self) -> None:
+        if self._shown is not None:
+            self._row()[:] = self._checked(self._shown)
+
+    def _watch(self) -> None:
+        """Have the next step read the array that the user holds."""
+        self._unwatched, self._advance = self._advance, self._advance_from_shown
+
+    def _advance_from_shown(self, action: Any) -> Any:
+        self._take_edits()
+        self._advance = self._unwatched
+        try:
+            result = self._advance(action)
+        except Exception:
+            self._watch()
+            raise
+        self._shown = None
+        return result
+
+    def _collect_arguments(self) -> None:
+        super()._collect_arguments()
+        if self._shown is not None:
+            self._watch()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Draw a first state; ``options`` go to :meth:`reset_params`."""
+        self._forget_shown()
+        return super().reset(seed=seed, options=options)
+
+    def _forget_shown(self) -> None:
+        if self._shown is not None:
+            self._take_edits()
+            self._shown = None
+            self._advance = self._unwatched
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._take_edits()
+        kept = super().__getstate__()
+        return {name: kept[name] for name in kept if name not in ("_shown", "_unwatched")}
+
+    def _save_state(self) -> SavedState:
+        self._take_edits()
+        return super()._save_state()
+
+    def _load_state(self, fields: SavedState) -> None:
+        self._forget_shown()
+        super()._load_state(fields)
