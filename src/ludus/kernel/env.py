@@ -27,7 +27,7 @@ StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _EVERY = np.ones(1, np.bool_)
 _BUILT = {"_advance", "_program", "_read", "_seen", "_storage", "_table", "_write"}
-_BUILT |= {"_columns", "_info_arrays", "_told"}
+_BUILT |= {"_columns", "_info_arrays", "_told", "_unwatched"}
 _CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
 
@@ -54,7 +54,20 @@ class KernelEnv(Env[Any, Any]):
         self._generator: np.random.Generator | None = None
         self.last_action: Any = None
         self._advance: Callable[[Any], Any]
+        self._unwatched: Callable[[Any], Any]
         self._build()
+
+    @property
+    def params(self) -> Any:
+        """The kernel's params; assign to change the dynamics from the next step on."""
+        return self._params
+
+    @params.setter
+    def params(self, value: Any) -> None:
+        self._params = value
+        if "_storage" in vars(self):
+            self._storage.set_params(value)
+            self._collect_arguments()
 
     def _build(self) -> None:
         """Make what follows from kernel, params and spaces, and cannot be copied."""
@@ -204,6 +217,34 @@ class KernelEnv(Env[Any, Any]):
 
         return advance
 
+    # --- attributes that users edit in place ----------------------------------------------------
+
+    def _watch(self) -> None:
+        """Have the next step call :meth:`_before_step`; a step that is not watched costs nothing."""
+        if self._advance != self._watched_advance:
+            self._unwatched, self._advance = self._advance, self._watched_advance
+
+    def _is_watched(self) -> bool:
+        """Tell whether the user holds something that the next step must look at."""
+        return False
+
+    def _before_step(self, action: Any) -> None:
+        """Read what the user may have edited; for subclasses that watch."""
+
+    def _after_step(self) -> None:
+        """Note that a watched step was made; for subclasses that watch."""
+
+    def _watched_advance(self, action: Any) -> Any:
+        self._before_step(action)
+        self._advance = self._unwatched
+        try:
+            result = self._advance(action)
+            self._after_step()
+        finally:
+            if self._is_watched():
+                self._watch()
+        return result
+
     def _use(self, program: Program) -> None:
         self._program = program
         self._collect_arguments()
@@ -212,6 +253,8 @@ class KernelEnv(Env[Any, Any]):
         """Look up what a step needs, after anything of it may have changed."""
         self._table = self._program.table(self._storage)
         self._advance = self._first_advance
+        if self._is_watched():
+            self._watch()
 
     def _infos(self) -> dict[str, Any]:
         infos = {name: convert(item()) for name, item, convert in self._told}

@@ -48,19 +48,6 @@ class ArrayStateEnv(KernelEnv):
     later_dtype: ClassVar[Any] = np.float64
     """The dtype of the array after a step."""
     _shown: Any = None
-    _unwatched: Any
-
-    @property
-    def params(self) -> Any:
-        """The kernel's params; assign to change the dynamics from the next step on."""
-        return self._params
-
-    @params.setter
-    def params(self, value: Any) -> None:
-        self._params = value
-        if "_storage" in vars(self):
-            self._storage.set_params(value)
-            self._collect_arguments()
 
     @property
     def state(self) -> Any:
@@ -105,25 +92,14 @@ class ArrayStateEnv(KernelEnv):
         if self._shown is not None:
             self._row()[:] = self._checked(self._shown)
 
-    def _watch(self) -> None:
-        """Have the next step read the array that the user holds."""
-        self._unwatched, self._advance = self._advance, self._advance_from_shown
+    def _is_watched(self) -> bool:
+        return self._shown is not None
 
-    def _advance_from_shown(self, action: Any) -> Any:
+    def _before_step(self, action: Any) -> None:
         self._take_edits()
-        self._advance = self._unwatched
-        try:
-            result = self._advance(action)
-        except Exception:
-            self._watch()
-            raise
-        self._shown = None
-        return result
 
-    def _collect_arguments(self) -> None:
-        super()._collect_arguments()
-        if self._shown is not None:
-            self._watch()
+    def _after_step(self) -> None:
+        self._shown = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -141,7 +117,7 @@ class ArrayStateEnv(KernelEnv):
     def __getstate__(self) -> dict[str, Any]:
         self._take_edits()
         kept = super().__getstate__()
-        return {name: kept[name] for name in kept if name not in ("_shown", "_unwatched")}
+        return {name: value for name, value in kept.items() if name != "_shown"}
 
     def _save_state(self) -> SavedState:
         self._take_edits()
