@@ -88,6 +88,10 @@ class BipedalWalker(ReplayedEnv):
         """Whether the hull has touched something."""
         return self._touches.fallen
 
+    @game_over.setter
+    def game_over(self, value: bool) -> None:
+        self._touches.fallen = bool(value)
+
     def _begin(self, reseeded: bool, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
         self.world = import_box2d().b2World()
         self.prev_shaping: float | None = None

@@ -19,6 +19,7 @@ from ludus.envs.box2d.lander_rules import (
     CHUNKS,
     FIRST_PUSH,
     FPS,
+    HALF_HEIGHT,
     HEIGHT,
     MAIN_POWER,
     PAD_HEIGHT,
@@ -124,9 +125,14 @@ class LunarLander(ReplayedEnv):
         """Whether the hull has touched something."""
         return self._touches.fallen
 
+    @game_over.setter
+    def game_over(self, value: bool) -> None:
+        self._touches.fallen = bool(value)
+
     def _begin(self, reseeded: bool, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
         self.world = import_box2d().b2World(gravity=(0, self.gravity))
         self.prev_shaping: float | None = None
+        self.helipad_y = PAD_HEIGHT
         self._exhaust = Exhaust() if self.render_mode is not None else None
         self._build_moon()
         self._build_lander()
@@ -235,6 +241,8 @@ class LunarLander(ReplayedEnv):
         lander, touches = self.lander, self._touches
         angle, place, speed = lander.angle, lander.position, lander.linearVelocity
         x, y, vx, vy = sense(place.x, place.y, speed.x, speed.y)
+        if self.helipad_y != PAD_HEIGHT:
+            y -= (self.helipad_y - PAD_HEIGHT) / HALF_HEIGHT
         left, right = touches.first.ground_contact, touches.second.ground_contact
         good = shaping(x, y, vx, vy, angle, left, right)
         gain = 0.0 if self.prev_shaping is None else good - self.prev_shaping

@@ -205,8 +205,29 @@ KERNEL = Kernel(
 NOISY_KERNEL = dataclasses.replace(KERNEL, name="noisy Acrobot", transition=noisy_transition)
 
 
+class _TorqueList(list[float]):
+    """The torques of an environment; assigning to an item changes them."""
+
+    def __init__(self, env: Any, torques: list[float]) -> None:
+        super().__init__(torques)
+        self._env = env
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        changed = list(self)
+        changed[index] = value
+        self._env.AVAIL_TORQUE = changed
+        super().__setitem__(index, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
 class _Torques(Parameter):
     """The three actions' torques as a list."""
+
+    def __get__(self, env: Any, owner: type | None = None) -> Any:
+        found = super().__get__(env, owner)
+        return found if env is None else _TorqueList(env, found)
 
     def pack(self, value: Any) -> dict[str, Any]:
         torques = list(value)

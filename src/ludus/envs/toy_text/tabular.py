@@ -8,6 +8,7 @@ where only one thing can happen.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NamedTuple
 
@@ -212,7 +213,8 @@ def check_rows(rows: Transitions, states: int, actions: int) -> None:
 def _is_outcome(found: Any, states: int) -> bool:
     try:
         chance, state, pay, _ = found
-        return 0.0 <= chance <= 1.0 + 1e-9 and 0 <= operator.index(state) < states and pay == pay
+        fits = 0.0 <= chance <= 1.0 + 1e-9 and 0 <= operator.index(state) < states
+        return fits and math.isfinite(pay)
     except (TypeError, ValueError):
         return False
 
