@@ -220,7 +220,7 @@ class KernelEnv(Env[Any, Any]):
     # --- attributes that users edit in place ----------------------------------------------------
 
     def _watch(self) -> None:
-        """Have the next step call :meth:`_before_step`; a step that is not watched costs nothing."""
+        """Have the next step call :meth:`_before_step` first."""
         if self._advance != self._watched_advance:
             self._unwatched, self._advance = self._advance, self._watched_advance
 

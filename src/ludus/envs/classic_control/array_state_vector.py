@@ -1,4 +1,4 @@
-"""Batches whose state is an array and whose constants are attributes, as of a single environment."""
+"""Batches whose state is an array and whose constants are attributes."""
 
 from __future__ import annotations
 

@@ -54,6 +54,7 @@ class Flag(Parameter):
     """A parameter that is true or false."""
 
     def pack(self, value: Any) -> dict[str, Any]:
+        """Return the field as a bool."""
         return {self.field: bool(value)}
 
 
