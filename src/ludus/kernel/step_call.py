@@ -159,7 +159,21 @@ def _read_floats(size: int) -> list[str]:
         f"  %number{k} = phi double [ %single{k}, %single ], [ %double{k}, %double ]"
         for k in range(size)
     ]
-    return [*lines, "  br label %run"]
+    return [*lines, *_check_finite(size)]
+
+
+def _check_finite(size: int) -> list[str]:
+    """Return the lines that go to ``run`` if no number is NaN or infinite."""
+    lines, so_far = [], "true"
+    for k in range(size):
+        # The difference of a number and itself is 0 unless it is NaN or infinite.
+        lines += [
+            f"  %zero{k} = fsub double %number{k}, %number{k}",
+            f"  %is_finite{k} = fcmp oeq double %zero{k}, 0.0",
+            f"  %finite{k} = and i1 {so_far}, %is_finite{k}",
+        ]
+        so_far = f"%finite{k}"
+    return [*lines, f"  br i1 {so_far}, label %run, label %odd"]
 
 
 def _copy_array(size: int) -> list[str]:

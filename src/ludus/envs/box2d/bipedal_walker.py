@@ -15,7 +15,7 @@ from ludus.envs.box2d.engine import Touches, import_box2d, listen
 from ludus.envs.box2d.heuristics import BipedalWalkerHeuristics
 from ludus.envs.box2d.lidar import Lidar
 from ludus.envs.box2d.native_batch import WALKER, checked_shape
-from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
+from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.box2d.walker_parts import TORQUE, WalkerParts
 from ludus.envs.box2d.walker_rules import (
     EFFORT,
@@ -133,7 +133,7 @@ class BipedalWalker(ReplayedEnv):
 
     def _plain_action(self, action: Any) -> Any:
         try:
-            hip, knee, other_hip, other_knee = numbers_of(*action)
+            hip, knee, other_hip, other_knee = map(float, action)
         except (TypeError, ValueError) as problem:
             raise InvalidAction(
                 f"{action!r} ({type(action)}) invalid; expected four numbers from -1 to 1."

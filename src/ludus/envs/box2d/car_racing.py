@@ -14,7 +14,7 @@ from ludus.envs.box2d.car import Car
 from ludus.envs.box2d.car_racing_drawing import FIELD, HEIGHT, WIDTH, RacePicture
 from ludus.envs.box2d.car_track import Track, make_track
 from ludus.envs.box2d.engine import import_box2d, listen
-from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
+from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.screen import Screen, import_pygame
 from ludus.errors import InvalidAction
 from ludus.spaces import Box, Discrete
@@ -167,7 +167,7 @@ class CarRacing(ReplayedEnv):
                 )
             return int(action)
         try:
-            return numbers_of(action[0], action[1], action[2])
+            return float(action[0]), float(action[1]), float(action[2])
         except (TypeError, ValueError, IndexError) as problem:
             raise InvalidAction(
                 f"you passed the invalid action `{action}`; expected steering, gas and brake."

@@ -41,7 +41,7 @@ from ludus.envs.box2d.lander_rules import (
 )
 from ludus.envs.box2d.lunar_lander_drawing import Exhaust, draw
 from ludus.envs.box2d.native_batch import LANDER, checked_shape
-from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
+from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.screen import Screen
 from ludus.errors import Error, InvalidAction
 from ludus.seeding import derive_seed
@@ -180,7 +180,7 @@ class LunarLander(ReplayedEnv):
     def _plain_action(self, action: Any) -> Any:
         if self.continuous:
             try:
-                return numbers_of(action[0], action[1])
+                return float(action[0]), float(action[1])
             except (TypeError, ValueError, IndexError) as problem:
                 raise InvalidAction(
                     f"{action!r} ({type(action)}) invalid; expected two throttles from -1 to 1."
