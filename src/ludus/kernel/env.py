@@ -192,11 +192,16 @@ class KernelEnv(Env[Any, Any]):
         elif self._storage.action_kinds[0] != "float":
             return None
         how, source = self._seen
-        return bounds, (how, source.nbytes if how == "copy" else 0)
+        return bounds, (how, source.nbytes if how == "copy" else 0), self._pays_ints()
+
+    def _pays_ints(self) -> bool:
+        """Tell whether rewards are whole numbers, returned as ints; for subclasses."""
+        return False
 
     def _any_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
         table, read, numbers = self._table, self._read, self._write
-        reward = self._storage.R.item
+        cell = self._storage.R.item
+        reward = (lambda: int(cell())) if self._pays_ints() else cell
         infos, tells = self._infos, self._tells
 
         def advance(action: Any) -> Any:

@@ -41,7 +41,7 @@ from ludus.kernel.words_rng import WordsRng
 __all__ = ["Parts", "Program", "StepShape", "program_drawing_from", "program_for"]
 
 _programs: dict[tuple[Any, ...], Program] = {}
-StepShape = tuple[tuple[int, int] | None, tuple[str, int]]
+StepShape = tuple[tuple[int, int] | None, tuple[str, int], bool]
 """What is read of an action, and how an observation is: see :func:`step_source`."""
 
 # Who asks for the one will ask for the other, and much of the work is the same.
@@ -162,8 +162,10 @@ class Program:
             self._batch_step = batch_address(self._address_of("step"), problem=self.index_problem)
         return builtin_function("step", self._batch_step, owner=owner, one=True)
 
-    def _step_source(self, bounds: tuple[int, int] | None, seen: tuple[str, int]) -> str:
-        return step_source(bounds=bounds, size=len(self._actions), seen=seen)
+    def _step_source(
+        self, bounds: tuple[int, int] | None, seen: tuple[str, int], whole: bool
+    ) -> str:
+        return step_source(bounds=bounds, size=len(self._actions), seen=seen, whole=whole)
 
     def _native(self, name: str, *, gil: bool) -> Callable[..., int]:
         return native_function(

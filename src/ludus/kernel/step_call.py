@@ -37,7 +37,9 @@ def step_symbols() -> dict[str, int]:
     return {**symbols, "ludus.new_array": _numpy(_NEW_FROM_DESCR)}
 
 
-def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int]) -> str:
+def step_source(
+    *, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int], whole: bool
+) -> str:
     """Return ``shim(owner, action)``, the step, in LLVM's language.
 
     It expects ``ludus.native``, which is ``step_one``, ``ludus.problem``, a text: what to raise
@@ -52,6 +54,7 @@ def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, i
         size: How many numbers an action has.
         seen: How the observation is read: ``"copy"`` of an array without gaps, ``"int"`` at an
             address, or ``"call"`` of a function; and the array's size in bytes.
+        whole: Whether rewards are whole numbers, returned as ints.
     """
     how, seen_size = seen
     read = _read_int(*bounds) if bounds is not None else _read_floats(size)
@@ -82,7 +85,7 @@ def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, i
             f"  %status = call i32 @ludus.native({given})",
             *OR_RAISE,
             *_READ_OBSERVATION[how](seen_size),
-            *_give_results(),
+            *_give_results(whole=whole),
             "}",
         ]
     )
@@ -224,12 +227,18 @@ def _numpy(index: int) -> int:
     return int(table[index])
 
 
-def _give_results() -> list[str]:
+def _give_results(*, whole: bool) -> list[str]:
     """Return the lines that build ``(observation, reward, terminated, False, infos)``."""
+    make_reward = ["  %reward = call ptr @PyFloat_FromDouble(double %paid)"]
+    if whole:
+        make_reward = [
+            "  %paid_whole = fptosi double %paid to i64",
+            "  %reward = call ptr @PyLong_FromLongLong(i64 %paid_whole)",
+        ]
     return [
         "  %reward_place = inttoptr i64 %reward_at to ptr",
         "  %paid = load double, ptr %reward_place",
-        "  %reward = call ptr @PyFloat_FromDouble(double %paid)",
+        *make_reward,
         "  %ended = load i64, ptr %result",
         "  %is_over = icmp eq i64 %ended, 1",
         "  %terminated = select i1 %is_over, ptr @_Py_TrueStruct, ptr @_Py_FalseStruct",

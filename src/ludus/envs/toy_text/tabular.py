@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -210,6 +210,12 @@ def check_rows(rows: Transitions, states: int, actions: int) -> None:
                 )
 
 
+def pays_ints(table: Transitions) -> bool:
+    """Tell whether every reward of a table is an int."""
+    rows = (row for choices in table.values() for row in choices.values())
+    return all(isinstance(outcome[2], int) for row in rows for outcome in row)
+
+
 def _is_outcome(found: Any, states: int) -> bool:
     try:
         chance, state, pay, _ = found
@@ -233,6 +239,8 @@ class TabularEnv(KernelEnv):
     """
 
     kernel = KERNEL
+    first_prob: ClassVar[float] = 1
+    """``info["prob"]`` of a reset, as Gymnasium has it."""
     _known: Transitions | None = None
     _distribution_shown = False
 
@@ -244,6 +252,7 @@ class TabularEnv(KernelEnv):
         view: View,
         render_mode: str | None,
     ) -> None:
+        self._whole = pays_ints(table)
         super().__init__(params, render_mode=render_mode)
         self._transitions = table
         self.nS, self.nA = params.states, params.actions
@@ -288,6 +297,7 @@ class TabularEnv(KernelEnv):
             made = tabulate(rows, self._distribution)
             self.params = self.params._replace(outcomes=made.outcomes, table=made.table)
         self._known = rows
+        self._whole = pays_ints(rows)
         self._collect_arguments()
 
     def reset(
@@ -296,7 +306,13 @@ class TabularEnv(KernelEnv):
         """Draw a start state."""
         if self._distribution_shown:
             self.params.start[:] = np.cumsum(self._distribution)
-        return super().reset(seed=seed, options=options)
+        seen, infos = super().reset(seed=seed, options=options)
+        if infos:
+            infos["prob"] = self.first_prob
+        return seen, infos
+
+    def _pays_ints(self) -> bool:
+        return self._whole
 
     @property
     def s(self) -> int:
