@@ -250,6 +250,25 @@ class KernelEnv(Env[Any, Any]):
                 self._watch()
         return result
 
+    def _take_edits(self) -> None:
+        """Write what the user edited in place into the storage; for subclasses."""
+
+    def _forget_edits(self) -> None:
+        """Let go of what the user may still edit, after another state came; for subclasses."""
+
+    def _lend(self, started: bool, seed: int | None) -> None:
+        """Stand in for an environment of a batch, whose numbers are in the storage now."""
+        self._forget_edits()
+        self._generator, self._started, self._seeded = None, started, seed is not None
+        self._seed = seed
+        self._use(program_for(self._storage))
+
+    def _give_back(self) -> tuple[bool, int | None]:
+        """Have the storage hold all; return whether there was a reset, and the seed."""
+        self._take_edits()
+        self._pull()
+        return self._started, self._seed
+
     def _use(self, program: Program) -> None:
         self._program = program
         self._collect_arguments()

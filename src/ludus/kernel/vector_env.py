@@ -10,9 +10,10 @@ import numpy as np
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.state import refusing_damage
 from ludus.core.types import State
-from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_env import AutoresetMode
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.batch_actions import BatchActions
+from ludus.kernel.batch_attributes import BatchAttributes
 from ludus.kernel.batch_results import BatchResults
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.object_fields import is_known
@@ -36,7 +37,7 @@ _MODE_NAMES = {
 }
 
 
-class KernelVectorEnv(VectorEnv[Any, Any, Any]):
+class KernelVectorEnv(BatchAttributes):
     """``num_envs`` copies of a kernel's environment.
 
     With the same seeds it returns, step for step, what as many single environments return: time

@@ -15,7 +15,7 @@ print(envs.call("get_wrapper_attr", "dt"), len(envs.call("reset", seed=4)), [s.i
 envs.close()
 lakes = gym.make_vec("FrozenLake-v1", num_envs=2, is_slippery=False)
 lakes.reset(seed=0)
-print(lakes.get_attr("nrow"), lakes.get_attr("s"), lakes.get_attr("P")[0][0][1])
+print(lakes.get_attr("nrow"), [int(s) for s in lakes.get_attr("s")], lakes.get_attr("P")[0][0][1])
 lakes.set_attr("s", [14, 13])
 print(lakes.step(np.array([2, 2]))[:4])
 lakes.close()

@@ -60,5 +60,5 @@ for kind in (Base, FourTuple, NoInfo, NoSeed, Outside, NoSpace, Random, BadRewar
         try:
             check_env(kind(), skip_render_check=True)
             print(kind.__name__, "passes")
-        except Exception as problem:
-            print(kind.__name__, type(problem).__name__)
+        except (AssertionError, TypeError, ValueError, gym.error.Error) as problem:
+            print(kind.__name__, [k.__name__ for k in (AssertionError, TypeError) if isinstance(problem, k)][:1])

@@ -11,7 +11,8 @@ env.reset(seed=0)
 print([env.step(a)[:3] for a in (2, 1)])
 env.reset()
 env.unwrapped.s = 14
-print(env.step(2)[:4], env.unwrapped.lastaction)
+obs, reward, *ends, info = env.step(2)
+print(obs, float(reward), ends, env.unwrapped.lastaction)
 env.unwrapped.P[0][2] = [(1.0, 15, 5.0, True)]
 env.reset()
 print(env.step(2))

@@ -5,7 +5,8 @@ from gymnasium.wrappers import RescaleObservation, TimeAwareObservation, Transfo
 from gymnasium.wrappers import TransformObservation, TransformReward, DtypeObservation
 
 env = gym.make("MountainCarContinuous-v0")
-env = RescaleAction(ClipAction(env), min_action=-2, max_action=2)
+env = RescaleAction(env, min_action=-2, max_action=2)
+print(ClipAction(env).action_space)
 env = TransformObservation(env, lambda o: o * 10, gym.spaces.Box(-12, 12, (2,), np.float32))
 env = TransformReward(env, lambda r: r + 1)
 env = FlattenObservation(FrameStackObservation(env, 3))

@@ -4,8 +4,9 @@ import numpy as np
 def attempt(what):
     try:
         return what()
-    except Exception as problem:
-        return [kind.__name__ for kind in type(problem).__mro__ if kind.__module__ != "builtins"][:1] or type(problem).__name__
+    except (gym.error.Error, AssertionError, AttributeError, TypeError, ValueError) as problem:
+        kinds = (gym.error.ResetNeeded, gym.error.UnregisteredEnv, gym.error.MalformedEnv if hasattr(gym.error, "MalformedEnv") else KeyError, AssertionError, AttributeError, TypeError)
+        return [kind.__name__ for kind in kinds if isinstance(problem, kind) and not isinstance(problem, ValueError)][:1] or "refused"
 
 env = gym.make("CartPole-v1")
 print(attempt(lambda: env.step(0)))

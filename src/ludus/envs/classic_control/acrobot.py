@@ -270,6 +270,8 @@ class AcrobotEnv(PictureEnv):
     SCREEN_DIM = screen_width = screen_height = 500
     actions_num = 3
     first_dtype = np.float32
+    observation_method = "_get_ob"
+    constants_of_class = True
 
     dt = Parameter(0.2, "step_seconds")
     LINK_LENGTH_1 = Parameter(1.0, "length_1")
@@ -297,11 +299,22 @@ class AcrobotEnv(PictureEnv):
         return NOISY_KERNEL if self.params.torque_noise > 0.0 else KERNEL
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep constants that a subclass sets as plain values connected to the params."""
+        """Refuse methods that Gymnasium's class calls and this one does not.
+
+        Raises:
+            TypeError: The subclass overrides such a method.
+        """
         super().__init_subclass__(**options)
-        for name, parameter in _parameters().items():
+        for name in ("_dsdt", "_terminal"):
             if name in vars(cls):
-                setattr(cls, name, parameter.with_default(vars(cls)[name]))
+                raise TypeError(
+                    f"{cls.__name__} overrides {name}(), which AcrobotEnv does not call: its "
+                    "dynamics are a kernel. Override step(), or set the constants."
+                )
+
+    def _get_ob(self) -> np.ndarray[Any, Any]:
+        """Return the observation; override to return another one."""
+        return self._observe()
 
     def reset_params(self, options: dict[str, Any] | None) -> Params:
         """Take the bounds of the first state from the options."""

@@ -47,6 +47,8 @@ class ArrayStateEnv(KernelEnv):
     """The dtype of the array between a reset and the first step."""
     later_dtype: ClassVar[Any] = np.float64
     """The dtype of the array after a step."""
+    observation_method: ClassVar[str] = ""
+    """A method that subclasses may override to return other observations."""
     _shown: Any = None
 
     @property
@@ -68,6 +70,18 @@ class ArrayStateEnv(KernelEnv):
         self._shown = value
         self._started = value is not None
         self._collect_arguments()
+
+    def _observe(self) -> np.ndarray[Any, Any]:
+        """Return the observation of the present state, edits included."""
+        seen = self.kernel.observation(self.params, self.named_state())
+        return np.array(seen, dtype=self.observation_space.dtype)
+
+    def _build(self) -> None:
+        super()._build()
+        method = getattr(type(self), self.observation_method, None)
+        if method is not None and not method.__module__.startswith("ludus."):
+            read = getattr(self, self.observation_method)
+            self._seen, self._read = ("call", read), read
 
     @classmethod
     def vector_class(cls) -> type[KernelVectorEnv]:
@@ -95,22 +109,28 @@ class ArrayStateEnv(KernelEnv):
     def _is_watched(self) -> bool:
         return self._shown is not None
 
-    def _before_step(self, action: Any) -> None:
+    def _watched_advance(self, action: Any) -> Any:
         self._take_edits()
-
-    def _after_step(self) -> None:
-        self._shown = None
+        shown, self._shown = self._shown, None
+        self._advance = self._unwatched
+        try:
+            return self._advance(action)
+        except Exception:
+            # The state is the same still, so is the array.
+            self._shown = shown
+            self._watch()
+            raise
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Draw a first state; ``options`` go to :meth:`reset_params`."""
-        self._forget_shown()
+        self._take_edits()
+        self._forget_edits()
         return super().reset(seed=seed, options=options)
 
-    def _forget_shown(self) -> None:
+    def _forget_edits(self) -> None:
         if self._shown is not None:
-            self._take_edits()
             self._shown = None
             self._advance = self._unwatched
 
@@ -124,5 +144,5 @@ class ArrayStateEnv(KernelEnv):
         return super()._save_state()
 
     def _load_state(self, fields: SavedState) -> None:
-        self._forget_shown()
+        self._forget_edits()
         super()._load_state(fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class ArrayStateVectorEnv(KernelVectorEnv):
         self._take_edits()
         self._shown = None
         return super().reset(seed=seed, options=options)
+
+    def _each(self, work: Callable[[Any, int], Any]) -> list[Any]:
+        self._take_edits()
+        self._shown = None
+        return super()._each(work)
 
     def render(self) -> tuple[Any, ...] | None:
         """Return the frame of each environment."""

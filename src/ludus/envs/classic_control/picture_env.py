@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.envs.classic_control.array_state import ArrayStateEnv
+from ludus.envs.classic_control.parameter import Parameter
 from ludus.envs.screen import Screen, warn_no_render_mode
 
 __all__ = ["PictureEnv"]
@@ -20,7 +21,31 @@ class PictureEnv(ArrayStateEnv):
 
     screen_width: ClassVar[int]
     screen_height: ClassVar[int]
+    constants_of_class: ClassVar[bool] = False
+    """Whether a subclass changes constants by class attributes; otherwise ``__init__`` sets them
+    on the instance, so that class attributes of the same name count for nothing."""
     _screen: Screen | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep constants connected to the params if a subclass has attributes of their names.
+
+        Raises:
+            TypeError: The subclass computes a constant, which compiled code cannot ask for.
+        """
+        super().__init_subclass__(**options)
+        for name, value in list(vars(cls).items()):
+            constant = next((vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)), 0)
+            if not isinstance(constant, Parameter) or isinstance(value, Parameter):
+                continue
+            if hasattr(value, "__get__"):
+                raise TypeError(
+                    f"{cls.__name__}.{name} is a {type(value).__name__}; compiled code reads "
+                    f"{name} as a number. Set self.{name} to a number whenever it changes."
+                )
+            if cls.constants_of_class:
+                setattr(cls, name, constant.with_default(value))
+            else:
+                delattr(cls, name)
 
     def draw(self, canvas: Any) -> None:
         """Draw the state on a white canvas whose origin is at the bottom left."""

@@ -305,6 +305,9 @@ class BlackjackEnv(KernelEnv):
     def _after_step(self) -> None:
         self._hands.clear()
 
+    def _forget_edits(self) -> None:
+        self._hands.clear()
+
     def _take_edits(self) -> None:
         """Deal the cards of hands that were edited in place."""
         for owner, (shown, before) in list(self._hands.items()):
