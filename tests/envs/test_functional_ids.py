@@ -239,7 +239,7 @@ def test_functions_are_pure_and_step_like_the_environment(env_id):
     seen, _ = env.reset(seed=4)
     rng = ludus.seeding.np_random(4)[0]
     state = functions.initial(rng)
-    assert state == env.state
+    np.testing.assert_array_equal(state, env.state)
     env.action_space.seed(1)
     for _ in range(30):
         np.testing.assert_array_equal(functions.observation(state), seen)

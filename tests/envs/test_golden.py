@@ -38,19 +38,30 @@ def feed(digest, value):
         digest.update(np.ascontiguousarray(array).tobytes())
 
 
+def as_floats(result):
+    """Return a result with numbers that Gymnasium has as ints in some games as floats."""
+
+    def as_float(value):
+        return float(value) if type(value) is int else value
+
+    seen, *rest, infos = result
+    infos = {key: as_float(part) if key == "prob" else part for key, part in infos.items()}
+    return (seen, *map(as_float, rest), infos)
+
+
 def trajectory_hash(env_id):
     digest = hashlib.sha256()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         env = ludus.make(env_id, disable_env_checker=True)
         for seed in range(3):
-            feed(digest, env.reset(seed=seed))
+            feed(digest, as_floats(env.reset(seed=seed)))
             env.action_space.seed(seed)
             for step in range(STEPS):
                 result = env.step(env.action_space.sample())
-                feed(digest, result)
+                feed(digest, as_floats(result))
                 if result[2] or result[3]:
-                    feed(digest, env.reset())
+                    feed(digest, as_floats(env.reset()))
                     env.action_space.seed(step)  # a reset may have made a new space
         env.close()
     return digest.hexdigest()[:32]

@@ -154,7 +154,7 @@ def test_a_finished_lap_and_leaving_the_field_end_alike():
         ours.reset(seed=4)
         theirs.reset(seed=4)
         if lap:
-            ours.unwrapped._race.finished = theirs.unwrapped.new_lap = True
+            ours.unwrapped._race.new_lap = theirs.unwrapped.new_lap = True
         else:
             for env in (ours, theirs):
                 env.unwrapped.car.hull.position = (400.0, 0.0)

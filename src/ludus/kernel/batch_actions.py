@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.core.finite import not_finite
 from ludus.errors import InvalidAction
 from ludus.kernel.storage import Storage
 from ludus.spaces import Space, Tuple
@@ -88,11 +89,16 @@ class BatchActions:
         return given
 
     def refusal(self, rows: Any) -> InvalidAction:
-        """Return the error that names the first action outside its bounds.
+        """Return the error that names the first action outside its bounds, or not finite.
 
         ``rows`` may be what a step reads or what a rollout reads.
         """
         rows = rows.reshape(-1, *self._store.shape)
+        if self._dtype.kind == "f":
+            step, _, index = (int(found[0]) for found in np.nonzero(~np.isfinite(rows)))
+            where = f" in step {step}" if len(rows) > 1 else ""
+            owner = f"The action of environment {index}{where}"
+            return not_finite(rows[step, :, index], self._single, owner)
         wrong = (rows < self._bounds[:, :1]) | (rows > self._bounds[:, 1:])
         step, number, index = (int(found[0]) for found in np.nonzero(wrong))
         low, high = self._bounds[number].tolist()

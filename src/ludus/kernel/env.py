@@ -27,7 +27,7 @@ StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _EVERY = np.ones(1, np.bool_)
 _BUILT = {"_advance", "_program", "_read", "_seen", "_storage", "_table", "_write"}
-_BUILT |= {"_columns", "_every", "_info_arrays", "_told"}
+_BUILT |= {"_columns", "_every", "_info_arrays", "_told", "_unwatched"}
 _CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
 
@@ -54,7 +54,20 @@ class KernelEnv(Env[Any, Any]):
         self._generator: np.random.Generator | None = None
         self.last_action: Any = None
         self._advance: Callable[[Any], Any]
+        self._unwatched: Callable[[Any], Any]
         self._build()
+
+    @property
+    def params(self) -> Any:
+        """The kernel's params; assign to change the dynamics from the next step on."""
+        return self._params
+
+    @params.setter
+    def params(self, value: Any) -> None:
+        self._params = value
+        if "_storage" in vars(self):
+            self._storage.set_params(value)
+            self._collect_arguments()
 
     def _build(self) -> None:
         """Make what follows from kernel, params and spaces, and cannot be copied."""
@@ -178,11 +191,16 @@ class KernelEnv(Env[Any, Any]):
         elif self._storage.action_kinds[0] != "float":
             return None
         how, source = self._seen
-        return bounds, (how, source.nbytes if how == "copy" else 0)
+        return bounds, (how, source.nbytes if how == "copy" else 0), self._pays_ints()
+
+    def _pays_ints(self) -> bool:
+        """Tell whether rewards are whole numbers, returned as ints; for subclasses."""
+        return False
 
     def _any_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
         table, read, numbers = self._table, self._read, self._write
-        reward = self._storage.R.item
+        cell = self._storage.R.item
+        reward = (lambda: int(cell())) if self._pays_ints() else cell
         infos, tells = self._infos, self._tells
 
         def advance(action: Any) -> Any:
@@ -203,6 +221,53 @@ class KernelEnv(Env[Any, Any]):
 
         return advance
 
+    # --- attributes that users edit in place ----------------------------------------------------
+
+    def _watch(self) -> None:
+        """Have the next step call :meth:`_before_step` first."""
+        if self._advance != self._watched_advance:
+            self._unwatched, self._advance = self._advance, self._watched_advance
+
+    def _is_watched(self) -> bool:
+        """Tell whether the user holds something that the next step must look at."""
+        return False
+
+    def _before_step(self, action: Any) -> None:
+        """Read what the user may have edited; for subclasses that watch."""
+
+    def _after_step(self) -> None:
+        """Note that a watched step was made; for subclasses that watch."""
+
+    def _watched_advance(self, action: Any) -> Any:
+        self._before_step(action)
+        self._advance = self._unwatched
+        try:
+            result = self._advance(action)
+            self._after_step()
+        finally:
+            if self._is_watched():
+                self._watch()
+        return result
+
+    def _take_edits(self) -> None:
+        """Write what the user edited in place into the storage; for subclasses."""
+
+    def _forget_edits(self) -> None:
+        """Let go of what the user may still edit, after another state came; for subclasses."""
+
+    def _lend(self, started: bool, seed: int | None) -> None:
+        """Stand in for an environment of a batch, whose numbers are in the storage now."""
+        self._forget_edits()
+        self._generator, self._started, self._seeded = None, started, seed is not None
+        self._seed = seed
+        self._use(program_for(self._storage))
+
+    def _give_back(self) -> tuple[bool, int | None]:
+        """Have the storage hold all; return whether there was a reset, and the seed."""
+        self._take_edits()
+        self._pull()
+        return self._started, self._seed
+
     def _use(self, program: Program) -> None:
         self._program = program
         self._collect_arguments()
@@ -212,6 +277,8 @@ class KernelEnv(Env[Any, Any]):
         self._table = self._program.table(self._storage)
         self._every = self._program.address(_EVERY)
         self._advance = self._first_advance
+        if self._is_watched():
+            self._watch()
 
     def _infos(self) -> dict[str, Any]:
         infos = {name: convert(item()) for name, item, convert in self._told}

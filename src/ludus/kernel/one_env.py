@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ludus.core.finite import not_finite
 from ludus.errors import InvalidAction, KernelError
 from ludus.kernel.contract import Kernel
 from ludus.spaces import Box, Discrete, Space, Tuple
@@ -58,8 +60,8 @@ Reader = Callable[[Any], tuple[Any, ...]]
 def action_reader(space: Space[Any]) -> Reader:
     """Return a function that turns an action into the numbers the driver takes.
 
-    The function raises :class:`InvalidAction` for what is not in the space; bounds of floats are
-    the kernel's business.
+    The function raises :class:`InvalidAction` for what is not in the space; floats only have to be
+    finite, their bounds are the kernel's business.
     """
     if isinstance(space, Discrete):
         return _discrete_reader(space)
@@ -99,6 +101,8 @@ def _float_reader(space: Box) -> Reader:
             ) from problem
         if len(numbers) != size:
             raise InvalidAction(f"{action!r} invalid: expected {size} numbers, {space}.")
+        if not all(map(math.isfinite, numbers)):
+            raise not_finite(action, space)
         return numbers
 
     return read

@@ -45,7 +45,7 @@ from ludus.kernel.words_rng import WordsRng
 __all__ = ["Parts", "Program", "StepShape", "program_drawing_from", "program_for"]
 
 _programs: dict[tuple[Any, ...], Program] = {}
-StepShape = tuple[tuple[int, int] | None, tuple[str, int]]
+StepShape = tuple[tuple[int, int] | None, tuple[str, int], bool]
 """What is read of an action, and how an observation is: see :func:`step_source`."""
 
 # Who asks for the one will ask for the other, and much of the work is the same.
@@ -185,8 +185,10 @@ class Program:
             *([normalising_source(rows)] if 1 <= rows <= LARGEST else []),
         ]
 
-    def _step_source(self, bounds: tuple[int, int] | None, seen: tuple[str, int]) -> str:
-        return step_source(bounds=bounds, size=len(self._actions), seen=seen)
+    def _step_source(
+        self, bounds: tuple[int, int] | None, seen: tuple[str, int], whole: bool
+    ) -> str:
+        return step_source(bounds=bounds, size=len(self._actions), seen=seen, whole=whole)
 
     def _native(self, name: str, *, gil: bool) -> Callable[..., int]:
         return native_function(

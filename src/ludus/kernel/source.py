@@ -97,19 +97,22 @@ class _Driver(DriverParts):
 
     def _count_wrong(self, indent: int, first: str, last: str) -> None:
         for k, kind in enumerate(self.actions):
+            loop = f"for i in range({last} - {first}):"
             if kind == "int":
                 low, high = self.bounds(k)
-                self.add(indent, f"low, high = {low}, {high}", f"for i in range({last} - {first}):")
+                self.add(indent, f"low, high = {low}, {high}", loop)
                 self.add(indent + 1, f"wrong += (a{k}[i] < low) | (a{k}[i] > high)")
+            else:
+                # The difference of a number and itself is 0 unless it is NaN or infinite.
+                self.add(indent, loop, f"    wrong += (a{k}[i] - a{k}[i]) != 0.0")
 
     def _step(self) -> None:
         self.define("@_main", "step", "Z, first, last")
         self.add(1, "_use_widest_vectors()", *self.name_actions("A", "", "first"))
-        if "int" in self.actions:
-            stepping = f"int(rule[{self.rules_at}]) != {MODES['only_reset']}"
-            self.add(1, f"if first == 0 and last == n and {stepping}:", "    wrong = 0")
-            self._count_wrong(2, "first", "last")
-            self.add(2, "if wrong > 0:", f"    return {BAD_ACTION}")
+        stepping = f"int(rule[{self.rules_at}]) != {MODES['only_reset']}"
+        self.add(1, f"if first == 0 and last == n and {stepping}:", "    wrong = 0")
+        self._count_wrong(2, "first", "last")
+        self.add(2, "if wrong > 0:", f"    return {BAD_ACTION}")
         self.add(1, *self.name_state("first"), *self.name_finals("first"))
         self.add(1, *self.name_results("first"))
         self._advance(1)

@@ -42,7 +42,9 @@ def new_array_address() -> int:
     return _numpy(_NEW_FROM_DESCR)
 
 
-def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int]) -> str:
+def step_source(
+    *, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int], whole: bool
+) -> str:
     """Return ``shim(owner, action)``, the step, in LLVM's language.
 
     It expects ``ludus.native``, which is ``step_one``, ``ludus.problem``, a text: what to raise
@@ -57,6 +59,7 @@ def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, i
         size: How many numbers an action has.
         seen: How the observation is read: ``"copy"`` of an array without gaps, ``"int"`` at an
             address, or ``"call"`` of a function; and the array's size in bytes.
+        whole: Whether rewards are whole numbers, returned as ints.
     """
     how, seen_size = seen
     read = _read_int(*bounds) if bounds is not None else _read_floats(size)
@@ -87,7 +90,7 @@ def step_source(*, bounds: tuple[int, int] | None, size: int, seen: tuple[str, i
             f"  %status = call i32 @ludus.native({given})",
             *OR_RAISE,
             *_READ_OBSERVATION[how](seen_size),
-            *_give_results(),
+            *_give_results(whole=whole),
             "}",
         ]
     )
@@ -164,7 +167,21 @@ def _read_floats(size: int) -> list[str]:
         f"  %number{k} = phi double [ %single{k}, %single ], [ %double{k}, %double ]"
         for k in range(size)
     ]
-    return [*lines, "  br label %run"]
+    return [*lines, *_check_finite(size)]
+
+
+def _check_finite(size: int) -> list[str]:
+    """Return the lines that go to ``run`` if no number is NaN or infinite."""
+    lines, so_far = [], "true"
+    for k in range(size):
+        # The difference of a number and itself is 0 unless it is NaN or infinite.
+        lines += [
+            f"  %zero{k} = fsub double %number{k}, %number{k}",
+            f"  %is_finite{k} = fcmp oeq double %zero{k}, 0.0",
+            f"  %finite{k} = and i1 {so_far}, %is_finite{k}",
+        ]
+        so_far = f"%finite{k}"
+    return [*lines, f"  br i1 {so_far}, label %run, label %odd"]
 
 
 def _copy_array(size: int) -> list[str]:
@@ -215,12 +232,18 @@ def _numpy(index: int) -> int:
     return int(table[index])
 
 
-def _give_results() -> list[str]:
+def _give_results(*, whole: bool) -> list[str]:
     """Return the lines that build ``(observation, reward, terminated, False, infos)``."""
+    make_reward = ["  %reward = call ptr @PyFloat_FromDouble(double %paid)"]
+    if whole:
+        make_reward = [
+            "  %paid_whole = fptosi double %paid to i64",
+            "  %reward = call ptr @PyLong_FromLongLong(i64 %paid_whole)",
+        ]
     return [
         "  %reward_place = inttoptr i64 %reward_at to ptr",
         "  %paid = load double, ptr %reward_place",
-        "  %reward = call ptr @PyFloat_FromDouble(double %paid)",
+        *make_reward,
         "  %ended = load i64, ptr %result",
         "  %is_over = icmp eq i64 %ended, 1",
         "  %terminated = select i1 %is_over, ptr @_Py_TrueStruct, ptr @_Py_FalseStruct",

@@ -256,6 +256,18 @@ class Storage:
                 f"Kernel {self.kernel.name}: environment {column} cannot be in the state {state}."
             )
 
+    def copy_column(self, column: int, other: Storage, source: int) -> None:
+        """Take over one environment's state, random words, reward, infos and observation."""
+        for mine, theirs in ((self.F, other.F), (self.I, other.I), (self._results, other._results)):
+            mine[:, column] = theirs[:, source]
+        self.U[column] = other.U[source]
+        if self.rows:
+            self.O[:, column] = other.O[:, source]
+        else:
+            self.O[column] = other.O[source]
+        for name, array in self._arrays.items():
+            array[column] = other._arrays[name][source]
+
     def columns(self) -> Mapping[str, Any]:
         """Return every field of the state as an array over environments.
 

@@ -13,6 +13,7 @@ from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.batch_actions import BatchActions
+from ludus.kernel.batch_attributes import BatchAttributes
 from ludus.kernel.batch_results import BatchResults
 from ludus.kernel.batch_statistics import BatchStatistics
 from ludus.kernel.env import KernelEnv
@@ -38,7 +39,7 @@ _MODE_NAMES = {
 }
 
 
-class KernelVectorEnv(BatchStatistics):
+class KernelVectorEnv(BatchAttributes, BatchStatistics):
     """``num_envs`` copies of a kernel's environment.
 
     With the same seeds it returns, step for step, what as many single environments return: time

@@ -101,7 +101,7 @@ def test_a_picture_changes_no_episode():
 def test_a_lap_of_the_second_version_is_cut_off():
     env = make("CarRacing-v2").unwrapped
     env.reset(seed=0)
-    env._race.finished = True
+    env._race.new_lap = True
     assert env.step(np.zeros(3, np.float32))[2:] == (False, True, {})
 
 

@@ -204,19 +204,6 @@ def test_wrong_actions_step_nothing(env_id, actions, error):
         assert_same(envs.get_state(), before)
 
 
-def test_infinite_actions_count_as_full_ones_and_can_be_saved():
-    with (
-        ludus.make_vec("BipedalWalker-v3", 2) as envs,
-        ludus.make_vec("BipedalWalker-v3", 2) as full,
-    ):
-        envs.reset(seed=3)
-        full.reset(seed=3)
-        for _ in range(3):
-            assert_same(envs.step(np.full((2, 4), np.inf)), full.step(np.ones((2, 4))))
-        envs.set_state(envs.get_state())
-        assert_same(envs.step(np.full((2, 4), np.inf)), full.step(np.ones((2, 4))))
-
-
 def test_steps_out_of_order():
     with ludus.make_vec("LunarLander-v3", 2, autoreset_mode=AutoresetMode.DISABLED) as envs:
         with pytest.raises(ResetNeeded, match="reset"):

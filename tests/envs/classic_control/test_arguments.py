@@ -131,7 +131,7 @@ def test_bad_discrete_actions(env_id):
     for action in (3, -1, 0.5, "left", None):
         with pytest.raises(InvalidAction, match="expected an integer from 0 to 2"):
             env.step(action)
-    assert env.state == before
+    np.testing.assert_array_equal(env.state, before)
     for action in (np.int64(2), np.uint8(1), np.int32(0)):
         env.step(action)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.core.finite import check_finite, check_finite_batch
 from ludus.envs.atari.emulator import import_ale
 from ludus.errors import InvalidAction
 from ludus.spaces import Box
@@ -49,7 +50,8 @@ def push(actions: Any, threshold: float, batch: tuple[int, ...] = ()) -> tuple[A
         batch: The shape that comes before the last axis.
 
     Raises:
-        InvalidAction: The actions are not an array of float32, of the right shape, or one is NaN.
+        InvalidAction: The actions are not an array of float32, not of the right shape, or not
+            finite.
     """
     shape = (*batch, 3)
     if not isinstance(actions, np.ndarray) or actions.dtype != np.float32 or actions.shape != shape:
@@ -58,8 +60,10 @@ def push(actions: Any, threshold: float, batch: tuple[int, ...] = ()) -> tuple[A
             f"A continuous action is an array of float32 (radius, angle, fire) of shape {shape}; "
             f"got {kind} of shape {found}."
         )
-    if np.isnan(actions).any():
-        raise InvalidAction(f"A continuous action has no NaN; got {actions.tolist()}.")
+    if batch:
+        check_finite_batch(actions, joystick_space())
+    else:
+        check_finite(actions, joystick_space())
     radius, angle, trigger = actions.T
     right, up = (
         (way > threshold).astype(np.intp) - (way < -threshold)

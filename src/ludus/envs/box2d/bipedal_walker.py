@@ -15,7 +15,7 @@ from ludus.envs.box2d.engine import Touches, import_box2d, listen
 from ludus.envs.box2d.heuristics import BipedalWalkerHeuristics
 from ludus.envs.box2d.lidar import Lidar
 from ludus.envs.box2d.native_batch import WALKER, checked_shape
-from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
+from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.box2d.walker_parts import TORQUE, WalkerParts
 from ludus.envs.box2d.walker_rules import (
     EFFORT,
@@ -88,6 +88,10 @@ class BipedalWalker(ReplayedEnv):
         """Whether the hull has touched something."""
         return self._touches.fallen
 
+    @game_over.setter
+    def game_over(self, value: bool) -> None:
+        self._touches.fallen = bool(value)
+
     def _begin(self, reseeded: bool, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
         self.world = import_box2d().b2World()
         self.prev_shaping: float | None = None
@@ -129,7 +133,7 @@ class BipedalWalker(ReplayedEnv):
 
     def _plain_action(self, action: Any) -> Any:
         try:
-            hip, knee, other_hip, other_knee = numbers_of(*action)
+            hip, knee, other_hip, other_knee = map(float, action)
         except (TypeError, ValueError) as problem:
             raise InvalidAction(
                 f"{action!r} ({type(action)}) invalid; expected four numbers from -1 to 1."

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 import sys
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ludus.envs.arguments import number
 from ludus.envs.box2d.car import Car
 from ludus.envs.box2d.car_racing_drawing import FIELD, HEIGHT, WIDTH, RacePicture
 from ludus.envs.box2d.car_track import Track, make_track
 from ludus.envs.box2d.engine import import_box2d, listen
-from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
+from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.screen import Screen, import_pygame, pixels_of
 from ludus.errors import InvalidAction
 from ludus.spaces import Box, Discrete
@@ -125,7 +128,8 @@ class CarRacing(ReplayedEnv):
                 colors.append(color)
         self.road = list(tiles)
         self._picture = RacePicture(np.array(quads), np.array(colors))
-        self._race = Race(tiles, self._picture.colors, self.road_color, self.lap_complete_percent)
+        colors_of = self._picture.colors, lambda: self.road_color
+        self._race = Race(tiles, *colors_of, self.lap_complete_percent)
         self._listener = listen(self.world, self._race)
 
     @property
@@ -133,10 +137,27 @@ class CarRacing(ReplayedEnv):
         """What the episode has earned so far."""
         return self._race.reward
 
+    @reward.setter
+    def reward(self, value: float) -> None:
+        self._race.reward = number("reward", value)
+
     @property
     def tile_visited_count(self) -> int:
         """How many tiles were visited."""
-        return len(self._race.visited)
+        return self._race.visits
+
+    @tile_visited_count.setter
+    def tile_visited_count(self, value: int) -> None:
+        self._race.visits = operator.index(value)
+
+    @property
+    def new_lap(self) -> bool:
+        """Whether the car has come round to the first tile again."""
+        return self._race.new_lap
+
+    @new_lap.setter
+    def new_lap(self, value: bool) -> None:
+        self._race.new_lap = bool(value)
 
     def _plain_action(self, action: Any) -> Any:
         if not self.continuous:
@@ -146,7 +167,7 @@ class CarRacing(ReplayedEnv):
                 )
             return int(action)
         try:
-            return numbers_of(action[0], action[1], action[2])
+            return float(action[0]), float(action[1]), float(action[2])
         except (TypeError, ValueError, IndexError) as problem:
             raise InvalidAction(
                 f"you passed the invalid action `{action}`; expected steering, gas and brake."
@@ -223,19 +244,31 @@ class Race:
     Args:
         tiles: Number and row of colour of each tile, by its body.
         colors: The colours of the road; what is touched takes the plain one.
-        plain: That colour.
+        plain: Returns that colour.
         enough: The share of tiles after which the first one ends the lap.
     """
 
-    def __init__(self, tiles: dict[Any, tuple[int, int]], colors: Any, plain: Any, enough: float):
+    def __init__(
+        self,
+        tiles: dict[Any, tuple[int, int]],
+        colors: Any,
+        plain: Callable[[], Any],
+        enough: float,
+    ) -> None:
         self.reward = 0.0
-        self.finished = False
+        self.new_lap = False
+        self.visits = 0
         self._tiles = tiles
         self._wheels: dict[Any, Any] = {}
         self._colors = colors
         self._plain = plain
         self._enough = enough
-        self.visited: set[int] = set()
+        self._visited: set[int] = set()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the lap is over."""
+        return self.new_lap or self.visits == len(self._tiles)
 
     def join(self, car: Car) -> None:
         """Watch the wheels of a car."""
@@ -243,22 +276,22 @@ class Race:
 
     def begin(self, contact: Any) -> None:
         """Note that something came onto a tile."""
-        number, wheel = self._meeting(contact)
+        tile, wheel = self._meeting(contact)
         if wheel is None:
             return
-        wheel.tiles.add(number)
-        visited, count = self.visited, len(self._tiles)
-        if number not in visited:
-            visited.add(number)
-            self.reward += WHOLE_TRACK / count
-            lap = number == 0 and len(visited) / count > self._enough
-            self.finished = self.finished or lap or len(visited) == count
+        wheel.tiles.add(tile)
+        if tile not in self._visited:
+            self._visited.add(tile)
+            self.visits += 1
+            self.reward += WHOLE_TRACK / len(self._tiles)
+            if tile == 0 and self.visits / len(self._tiles) > self._enough:
+                self.new_lap = True
 
     def end(self, contact: Any) -> None:
         """Note that something left a tile."""
-        number, wheel = self._meeting(contact)
+        tile, wheel = self._meeting(contact)
         if wheel is not None:
-            wheel.tiles.remove(number)
+            wheel.tiles.remove(tile)
 
     def _meeting(self, contact: Any) -> tuple[int, Any]:
         """Return the tile that is touched and the wheel that touches it, if it is one."""
@@ -267,6 +300,6 @@ class Race:
             one, other = other, one
         elif one not in self._tiles:
             return -1, None
-        number, row = self._tiles[one]
-        self._colors[row] = self._plain
-        return number, self._wheels.get(other)
+        tile, row = self._tiles[one]
+        self._colors[row] = self._plain()
+        return tile, self._wheels.get(other)

@@ -19,6 +19,7 @@ from ludus.envs.box2d.lander_rules import (
     CHUNKS,
     FIRST_PUSH,
     FPS,
+    HALF_HEIGHT,
     HEIGHT,
     MAIN_POWER,
     PAD_HEIGHT,
@@ -40,7 +41,7 @@ from ludus.envs.box2d.lander_rules import (
 )
 from ludus.envs.box2d.lunar_lander_drawing import MAIN_SPARK, SIDE_SPARK, Exhaust, draw
 from ludus.envs.box2d.native_batch import LANDER, checked_shape
-from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult, numbers_of
+from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.screen import Screen
 from ludus.errors import Error, InvalidAction
 from ludus.seeding import derive_seed
@@ -124,9 +125,14 @@ class LunarLander(ReplayedEnv):
         """Whether the hull has touched something."""
         return self._touches.fallen
 
+    @game_over.setter
+    def game_over(self, value: bool) -> None:
+        self._touches.fallen = bool(value)
+
     def _begin(self, reseeded: bool, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
         self.world = import_box2d().b2World(gravity=(0, self.gravity))
         self.prev_shaping: float | None = None
+        self.helipad_y = PAD_HEIGHT
         self._exhaust = Exhaust() if self.render_mode is not None else None
         self._build_moon()
         self._build_lander()
@@ -174,7 +180,7 @@ class LunarLander(ReplayedEnv):
     def _plain_action(self, action: Any) -> Any:
         if self.continuous:
             try:
-                return numbers_of(action[0], action[1])
+                return float(action[0]), float(action[1])
             except (TypeError, ValueError, IndexError) as problem:
                 raise InvalidAction(
                     f"{action!r} ({type(action)}) invalid; expected two throttles from -1 to 1."
@@ -236,6 +242,8 @@ class LunarLander(ReplayedEnv):
         lander, touches = self.lander, self._touches
         angle, place, speed = lander.angle, lander.position, lander.linearVelocity
         x, y, vx, vy = sense(place.x, place.y, speed.x, speed.y)
+        if self.helipad_y != PAD_HEIGHT:
+            y -= (self.helipad_y - PAD_HEIGHT) / HALF_HEIGHT
         left, right = touches.first.ground_contact, touches.second.ground_contact
         good = shaping(x, y, vx, vy, angle, left, right)
         gain = 0.0 if self.prev_shaping is None else good - self.prev_shaping

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.core.env import Env
+from ludus.core.finite import check_finite_batch, not_finite
 from ludus.core.state import (
     copy_plain,
     read_fields,
@@ -24,10 +25,10 @@ from ludus.core.state import (
 )
 from ludus.core.types import State
 from ludus.envs.screen import Screen, warn_no_render_mode
-from ludus.errors import InvalidAction, ResetNeeded, StateError
+from ludus.errors import ResetNeeded, StateError
 from ludus.seeding import generator_state
 
-__all__ = ["ReplayedEnv", "StepResult", "check_no_nan", "numbers_of"]
+__all__ = ["ReplayedEnv", "StepResult"]
 
 StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
@@ -94,12 +95,15 @@ class ReplayedEnv(Env[Any, Any]):
         """Advance by one action.
 
         Raises:
-            InvalidAction: It is not in the action space.
+            InvalidAction: It is not in the action space, or holds NaN or an infinite number.
             ResetNeeded: There was no reset yet.
         """
         if self._start is None:
             raise ResetNeeded("You forgot to call reset(): there is no world to act in yet.")
         plain = self._plain_action(action)
+        # Would spread through the engine's world and crash it in the end.
+        if plain.__class__ is tuple and not all(map(math.isfinite, plain)):
+            raise not_finite(action, self.action_space)
         self._actions.append(plain)
         result = self._advance(plain)
         if self.render_mode == "human":
@@ -155,7 +159,7 @@ class ReplayedEnv(Env[Any, Any]):
             return
         start = copy_plain(start)
         actions = np.asarray(fields["actions"])
-        check_no_nan(actions)
+        check_finite_batch(actions, self.action_space)
         before, self._start = read_fields(self, self.state_fields), None
         try:
             write_fields(self, self.state_fields, start["carried"])
@@ -179,29 +183,3 @@ class ReplayedEnv(Env[Any, Any]):
         saved = kept.pop("_saved")
         self.__dict__.update(kept)
         self.set_state(saved)
-
-
-def numbers_of(*values: Any) -> tuple[float, ...]:
-    """Return the numbers of an action.
-
-    Raises:
-        TypeError: One is no number.
-        ValueError: One is no number, or is NaN, which would spread through the engine's world and
-            crash it in the end.
-    """
-    numbers = tuple(map(float, values))
-    if any(map(math.isnan, numbers)):
-        raise ValueError("NaN is no number to act by")
-    return numbers
-
-
-def check_no_nan(actions: Any) -> None:
-    """Refuse rows of actions as :func:`numbers_of` refuses one.
-
-    Raises:
-        InvalidAction: A number is NaN.
-        TypeError: There are no numbers.
-    """
-    wrong = np.argwhere(np.isnan(actions))
-    if wrong.size:
-        raise InvalidAction(f"Action {wrong[0, 0]} holds NaN, which is invalid; expected numbers.")

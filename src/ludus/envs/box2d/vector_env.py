@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ludus.core.batch_arguments import episode_over, seeds_per_env
+from ludus.core.finite import check_finite_batch
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.envs.box2d.native_batch import (
@@ -25,7 +27,6 @@ from ludus.envs.box2d.native_batch import (
 )
 from ludus.envs.box2d.native_program import NativeProgram, native_program
 from ludus.envs.box2d.native_sharing import Sharing
-from ludus.envs.box2d.replayed_env import check_no_nan
 from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.seed_words import seed_rows
 from ludus.kernel.team import Team
@@ -188,7 +189,7 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         """Advance every environment by its action.
 
         Raises:
-            InvalidAction: An action is not in the action space, or holds NaN.
+            InvalidAction: An action is not in the action space, or is not finite.
             ResetNeeded: There was no reset yet.
             EpisodeOver: Autoreset is disabled and a finished environment was not reset.
             ValueError: Not one action per environment.
@@ -202,7 +203,8 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         if self.autoreset_mode is AutoresetMode.DISABLED and batch.waiting.any():
             raise episode_over(np.flatnonzero(batch.waiting).tolist())
         self.env.batch_actions(actions, batch.actions)
-        check_no_nan(batch.actions)
+        space = self.single_action_space
+        check_finite_batch(batch.actions[:, : math.prod(space.shape or ())], space)
         if batch.elapsed.max() >= batch.log.shape[1]:
             self._grow()
             batch = self._batch
@@ -305,7 +307,7 @@ def _undamaged(state: State, batch: Batch, started: Any) -> tuple[Any, dict[str,
                 f"The state is damaged: {name} has the shape {found.shape}, not {array.shape}."
             )
     log, (n, _, numbers) = state["log"], batch.log.shape
-    if log.ndim != 3 or log.shape[::2] != (n, numbers) or np.isnan(log).any():
+    if log.ndim != 3 or log.shape[::2] != (n, numbers) or not np.isfinite(log).all():
         raise StateError("The state is damaged: log is no list of actions for each environment.")
     if not ((state["elapsed"] >= 0) & (state["elapsed"] <= log.shape[1])).all():
         raise StateError("The state is damaged: it counts more steps than it holds actions.")

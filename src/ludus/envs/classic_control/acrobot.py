@@ -205,8 +205,29 @@ KERNEL = Kernel(
 NOISY_KERNEL = dataclasses.replace(KERNEL, name="noisy Acrobot", transition=noisy_transition)
 
 
+class _TorqueList(list[float]):
+    """The torques of an environment; assigning to an item changes them."""
+
+    def __init__(self, env: Any, torques: list[float]) -> None:
+        super().__init__(torques)
+        self._env = env
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        changed = list(self)
+        changed[index] = value
+        self._env.AVAIL_TORQUE = changed
+        super().__setitem__(index, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
 class _Torques(Parameter):
     """The three actions' torques as a list."""
+
+    def __get__(self, env: Any, owner: type | None = None) -> Any:
+        found = super().__get__(env, owner)
+        return found if env is None else _TorqueList(env, found)
 
     def pack(self, value: Any) -> dict[str, Any]:
         torques = list(value)
@@ -248,6 +269,9 @@ class AcrobotEnv(PictureEnv):
     }
     SCREEN_DIM = screen_width = screen_height = 500
     actions_num = 3
+    first_dtype = np.float32
+    observation_method = "_get_ob"
+    constants_of_class = True
 
     dt = Parameter(0.2, "step_seconds")
     LINK_LENGTH_1 = Parameter(1.0, "length_1")
@@ -275,11 +299,22 @@ class AcrobotEnv(PictureEnv):
         return NOISY_KERNEL if self.params.torque_noise > 0.0 else KERNEL
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep constants that a subclass sets as plain values connected to the params."""
+        """Refuse methods that Gymnasium's class calls and this one does not.
+
+        Raises:
+            TypeError: The subclass overrides such a method.
+        """
         super().__init_subclass__(**options)
-        for name, parameter in _parameters().items():
+        for name in ("_dsdt", "_terminal"):
             if name in vars(cls):
-                setattr(cls, name, parameter.with_default(vars(cls)[name]))
+                raise TypeError(
+                    f"{cls.__name__} overrides {name}(), which AcrobotEnv does not call: its "
+                    "dynamics are a kernel. Override step(), or set the constants."
+                )
+
+    def _get_ob(self) -> np.ndarray[Any, Any]:
+        """Return the observation; override to return another one."""
+        return self._observe()
 
     def reset_params(self, options: dict[str, Any] | None) -> Params:
         """Take the bounds of the first state from the options."""
@@ -288,8 +323,8 @@ class AcrobotEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw both links."""
-        angles = self.state.theta_1, self.state.theta_2
-        draw(canvas, angles, (self.params.length_1, self.params.length_2))
+        state = self.named_state()
+        draw(canvas, (state.theta_1, state.theta_2), (self.params.length_1, self.params.length_2))
 
 
 def _parameters() -> dict[str, Parameter]:

@@ -161,6 +161,21 @@ class _Integrator(KernelParameter):
         return "semi-implicit euler" if params.semi_implicit else "euler"
 
 
+class _Rewards(Parameter):
+    """Whether to pay 0 per step and -1 for a fall, instead of 1 per step."""
+
+    @staticmethod
+    def of(sutton_barto_reward: bool) -> dict[str, Any]:
+        step, fall = (0.0, -1.0) if sutton_barto_reward else (1.0, 1.0)
+        return {"step_reward": step, "fall_reward": fall}
+
+    def pack(self, value: Any) -> dict[str, Any]:
+        return self.of(bool(value))
+
+    def unpack(self, params: Params) -> bool:
+        return params.step_reward == 0.0
+
+
 class CartPoleEnv(PictureEnv):
     """Observations are position, velocity, angle and angular velocity; actions 0 left, 1 right.
 
@@ -192,11 +207,11 @@ class CartPoleEnv(PictureEnv):
     theta_threshold_radians = Parameter(ANGLE_LIMIT, "angle_limit")
     x_threshold = Parameter(2.4, "position_limit")
     kinematics_integrator = _Integrator("euler", "semi_implicit")
+    _sutton_barto_reward = _Rewards(False)
 
     def __init__(self, sutton_barto_reward: bool = False, render_mode: str | None = None) -> None:
-        step, fall = (0.0, -1.0) if sutton_barto_reward else (1.0, 1.0)
-        super().__init__(Params(step_reward=step, fall_reward=fall), render_mode=render_mode)
-        self._late_reward = min(fall, 0.0)
+        rewards = _Rewards.of(sutton_barto_reward)
+        super().__init__(Params(**rewards), render_mode=render_mode)
         self.steps_beyond_terminated: int | None = None
 
     @property
@@ -227,7 +242,7 @@ class CartPoleEnv(PictureEnv):
                 "True. Call reset() first: steps beyond the end earn nothing."
             )
         observation, _, terminated, truncated, info = result
-        return observation, self._late_reward, terminated, truncated, info
+        return observation, min(self.params.fall_reward, 0.0), terminated, truncated, info
 
     def _save_state(self) -> dict[str, Any]:
         return {**super()._save_state(), "beyond": self.steps_beyond_terminated}
@@ -238,7 +253,8 @@ class CartPoleEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the cart and its pole."""
-        draw(canvas, self.state.x, self.state.theta, self.params.position_limit)
+        state = self.named_state()
+        draw(canvas, state.x, state.theta, self.params.position_limit)
 
 
 def __getattr__(name: str) -> Any:

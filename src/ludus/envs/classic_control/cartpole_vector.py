@@ -8,14 +8,14 @@ import numpy as np
 
 from ludus.core.state import refusing_damage, rng_from_plain, rng_to_plain
 from ludus.core.vector_env import VectorEnv
+from ludus.envs.classic_control.array_state_vector import ArrayStateVectorEnv
 from ludus.envs.classic_control.cartpole import CartPoleEnv, Params, State
 from ludus.envs.reset_options import with_reset_bounds
-from ludus.kernel import KernelVectorEnv
 
 __all__ = ["CartPoleVectorEnv"]
 
 
-class CartPoleVectorEnv(KernelVectorEnv):
+class CartPoleVectorEnv(ArrayStateVectorEnv):
     """Many CartPoles that draw their first states from one random stream.
 
     A seed gives the states, in the same order, that Gymnasium's class gives, and rewards are
@@ -45,18 +45,6 @@ class CartPoleVectorEnv(KernelVectorEnv):
         super().__init__(env, num_envs, max_episode_steps=max_episode_steps)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self._bounds: Params = env.params
-
-    @property
-    def state(self) -> np.ndarray[Any, Any] | None:
-        """The four numbers of each environment, shape ``(4, num_envs)``; may be assigned."""
-        if not self._started.all():
-            return None
-        columns = self._storage.columns()
-        return np.stack([columns[name][: self.num_envs] for name in State._fields])
-
-    @state.setter
-    def state(self, value: Any) -> None:
-        self._place(np.arange(self.num_envs), np.asarray(value, np.float64))
 
     def reset(
         self,

@@ -100,6 +100,7 @@ class Continuous_MountainCarEnv(ValleyEnv):  # noqa: N801 - Gymnasium's name
     """
 
     kernel = KERNEL
+    later_dtype = np.float32
 
     min_action = Parameter(-1.0)
     max_action = Parameter(1.0)

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from ludus.envs.arguments import number
 
-__all__ = ["KernelParameter", "Parameter"]
+__all__ = ["Flag", "KernelParameter", "Parameter"]
 
 
 class Parameter:
@@ -48,6 +48,14 @@ class Parameter:
 
     def __set__(self, env: Any, value: Any) -> None:
         env.params = env.params._replace(**self.pack(value))
+
+
+class Flag(Parameter):
+    """A parameter that is true or false."""
+
+    def pack(self, value: Any) -> dict[str, Any]:
+        """Return the field as a bool."""
+        return {self.field: bool(value)}
 
 
 class KernelParameter(Parameter):

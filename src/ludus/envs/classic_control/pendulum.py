@@ -120,6 +120,7 @@ class PendulumEnv(PictureEnv):
         "render_fps": 30,
     }
     kernel = KERNEL
+    observation_method = "_get_obs"
     screen_dim = screen_width = screen_height = 500
 
     g = Parameter(10.0)
@@ -143,6 +144,10 @@ class PendulumEnv(PictureEnv):
         check_range(-theta_dot, theta_dot)
         return params._replace(initial_theta=theta, initial_theta_dot=theta_dot)
 
+    def _get_obs(self) -> np.ndarray[Any, Any]:
+        """Return the observation; override to return another one."""
+        return self._observe()
+
     @property
     def last_u(self) -> float | None:
         """The torque of the last step, ``None`` after a reset."""
@@ -152,4 +157,4 @@ class PendulumEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the rod and the torque."""
-        draw(canvas, self.state.theta, self.last_u, self.params.max_torque)
+        draw(canvas, self.named_state().theta, self.last_u, self.params.max_torque)

@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ludus.envs.classic_control.array_state import ArrayStateEnv
+from ludus.envs.classic_control.parameter import Parameter
 from ludus.envs.screen import Screen, warn_no_render_mode
-from ludus.kernel import KernelEnv
 
 __all__ = ["PictureEnv"]
 
 
-class PictureEnv(KernelEnv):
+class PictureEnv(ArrayStateEnv):
     """A kernel environment rendered by drawing its state on a canvas.
 
     Subclasses set :attr:`screen_width` and :attr:`screen_height` and implement :meth:`draw`.
@@ -20,19 +21,31 @@ class PictureEnv(KernelEnv):
 
     screen_width: ClassVar[int]
     screen_height: ClassVar[int]
+    constants_of_class: ClassVar[bool] = False
+    """Whether a subclass changes constants by class attributes; otherwise ``__init__`` sets them
+    on the instance, so that class attributes of the same name count for nothing."""
     _screen: Screen | None = None
 
-    @property
-    def params(self) -> Any:
-        """The kernel's params; assign to change the dynamics from the next step on."""
-        return self._params
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep constants connected to the params if a subclass has attributes of their names.
 
-    @params.setter
-    def params(self, value: Any) -> None:
-        self._params = value
-        if "_storage" in vars(self):
-            self._storage.set_params(value)
-            self._collect_arguments()
+        Raises:
+            TypeError: The subclass computes a constant, which compiled code cannot ask for.
+        """
+        super().__init_subclass__(**options)
+        for name, value in list(vars(cls).items()):
+            constant = next((vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)), 0)
+            if not isinstance(constant, Parameter) or isinstance(value, Parameter):
+                continue
+            if hasattr(value, "__get__"):
+                raise TypeError(
+                    f"{cls.__name__}.{name} is a {type(value).__name__}; compiled code reads "
+                    f"{name} as a number. Set self.{name} to a number whenever it changes."
+                )
+            if cls.constants_of_class:
+                setattr(cls, name, constant.with_default(value))
+            else:
+                delattr(cls, name)
 
     def draw(self, canvas: Any) -> None:
         """Draw the state on a white canvas whose origin is at the bottom left."""
@@ -46,7 +59,7 @@ class PictureEnv(KernelEnv):
         if self._screen is None:
             size = self.screen_width, self.screen_height
             self._screen = Screen(*size, self.render_mode, self.metadata["render_fps"])
-        if self.state is None:
+        if not self._started:
             return None
         canvas = self._screen.canvas()
         self.draw(canvas)

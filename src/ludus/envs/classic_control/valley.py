@@ -71,4 +71,4 @@ class ValleyEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the car in its valley."""
-        draw(canvas, self.state.position, self.params)
+        draw(canvas, self.named_state().position, self.params)

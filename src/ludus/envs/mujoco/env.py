@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.core.env import Env
+from ludus.core.finite import check_finite
 from ludus.core.types import State
 from ludus.envs.mujoco.arithmetic import Array
 from ludus.envs.mujoco.engine import import_mujoco
@@ -173,10 +174,12 @@ class MujocoEnv(Env[Array, Any]):
         """Apply a control for ``n_frames`` steps of the engine.
 
         Raises:
+            InvalidAction: A number is NaN or infinite.
             ValueError: There is not one number for each actuator.
         """
         if np.shape(ctrl) != (self.model.nu,):
             raise control_mismatch((self.model.nu,), ctrl)
+        check_finite(np.asarray(ctrl), self.action_space)
         self._step_mujoco_simulation(ctrl, n_frames)
 
     def _step_mujoco_simulation(self, ctrl: Any, n_frames: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ludus.core.finite import check_finite
 from ludus.core.vector_env import AutoresetMode
 from ludus.envs.mujoco.arithmetic import Array, Fields
 from ludus.envs.mujoco.env import MujocoEnv, control_mismatch
@@ -131,11 +132,13 @@ class RobotEnv(MujocoEnv):
         """Apply a control for ``n_frames`` steps of the engine.
 
         Raises:
+            InvalidAction: A number is NaN or infinite.
             ValueError: There is not one number for each actuator.
         """
         target = self._fields.ctrl
         if getattr(ctrl, "shape", None) != target.shape != np.shape(ctrl):
             raise control_mismatch(target.shape, ctrl)
+        check_finite(np.asarray(ctrl), self.action_space)
         self._step_mujoco_simulation(ctrl, n_frames)
 
     def _step_mujoco_simulation(self, ctrl: Any, n_frames: int) -> None:
@@ -148,6 +151,7 @@ class RobotEnv(MujocoEnv):
         """Apply the action, and count what that earned.
 
         Raises:
+            InvalidAction: A number is NaN or infinite.
             ValueError: There is not one number for each actuator.
         """
         fields = self._fields

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.env import check_state_owner
+from ludus.core.finite import check_finite_batch
 from ludus.core.forked import refuse_after_fork
 from ludus.core.state import refusing_damage, rng_from_plain, rng_to_plain
 from ludus.core.types import State
@@ -157,6 +158,7 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
             ClosedEnvironmentError: The vector environment was closed.
             EpisodeOver: Autoreset is disabled and a finished robot was not reset.
             Error: The engine failed.
+            InvalidAction: An action holds NaN or an infinite number.
             ResetNeeded: There was no reset yet.
             ValueError: Not one action per robot, or not one number per actuator.
         """
@@ -199,6 +201,7 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
             raise ResetNeeded("Cannot call step() before reset(): there is no episode yet.")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
             raise episode_over(np.flatnonzero(self._over).tolist())
+        check_finite_batch(given, self.single_action_space)
         return given
 
     def _finish(self, over: _Bools, info: _Infos, infos: _Infos) -> None:

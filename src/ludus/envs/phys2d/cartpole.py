@@ -75,7 +75,8 @@ class CartPoleJaxEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the cart and its pole."""
-        draw(canvas, self.state.x, self.state.theta, self.params.position_limit)
+        state = self.named_state()
+        draw(canvas, state.x, state.theta, self.params.position_limit)
 
 
 class CartPoleJaxVectorEnv(KernelVectorEnv):

@@ -78,7 +78,7 @@ class PendulumJaxEnv(PictureEnv):
         """Draw the rod and the torque."""
         bound, action = self.params.max_torque, self.last_action
         torque = None if action is None else clip(float(action[0]), -bound, bound)
-        draw(canvas, self.state.theta, torque, bound)
+        draw(canvas, self.named_state().theta, torque, bound)
 
 
 class PendulumJaxVectorEnv(KernelVectorEnv):

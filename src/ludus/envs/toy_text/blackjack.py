@@ -7,6 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ludus.core.types import State as SavedState
+from ludus.envs.classic_control.parameter import Flag
 from ludus.envs.toy_text.blackjack_drawing import SIZE, draw
 from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
@@ -234,6 +236,7 @@ class BlackjackEnv(KernelEnv):
             ``natural`` is ignored. ``Blackjack-v1`` is registered with it.
 
     Attributes:
+        natural, sab: The house rules; may be assigned.
         player, dealer: The cards held, in order; may be assigned.
         dealer_top_card_suit, dealer_top_card_value_str: How the open card is drawn.
     """
@@ -246,38 +249,33 @@ class BlackjackEnv(KernelEnv):
     deals_faces: ClassVar[bool] = True
     """Whether a reset also draws a suit and a face for the picture."""
 
+    natural = Flag(False)
+    sab = Flag(False)
+
     def __init__(
         self, render_mode: str | None = None, natural: bool = False, sab: bool = False
     ) -> None:
+        self._hands: dict[str, tuple[list[int], list[int]]] = {}
         super().__init__(
             Params(bool(natural), bool(sab), self.deals_faces), render_mode=render_mode
         )
         self._view = View(*SIZE)
 
     @property
-    def natural(self) -> bool:
-        """Whether a winning natural pays 1.5."""
-        return bool(self.params.natural)
-
-    @property
-    def sab(self) -> bool:
-        """Whether the rules are those of the book."""
-        return bool(self.params.sab)
-
-    @property
     def player(self) -> list[int]:
-        """The player's cards."""
-        return cards_of(self.state.player)
+        """The player's cards; may be edited in place."""
+        return self._shown_hand("player")
 
     @player.setter
     def player(self, cards: Iterable[int]) -> None:
         hand, count, soft = hand_of(cards)
         self.state = self.state._replace(player=hand, player_count=count, player_soft=soft)
+        self._hands.pop("player", None)
 
     @property
     def dealer(self) -> list[int]:
-        """The dealer's cards, the open one first."""
-        return cards_of(self.state.dealer)
+        """The dealer's cards, the open one first; may be edited in place."""
+        return self._shown_hand("dealer")
 
     @dealer.setter
     def dealer(self, cards: Iterable[int]) -> None:
@@ -286,6 +284,54 @@ class BlackjackEnv(KernelEnv):
         self.state = self.state._replace(
             dealer=hand, dealer_count=count, dealer_soft=soft, dealer_card=cards[0]
         )
+        self._hands.pop("dealer", None)
+
+    def _shown_hand(self, owner: str) -> list[int]:
+        cards = cards_of(getattr(self.state, owner))
+        shown, before = self._hands.get(owner, (cards, cards))
+        if shown == before != cards:
+            shown = cards
+        if shown is cards:
+            self._hands[owner] = (cards, cards.copy())
+            self._watch()
+        return shown
+
+    def _is_watched(self) -> bool:
+        return bool(self._hands)
+
+    def _before_step(self, action: Any) -> None:
+        self._take_edits()
+
+    def _after_step(self) -> None:
+        self._hands.clear()
+
+    def _forget_edits(self) -> None:
+        self._hands.clear()
+
+    def _take_edits(self) -> None:
+        """Deal the cards of hands that were edited in place."""
+        for owner, (shown, before) in list(self._hands.items()):
+            if shown != before:
+                setattr(self, owner, shown)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal two cards to the dealer and two to the player."""
+        self._hands.clear()
+        return super().reset(seed=seed, options=options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._take_edits()
+        return {**super().__getstate__(), "_hands": {}}
+
+    def _save_state(self) -> SavedState:
+        self._take_edits()
+        return super()._save_state()
+
+    def _load_state(self, fields: SavedState) -> None:
+        self._hands.clear()
+        super()._load_state(fields)
 
     @property
     def dealer_top_card_suit(self) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ludus.core.finite import check_finite
 from ludus.envs.single_precision import round_to_float32
 from ludus.errors import InvalidAction
 from ludus.kernel import Kernel, KernelEnv
@@ -125,6 +126,7 @@ class GuessingEnv(KernelEnv):
             InvalidAction: The guess is out of bounds, or no number.
         """
         guess = np.atleast_1d(as_guesses(self.action_space, action))
+        check_finite(guess, self.action_space)
         if not self.action_space.contains(guess):
             raise InvalidAction(
                 f"{action!r} ({type(action)}) invalid: expected one number, {self.action_space}."

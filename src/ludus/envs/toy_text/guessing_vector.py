@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ludus.core.finite import check_finite_batch
 from ludus.envs.toy_text.guessing import as_guesses
 from ludus.errors import InvalidAction
 from ludus.kernel import KernelVectorEnv, Trajectory
@@ -32,8 +33,8 @@ class GuessingVectorEnv(KernelVectorEnv):
 
     def _checked(self, actions: Any) -> np.ndarray[Any, Any]:
         guesses = as_guesses(self.single_action_space, actions)
-        # Not-a-number is never inside.
-        outside = np.argwhere(~(np.abs(guesses) <= self.env.params.bound))
+        check_finite_batch(guesses, self.single_action_space)
+        outside = np.argwhere(np.abs(guesses) > self.env.params.bound)
         if outside.size:
             where = tuple(outside[0].tolist())
             raise InvalidAction(

@@ -8,7 +8,9 @@ where only one thing can happen.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+import operator
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -170,19 +172,77 @@ def tabulate(transitions: Transitions, distribution: np.ndarray[Any, Any]) -> Pa
     return Params(states, actions, outcomes, np.cumsum(distribution), table)
 
 
+def plain_rows(table: Transitions) -> Transitions:
+    """Return a copy of a table of transitions, outcomes as tuples.
+
+    Raises:
+        ValueError: It is not a table of rows of outcomes.
+    """
+    rows: Transitions = {}
+    try:
+        for s in range(len(table)):
+            choices = table[s]
+            rows[s] = {a: [tuple(o) for o in choices[a]] for a in range(len(choices))}  # type: ignore[misc]
+    except (KeyError, IndexError, TypeError) as problem:
+        raise ValueError(
+            f"P[state][action] is a list of (probability, next_state, reward, terminated) for "
+            f"states and actions counted from 0; state {s} of {len(table)} is not."
+        ) from problem
+    return rows
+
+
+def check_rows(rows: Transitions, states: int, actions: int) -> None:
+    """Check a table of transitions against the sizes of a game.
+
+    Raises:
+        ValueError: It lacks a state or an action, or an outcome is not one of the game.
+    """
+    if len(rows) != states:
+        raise ValueError(f"P has {len(rows)} states; this game has {states}.")
+    for s, choices in rows.items():
+        if len(choices) != actions:
+            raise ValueError(f"P[{s}] has {len(choices)} actions; this game has {actions}.")
+        for a, row in choices.items():
+            if not row or not all(_is_outcome(outcome, states) for outcome in row):
+                raise ValueError(
+                    f"P[{s}][{a}] is {row!r}; expected a list of (probability, next_state, reward, "
+                    f"terminated) with next states from 0 to {states - 1} and finite numbers."
+                )
+
+
+def pays_ints(table: Transitions) -> bool:
+    """Tell whether every reward of a table is an int."""
+    rows = (row for choices in table.values() for row in choices.values())
+    return all(isinstance(outcome[2], int) for row in rows for outcome in row)
+
+
+def _is_outcome(found: Any, states: int) -> bool:
+    try:
+        chance, state, pay, _ = found
+        fits = 0.0 <= chance <= 1.0 + 1e-9 and 0 <= operator.index(state) < states
+        return fits and math.isfinite(pay)
+    except (TypeError, ValueError):
+        return False
+
+
 class TabularEnv(KernelEnv):
     """Base of the games with a table; what planners and tutorials read of them.
 
     Attributes:
-        P: The table, ``P[state][action]``, a list of (probability, next, reward, terminated).
-            A description: changing it does not change the game.
-        initial_state_distrib: The probability of each start state; assign to it to change it.
+        P: The table, ``P[state][action]``, a list of (probability, next, reward, terminated);
+            may be edited in place or assigned.
+        initial_state_distrib: The probability of each start state; may be edited in place or
+            assigned.
         s: The present state; may be assigned.
         lastaction: The last action, ``None`` after a reset.
         nS, nA, isd: Classic Gym's names for the sizes and the start distribution.
     """
 
     kernel = KERNEL
+    first_prob: ClassVar[float] = 1
+    """``info["prob"]`` of a reset, as Gymnasium has it."""
+    _known: Transitions | None = None
+    _distribution_shown = False
 
     def __init__(
         self,
@@ -192,12 +252,67 @@ class TabularEnv(KernelEnv):
         view: View,
         render_mode: str | None,
     ) -> None:
+        self._whole = pays_ints(table)
         super().__init__(params, render_mode=render_mode)
-        self.P = table
+        self._transitions = table
         self.nS, self.nA = params.states, params.actions
         self.window_size = view.size
         self._distribution = distribution
         self._view = view
+
+    @property
+    def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name
+        """The table of transitions."""
+        if self._known is None:
+            self._known = plain_rows(self._transitions)
+            self._watch()
+        return self._transitions
+
+    @P.setter
+    def P(self, value: Transitions) -> None:  # noqa: N802
+        self._retabulate(value)
+        self._transitions = value
+
+    def _is_watched(self) -> bool:
+        return self._known is not None
+
+    def _before_step(self, action: Any) -> None:
+        """Compare the row that the step will draw from with what it was."""
+        known: Any = self._known
+        s = int(self._columns["s"][0])
+        try:
+            row, before = self._transitions[s][action], known[s][action]
+        except (KeyError, IndexError, TypeError):
+            # Either P lacks a row, or the step will refuse the action.
+            if self.action_space.contains(action):
+                self._retabulate(self._transitions)
+            return
+        if type(row) is not list or row != before:
+            self._retabulate(self._transitions)
+
+    def _retabulate(self, table: Transitions) -> None:
+        rows = plain_rows(table)
+        check_rows(rows, self.nS, self.nA)
+        if rows != self._known:
+            made = tabulate(rows, self._distribution)
+            self.params = self.params._replace(outcomes=made.outcomes, table=made.table)
+        self._known = rows
+        self._whole = pays_ints(rows)
+        self._collect_arguments()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Draw a start state."""
+        if self._distribution_shown:
+            self.params.start[:] = np.cumsum(self._distribution)
+        seen, infos = super().reset(seed=seed, options=options)
+        if infos:
+            infos["prob"] = self.first_prob
+        return seen, infos
+
+    def _pays_ints(self) -> bool:
+        return self._whole
 
     @property
     def s(self) -> int:
@@ -218,6 +333,7 @@ class TabularEnv(KernelEnv):
     @property
     def initial_state_distrib(self) -> np.ndarray[Any, Any]:
         """The probability of each start state."""
+        self._distribution_shown = True
         return self._distribution
 
     @initial_state_distrib.setter

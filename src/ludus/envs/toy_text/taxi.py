@@ -8,6 +8,7 @@ import numpy as np
 
 from ludus.core.colorize import colorize
 from ludus.envs.arguments import probability
+from ludus.envs.classic_control.parameter import Flag, Parameter
 from ludus.envs.toy_text.tabular import TabularEnv, tabulate
 from ludus.envs.toy_text.taxi_drawing import SIZE, draw
 from ludus.envs.toy_text.taxi_kernel import KERNEL, Params, State
@@ -24,6 +25,7 @@ from ludus.envs.toy_text.taxi_rules import (
     table_of,
 )
 from ludus.envs.view import View
+from ludus.errors import ResetNeeded
 
 __all__ = ["MAP", "TaxiEnv", "TaxiV1Env", "TaxiV2Env"]
 
@@ -48,6 +50,13 @@ def text_of(town: tuple[str, ...], s: int, lastaction: int | None) -> str:
     paint(STOPS[destination], "magenta")
     foot = "" if lastaction is None else f"  ({NAMES[lastaction]})"
     return "\n".join([*("".join(line) for line in cells), foot, ""])
+
+
+class _Probability(Parameter):
+    """A parameter between 0 and 1."""
+
+    def pack(self, value: Any) -> dict[str, Any]:
+        return {self.field: probability(self.name, value)}
 
 
 class TaxiEnv(TabularEnv):
@@ -84,6 +93,10 @@ class TaxiEnv(TabularEnv):
     }
     kernel = KERNEL
     rules: ClassVar[Rules] = Rules(MAP)
+    first_prob = 1.0
+
+    fickle_passenger = Flag(False)
+    fickle_probability = _Probability(0.3)
 
     def __init__(
         self,
@@ -97,12 +110,11 @@ class TaxiEnv(TabularEnv):
         self.locs = list(STOPS)
         self._mask = mask_of(self.rules)
         self.max_row = self.max_col = 4
-        self.fickle_passenger = fickle_passenger
         self.rainy_probability = probability("rainy_probability", rainy_probability)
-        self.fickle_probability = probability("fickle_probability", fickle_probability)
+        fickle_probability = probability("fickle_probability", fickle_probability)
         table = table_of(self.rules, self.rainy_probability if is_rainy else None)
         starts = starts_of(self.rules)
-        params = Params(*tabulate(table, starts), bool(fickle_passenger), self.fickle_probability)
+        params = Params(*tabulate(table, starts), bool(fickle_passenger), fickle_probability)
         super().__init__(params, table, starts, View(*SIZE), render_mode)
 
     @property
@@ -120,6 +132,12 @@ class TaxiEnv(TabularEnv):
     def fickle_step(self) -> bool:
         """Whether this passenger will still change their mind."""
         return self.state is not None and bool(self.state.fickle)
+
+    @fickle_step.setter
+    def fickle_step(self, value: bool) -> None:
+        if self.state is None:
+            raise ResetNeeded("fickle_step is drawn by reset(); call reset() before setting it.")
+        self.state = self.state._replace(fickle=bool(value))
 
     def info_arrays(
         self, params: Params, columns: dict[str, np.ndarray[Any, Any]]

@@ -1,0 +1,116 @@
+"""Batches whose state is an array and whose constants are attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ludus.core.types import State as SavedState
+from ludus.envs.classic_control.array_state import as_floats
+from ludus.envs.classic_control.parameter import KernelParameter, Parameter
+from ludus.kernel import KernelVectorEnv
+
+__all__ = ["ArrayStateVectorEnv"]
+
+
+class ArrayStateVectorEnv(KernelVectorEnv):
+    """A batch of environments whose states are arrays.
+
+    Constants such as ``gravity`` can be read and set; one value counts for the whole batch.
+    """
+
+    _shown: Any = None
+
+    @property
+    def state(self) -> Any:
+        """The states, shape ``(numbers, num_envs)``; ``None`` before the first reset.
+
+        Editing the array in place takes effect until the next step or reset; so does assigning.
+        """
+        if not self._started.all():
+            return None
+        if self._shown is None:
+            self._shown = self._rows().copy()
+            self._running = False
+        return self._shown
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        if value is not None:
+            self._rows()[...] = self._checked(value)
+        self._shown = value
+        self._started[...] = value is not None
+        self._running = False
+
+    def _rows(self) -> Any:
+        return self._storage.F[: len(self.env.kernel.state_fields), : self.num_envs]
+
+    def _checked(self, value: Any) -> np.ndarray[Any, Any]:
+        names = [field.name for field in self.env.kernel.state_fields]
+        shape = (len(names), self.num_envs)
+        return as_floats(value, shape, f"one row for each of {', '.join(names)}")
+
+    def _take_edits(self) -> None:
+        if self._shown is not None:
+            self._rows()[...] = self._checked(self._shown)
+
+    def _check_running(self) -> None:
+        # The first call of every step after the state was read or assigned.
+        self._take_edits()
+        super()._check_running()
+        self._shown = None
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Start new episodes; see :meth:`KernelVectorEnv.reset`."""
+        self._take_edits()
+        self._shown = None
+        return super().reset(seed=seed, options=options)
+
+    def _each(self, work: Callable[[Any, int], Any]) -> list[Any]:
+        self._take_edits()
+        self._shown = None
+        return super()._each(work)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the frame of each environment."""
+        self._take_edits()
+        return super().render()
+
+    def get_state(self) -> SavedState:
+        """Return every environment's state and random stream as plain data."""
+        self._take_edits()
+        return super().get_state()
+
+    def set_state(self, state: SavedState) -> None:
+        """Continue from what :meth:`get_state` returned."""
+        super().set_state(state)
+        self._shown = None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only called for names that are not found otherwise.
+        env = self.__dict__.get("env")
+        if env is not None and isinstance(_declared(env, name), Parameter):
+            return getattr(env, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        env = self.__dict__.get("env")
+        declared = None if env is None else _declared(env, name)
+        if not isinstance(declared, Parameter):
+            super().__setattr__(name, value)
+            return
+        if isinstance(declared, KernelParameter):
+            if value == getattr(env, name):
+                return
+            raise AttributeError(
+                f"{name} of a batch cannot be changed: it decides which code the batch runs. Build "
+                "single environments with vectorization_mode='sync' and set it on each of them."
+            )
+        setattr(env, name, value)
+        self._storage.set_params(env.params)
+
+
+def _declared(env: Any, name: str) -> Any:
+    return next((vars(kind)[name] for kind in type(env).__mro__ if name in vars(kind)), None)

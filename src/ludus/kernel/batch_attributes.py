@@ -1,0 +1,115 @@
+"""Reading, setting and calling what every environment of a compiled batch has."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ludus.core.vector_env import VectorEnv
+
+if TYPE_CHECKING:
+    from ludus.kernel.env import KernelEnv
+    from ludus.kernel.storage import Storage
+
+__all__ = ["BatchAttributes"]
+
+
+class BatchAttributes(VectorEnv[Any, Any, Any]):
+    """A batch with one environment that stands in for each of its environments in turn.
+
+    States and random streams differ between environments; params and plain attributes are one for
+    the whole batch.
+    """
+
+    env: KernelEnv
+    _storage: Storage
+    _started: np.ndarray[Any, Any]
+    _seeds: Sequence[int | None]
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call the method of each environment; an attribute that is not callable is returned.
+
+        Dicts and lists are copies: changing them changes no environment.
+        """
+
+        def work(env: KernelEnv, _index: int) -> Any:
+            found = env.get_wrapper_attr(name)
+            value = found(*args, **kwargs) if callable(found) else found
+            return copy.deepcopy(value) if isinstance(value, dict | list) else value
+
+        return tuple(self._each(work))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return the attribute of each environment; a method is called without arguments."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set the attribute in each environment: to one value each if a list or tuple is given.
+
+        Raises:
+            ValueError: A list or tuple with another length than ``num_envs``, or values that
+                differ, for an attribute that is one for the whole batch.
+        """
+        given = values if isinstance(values, list | tuple) else [values] * self.num_envs
+        if len(given) != self.num_envs:
+            raise ValueError(
+                "Values must be a list or tuple with length equal to the number of environments, "
+                f"got {len(given)} values for {self.num_envs} environments."
+            )
+        differ = any(not _same(value, given[0]) for value in given[1:])
+        if differ and not isinstance(getattr(type(self.env), name, None), property):
+            raise _one_for_all(name)
+        self._each(lambda env, index: env.set_wrapper_attr(name, given[index]))
+
+    def _each(self, work: Callable[[KernelEnv, int], Any]) -> list[Any]:
+        """Return what the work gives for each environment; refuse params that come to differ."""
+        before, kernel = self.env.params, self.env.kernel
+        found, params = [], []
+        try:
+            for index in range(self.num_envs):
+                if self.env.params is not before:
+                    self.env.params = before
+                with self._visited(index) as env:
+                    found.append(work(env, index))
+                    params.append(env.params)
+                    if env.kernel is not kernel:
+                        raise _one_for_all("what decides which code runs")
+            if any(not all(map(_same, other, params[0])) for other in params[1:]):
+                raise _one_for_all("the params")
+        except BaseException:
+            self.env.params = before
+            raise
+        if params[0] is not before:
+            self._storage.set_params(params[0])
+        return found
+
+    @contextmanager
+    def _visited(self, index: int) -> Iterator[KernelEnv]:
+        """Lend the state of one environment to the one that stands in for it."""
+        env = self.env
+        if env.spec is None:
+            env.spec = self.spec
+        started, seed = bool(self._started[index]), self._seeds[index]
+        env._storage.copy_column(0, self._storage, index)
+        env._lend(started, seed)
+        yield env
+        self._started[index], seed_after = env._give_back()
+        if seed_after != seed:
+            self._seeds = [*self._seeds[:index], seed_after, *self._seeds[index + 1 :]]
+        self._storage.copy_column(index, env._storage, 0)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or bool(np.array_equal(one, other))
+
+
+def _one_for_all(name: str) -> ValueError:
+    return ValueError(
+        f"The environments of a compiled batch share {name}, so it cannot differ between them, nor "
+        "can a setting that needs other code. Build the batch with vectorization_mode='sync' to "
+        "set it for each environment."
+    )

@@ -1,0 +1,21 @@
+import gymnasium as gym
+import numpy as np
+
+envs = gym.make_vec("Pendulum-v1", num_envs=3, g=5.0)
+obs, _ = envs.reset(seed=1)
+print(envs.get_attr("g"), envs.get_attr("max_torque"), envs.render_mode)
+envs.set_attr("g", 2.0)
+envs.set_attr("max_torque", [1.0, 1.0, 1.0])
+print(envs.get_attr("g"), envs.get_attr("max_torque"))
+print(np.round(envs.get_attr("state"), 4).tolist())
+envs.set_attr("state", [np.array([0.1, 0.2]), np.array([0.3, 0.4]), np.array([0.5, 0.6])])
+obs, rewards, *_ = envs.step(np.array([[2.0], [-2.0], [0.5]], dtype=np.float32))
+print(obs.round(4).tolist(), rewards.round(4).tolist())
+print(envs.call("get_wrapper_attr", "dt"), len(envs.call("reset", seed=4)), [s.id for s in envs.get_attr("spec")])
+envs.close()
+lakes = gym.make_vec("FrozenLake-v1", num_envs=2, is_slippery=False)
+lakes.reset(seed=0)
+print(lakes.get_attr("nrow"), [int(s) for s in lakes.get_attr("s")], lakes.get_attr("P")[0][0][1])
+lakes.set_attr("s", [14, 13])
+print(lakes.step(np.array([2, 2]))[:4])
+lakes.close()

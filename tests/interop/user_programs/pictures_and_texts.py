@@ -1,0 +1,26 @@
+import gymnasium as gym
+import numpy as np
+
+for name in ("CartPole-v1", "Acrobot-v1", "MountainCar-v0", "Pendulum-v1", "FrozenLake-v1", "Taxi-v4", "CliffWalking-v1", "Blackjack-v1", "LunarLander-v3"):
+    env = gym.make(name, render_mode="rgb_array")
+    env.reset(seed=0)
+    frame = env.render()
+    print(name, frame.shape, frame.dtype, env.render_mode, sorted(env.metadata["render_modes"]))
+    env.close()
+env = gym.make("FrozenLake-v1", render_mode="ansi", is_slippery=False)
+env.reset(seed=0)
+print(env.render())
+env.step(2)
+print(env.render())
+env = gym.make("Taxi-v4", render_mode="ansi")
+env.reset(seed=5)
+env.step(0)
+print(env.render())
+env = gym.wrappers.RenderCollection(gym.make("CartPole-v1", render_mode="rgb_array"), pop_frames=True)
+env.reset(seed=0)
+env.step(1)
+print(len(env.render()), len(env.render()))
+env = gym.make("CartPole-v1", render_mode="rgb_array_list")
+env.reset(seed=0)
+env.step(1)
+print(len(env.render()))
