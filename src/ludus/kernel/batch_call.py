@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludus.kernel.callable import GIVE_COUNT, OR_RAISE, without_lock
-from ludus.kernel.cpython import with_declarations
+from ludus.kernel.cpython import NO_ERROR, with_declarations
 from ludus.kernel.object_fields import ALIGNED, ARRAY, CONTIGUOUS, load, load_item
 
 __all__ = ["batch_source", "batch_symbols"]
@@ -25,8 +25,8 @@ def batch_symbols() -> dict[str, int]:
 def batch_source() -> str:
     """Return ``shim(owner, actions)``, the step, in LLVM's language.
 
-    It expects ``ludus.native``, which is ``step``, ``ludus.problem``, a text: what to raise
-    ``IndexError`` with, and those of :func:`batch_symbols`.
+    It expects ``ludus.native``, which is ``step``, ``ludus.problem``, the function that
+    raises, and those of :func:`batch_symbols`.
 
     ``owner`` is a tuple: the table's address, the number of environments, and the address that a
     step reads actions from. The result is that of the step, or ``None`` if it was not made because
@@ -38,7 +38,7 @@ def batch_source() -> str:
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             "define ptr @shim(ptr %owner, ptr %actions) {",
             "  %result = alloca i64",
-            "  %error = alloca ptr",
+            *NO_ERROR,
             *load("type", "%actions", 8),
             "  %is_array = icmp eq ptr %type, @ludus.ndarray",
             "  br i1 %is_array, label %array, label %odd",
