@@ -7,7 +7,7 @@ import sys
 import textwrap
 from itertools import count
 
-MODULE = '''
+MODULE = """
 import math
 import random
 import time
@@ -68,7 +68,7 @@ class WrittenEnv(KernelEnv):
 
     def __init__(self, render_mode: str | None = None):
         super().__init__(Params(), render_mode)
-'''
+"""
 
 RIGHT = {
     "prelude": "",

@@ -226,6 +226,6 @@ def _has_out(function: Function) -> bool:
     return "out" in inspect.signature(function).parameters
 
 
-def _where(function: Function) -> str:
+def _where(function: Function | None) -> str:
     code = getattr(function, "__code__", None)
     return "" if code is None else f"({code.co_filename}, line {code.co_firstlineno})"

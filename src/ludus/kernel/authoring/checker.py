@@ -10,7 +10,7 @@ from typing import Any
 
 from ludus.kernel.authoring.flow import endless_loops, falls_off, returns_values, unassigned
 from ludus.kernel.authoring.mistakes import Mistake
-from ludus.kernel.authoring.names import ABSENT, is_namedtuple, lookup, refusal, similar
+from ludus.kernel.authoring.names import ABSENT, is_namedtuple, is_numpy, lookup, refusal, similar
 from ludus.kernel.authoring.role import Role
 from ludus.kernel.authoring.rules import DEBUGGING
 from ludus.kernel.authoring.source import FunctionNode
@@ -353,7 +353,10 @@ class Checker(ast.NodeVisitor):
         refused = refusal(found)
         if refused is not None and (self._compiled or refused.rule not in DEBUGGING):
             self.add(refused.rule, node, shown, hint=refused.hint)
-        elif isinstance(found, FunctionType) and refused is None:
+        elif isinstance(found, FunctionType) and refused is None and not is_numpy(found):
+            if used > 1:
+                hint = f"Write `from {found.__module__} import {found.__name__}`."
+                self.add("kernel-dotted-helper", node, shown, hint=hint)
             self.helpers.append((found, getattr(node, "lineno", 0)))
 
 

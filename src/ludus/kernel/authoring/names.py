@@ -13,7 +13,16 @@ import numpy as np
 
 from ludus.kernel import math as kernel_math
 
-__all__ = ["ABSENT", "Refusal", "is_namedtuple", "lookup", "refusal", "similar", "words"]
+__all__ = [
+    "ABSENT",
+    "Refusal",
+    "is_namedtuple",
+    "is_numpy",
+    "lookup",
+    "refusal",
+    "similar",
+    "words",
+]
 
 ABSENT = object()
 """What :func:`lookup` returns for a name that is not defined."""
@@ -160,11 +169,11 @@ def refusal(value: Any) -> Refusal | None:
 
 
 def _callable(value: Any) -> Refusal | None:
-    if isinstance(value, FunctionType) and not _is_numpy(value):
+    if isinstance(value, FunctionType) and not is_numpy(value):
         return _module(value.__module__ or "")
     if isinstance(value, type):
         return _class(value)
-    if isinstance(value, np.ufunc) or _is_numpy(value):
+    if isinstance(value, np.ufunc) or is_numpy(value):
         return _numpy(value.__name__)
     if isinstance(value, MethodType | BuiltinFunctionType):
         owner = getattr(value, "__self__", None)
@@ -186,7 +195,8 @@ def _module(name: str) -> Refusal | None:
     return None
 
 
-def _is_numpy(value: Any) -> bool:
+def is_numpy(value: Any) -> bool:
+    """Tell whether a value is a function of NumPy."""
     name = getattr(value, "__name__", "")
     return getattr(np, name, ABSENT) is value
 

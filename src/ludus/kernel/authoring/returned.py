@@ -59,7 +59,7 @@ def kind_of_value(value: Any) -> Kind:
         ((float, np.floating), "float"),
         (np.ndarray, "array"),
     ):
-        if isinstance(value, kinds):  # type: ignore[arg-type]
+        if isinstance(value, kinds):
             return name
     if value is None:
         return "None"
@@ -196,15 +196,16 @@ def checked(expected: Expectation, *, given: int | None = None) -> Callable[...,
     function, role = expected.function, expected.role
     if role.fills:
         return function  # type: ignore[no-any-return]
-    arrays = [name for name, kind in (role.kinds or {}).items() if kind == "array"]
+    passed_on = {} if given is None else role.kinds or {}
+    arrays = [name for name, kind in passed_on.items() if kind == "array"]
 
     def call(*args: Any) -> Any:
         value = function(*args)
         problem = expected.problem(kind_of_value(value))
         if problem:
             raise kernel_error(expected.title, [expected.mistake(problem)])
-        for field in arrays if given is not None else ():
-            if not np.may_share_memory(getattr(args[given], field), getattr(value, field)):
+        for field in arrays:
+            if not np.may_share_memory(getattr(args[given or 0], field), getattr(value, field)):
                 problem = f"puts another array into the field {field} than the one it was given"
                 mistake = replace(expected.mistake(problem), rule="kernel-array-replaced")
                 raise kernel_error(expected.title, [mistake])

@@ -203,6 +203,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "Write a helper function, or use ludus.kernel.math.",
     ),
     (
+        "kernel-dotted-helper",
+        "calls a helper through its module; only functions called by name are compiled",
+        "Write `from module import function`, and call the function by name.",
+    ),
+    (
         "kernel-call",
         "does not fit the parameters of the function",
         "Pass one value per parameter.",

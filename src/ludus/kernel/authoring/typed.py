@@ -6,6 +6,7 @@ import builtins
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -91,8 +92,7 @@ def _rule(node: Any, signature: Any, types: Mapping[str, Any]) -> str | None:
 
 def _kind(kind: Any) -> Kind:
     """Return the kind of a numba type."""
-    from numba.core import types
-
+    types: Any = import_module("numba.core.types")
     kind = types.unliteral(kind)
     if isinstance(kind, types.NoneType | types.Optional):
         return "None"
