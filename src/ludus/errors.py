@@ -189,7 +189,26 @@ class InvalidBound(Error):
 
 
 class KernelError(Error):
-    """A kernel's functions do not fit the contract, or use Python that cannot be compiled."""
+    """A kernel's functions do not fit the contract, or use Python that cannot be compiled.
+
+    Attributes:
+        rule: Id of the broken rule, ``None`` if the error is about the kernel as a whole.
+        file: The author's file.
+        line: The line in it.
+        function: The name of the function there.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        function: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.rule, self.file, self.line, self.function = rule, file, line, function
 
 
 class StateError(Error):

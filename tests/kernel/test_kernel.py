@@ -120,14 +120,11 @@ def test_unknown_field_types():
 
 @pytest.mark.parametrize("function", [bad_transition, bad_helper])
 def test_python_that_cannot_be_compiled_is_reported_with_its_line(function):
-    env = env_of(transition=function)()
-    env.reset(seed=0)
-    with pytest.raises(KernelError, match="Luck cannot be compiled") as caught:
-        env.step(0)
+    with pytest.raises(KernelError, match="Kernel Luck has 2 mistakes") as caught:
+        env_of(transition=function)()
     message = str(caught.value)
     assert "test_kernel.py, line" in message
     assert "return State(" in message
-    assert "LUDUS_JIT=0" in message
 
 
 def test_closures_are_refused():
@@ -136,7 +133,7 @@ def test_closures_are_refused():
     def reward_with_bonus(params, state, action, next_state):
         return 1.0 * bonus
 
-    with pytest.raises(KernelError, match=r"\['bonus'\].*params"):
+    with pytest.raises(KernelError, match=r"uses bonus of an enclosing function.*params"):
         env_of(reward=reward_with_bonus)()
 
 

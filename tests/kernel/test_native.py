@@ -13,6 +13,7 @@ import pytest
 
 import ludus
 from ludus.kernel import native, program
+from ludus.kernel.authoring.run_errors import compiled_error
 from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
 from ludus.kernel.native import native_address, native_function, numba_code
 from ludus.kernel.object_file import DamagedObject, read_object
@@ -136,9 +137,12 @@ def add(tmp_path_factory):
         options = {"error_model": "numpy"}
         return numba_code(njit(types.int64(types.int64, types.float64), **options)(add))
 
+    def fail(address):
+        raise compiled_error("Adder", address)
+
     path = tmp_path_factory.mktemp("native") / "add.o"
     address = native_address(path, build)
-    return native_function("add", address, "if", gil=False, problem="it was said")
+    return native_function("add", address, "if", gil=False, problem=fail)
 
 
 def test_numbers_go_in_and_out(add):
@@ -158,9 +162,12 @@ def test_numbers_that_do_not_fit_are_refused(add):
         add(2**64, 1.0)
 
 
-def test_a_failure_inside_is_an_index_error(add):
-    with pytest.raises(IndexError, match="it was said"):
+def test_a_failure_inside_is_the_exception_that_the_source_raises(add):
+    with pytest.raises(ValueError, match="negative") as caught:
         add(-1, 0.0)
+    (note,) = caught.value.__notes__
+    assert "kernel Adder" in note
+    assert 'raise ValueError("negative")' in note
 
 
 def test_many_threads_call_at_once(add):

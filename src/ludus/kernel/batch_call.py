@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ludus.kernel.callable import GIVE_COUNT, OR_RAISE, without_lock
-from ludus.kernel.cpython import with_declarations
+from ludus.kernel.cpython import NO_ERROR, with_declarations
 from ludus.kernel.object_fields import ARRAY, load, load_item
 
 __all__ = ["batch_source", "batch_symbols"]
@@ -41,8 +41,8 @@ def batch_symbols(kind: str) -> dict[str, int]:
 def batch_source(kind: str, size: int) -> str:
     """Return ``shim(owner, actions)``, the step, as LLVM IR.
 
-    It expects ``ludus.native``, which is ``step``, ``ludus.problem``, a text: what to raise
-    ``IndexError`` with, and those of :func:`batch_symbols`.
+    It expects ``ludus.native``, which is ``step``, ``ludus.problem``, the function that
+    raises, and those of :func:`batch_symbols`.
 
     ``owner`` is a tuple: the table's address, the number of environments, the address that a step
     reads actions from, and how many numbers apart its rows are. The result is that of the step, or
@@ -58,7 +58,7 @@ def batch_source(kind: str, size: int) -> str:
         [
             "define ptr @shim(ptr %owner, ptr %actions) {",
             "  %result = alloca i64",
-            "  %error = alloca ptr",
+            *NO_ERROR,
             *load("type", "%actions", 8),
             "  %is_array = icmp eq ptr %type, @ludus.ndarray",
             "  br i1 %is_array, label %array, label %odd",

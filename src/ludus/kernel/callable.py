@@ -14,12 +14,19 @@ OR_RAISE = (
     "  %good = icmp eq i32 %status, 0",
     "  br i1 %good, label %done, label %failed",
     "failed:",
-    "  %kind = load ptr, ptr @PyExc_IndexError",
-    "  call void @PyErr_SetString(ptr %kind, ptr @ludus.problem)",
-    "  ret ptr null",
+    "  %record = load ptr, ptr %error",
+    "  %record_at = ptrtoint ptr %record to i64",
+    "  %record_object = call ptr @PyLong_FromLongLong(i64 %record_at)",
+    "  %raised = call ptr @PyObject_CallOneArg(ptr @ludus.problem, ptr %record_object)",
+    "  call void @Py_DecRef(ptr %record_object)",
+    "  ret ptr %raised",
     "done:",
 )
-"""The lines after a call of ``ludus.native``: go on if its ``%status`` is 0."""
+"""The lines after a call of ``ludus.native``: go on if its ``%status`` is 0.
+
+Otherwise ``ludus.problem``, a function of Python, raises; it gets the address of numba's record of
+the exception, which ``%error`` points to.
+"""
 GIVE_COUNT = (
     "  %number = load i64, ptr %result",
     "  %answer = call ptr @PyLong_FromLongLong(i64 %number)",
@@ -32,8 +39,7 @@ def shim_source(kinds: str, *, gil: bool) -> str:
     """Return ``shim``, which calls a function from Python, in LLVM's language.
 
     It expects ``ludus.native``, a function ``int32 (int64 *result, void **error, ...)`` that
-    returns 0 if all went well, and ``ludus.problem``, a text: what to raise ``IndexError`` with if
-    it did not.
+    returns 0 if all went well, and ``ludus.problem``, the function that raises if it did not.
 
     Args:
         kinds: ``i`` or ``f`` for each argument, a 64-bit number.

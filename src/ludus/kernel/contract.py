@@ -128,15 +128,31 @@ class Kernel:
     @cached_property
     def info_fields(self) -> list[Field]:
         """The fields of the info, none if there is no such function."""
-        if self.info is None:
-            return []
+        return [] if self.info is None else _fields(self.name, self.info_class)
+
+    @cached_property
+    def info_class(self) -> Any:
+        """The NamedTuple class that ``info`` is annotated to return."""
         made = typing.get_type_hints(self.info).get("return")
         if made is None or not hasattr(made, "_fields"):
             raise KernelError(
                 f"Kernel {self.name}: annotate info's return value with the NamedTuple class it "
                 f"returns. {_where(self.info)}"
             )
-        return _fields(self.name, made)
+        return made
+
+    @cached_property
+    def is_bundled(self) -> bool:
+        """Whether all its functions are part of Ludus, whose tests check them."""
+        functions = (getattr(self, role) for role in COMPILED_ROLES)
+        modules = (getattr(one, "__module__", None) or "" for one in functions if one is not None)
+        return all(module.startswith("ludus.") for module in modules)
+
+    @cached_property
+    def observes_one_number(self) -> bool:
+        """Whether ``observation`` is annotated to return a number instead of a tuple."""
+        annotated = self.observation.__annotations__.get("return", "")
+        return annotated in ("int", "float", int, float)
 
     @cached_property
     def array_fields(self) -> list[str]:
@@ -210,6 +226,6 @@ def _has_out(function: Function) -> bool:
     return "out" in inspect.signature(function).parameters
 
 
-def _where(function: Function) -> str:
+def _where(function: Function | None) -> str:
     code = getattr(function, "__code__", None)
     return "" if code is None else f"({code.co_filename}, line {code.co_firstlineno})"

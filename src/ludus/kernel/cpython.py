@@ -14,6 +14,7 @@ from ludus.kernel.object_fields import ARRAY, load
 from ludus.kernel.object_file import UnknownObject
 
 __all__ = [
+    "NO_ERROR",
     "READERS",
     "SHIM",
     "builtin_function",
@@ -27,6 +28,9 @@ SHIM = "shim"
 
 READERS = {"i": ("i64", "PyLong_AsLongLong"), "f": ("double", "PyFloat_AsDouble")}
 """How a number of each kind is read from an object: its type, and the function that reads it."""
+
+NO_ERROR = ("  %error = alloca ptr", "  store ptr null, ptr %error")
+"""The lines that make room for the record of an exception, of which there is none yet."""
 
 _FASTCALL, _ONE = 0x80, 0x08
 
@@ -81,7 +85,7 @@ def read_arguments(kinds: str) -> list[str]:
         "  ret ptr null",
         "read:",
         "  %result = alloca i64",
-        "  %error = alloca ptr",
+        *NO_ERROR,
     ]
     for k, kind in enumerate(kinds):
         lines += [

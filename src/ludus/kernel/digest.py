@@ -15,7 +15,10 @@ from ludus.version import __version__
 
 __all__ = ["digest"]
 
-_ENGINE = ("program.py", "compiled_random.py", "intrinsics.py", "jit.py", "rows.py")
+_ENGINE = (
+    *("program.py", "compiled_random.py", "intrinsics.py", "jit.py", "rows.py"),
+    *("authoring/returned.py", "authoring/run_errors.py", "authoring/typed.py"),
+)
 
 
 def digest(kernel: Kernel, text: str) -> str:
@@ -34,7 +37,7 @@ def digest(kernel: Kernel, text: str) -> str:
 
 
 def _engine() -> list[str]:
-    return [Path(__file__).with_name(name).read_text() for name in _ENGINE]
+    return [(Path(__file__).parent / name).read_text() for name in _ENGINE]
 
 
 def _sources(kernel: Kernel) -> str:

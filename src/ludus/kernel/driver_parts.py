@@ -196,7 +196,7 @@ class DriverParts:
             lines = [f"{function}(p, {name}, seen_all[{column}])"]
         else:
             lines = [f"seen_one = {function}(p, {name})"]
-            one = self.rows == 1 and not self._returns_tuple()
+            one = self.rows == 1 and self.kernel.observes_one_number
             lines += [
                 f"{self.observed(k, column)} = {'seen_one' if one else f'seen_one[{k}]'}"
                 for k in range(self.rows)
@@ -205,10 +205,6 @@ class DriverParts:
             lines.append(f"told = _info(p, {name})")
             lines += [f"x{k}[{column}] = told.{f.name}" for k, f in enumerate(self.info)]
         return lines
-
-    def _returns_tuple(self) -> bool:
-        returned = self.kernel.observation.__annotations__.get("return", "")
-        return returned not in ("int", "float", int, float)
 
     def rng(self, words: str, index: str) -> str:
         """Return the expression of an environment's random stream."""

@@ -5,7 +5,6 @@ The code belongs to a kind of processor, so a file's name tells which.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import sys
 from collections.abc import Callable, Mapping
@@ -38,8 +37,11 @@ __all__ = [
 # Numba's code names what would free an array without a reference. Arrays of kernels have owners
 # elsewhere, so it is never called, and need not be loaded.
 _FREE = "NRT_MemInfo_call_dtor"
-# Texts that functions which have been handed out refer to.
-_texts: list[Any] = []
+Raiser = Callable[[int], Any]
+"""Raises an exception, from the address of numba's record of it."""
+
+# Native functions that have been handed out refer to them.
+_raisers: dict[int, Raiser] = {}
 
 
 def native_address(path: Path, build: Callable[[], KeptCode]) -> int:
@@ -68,7 +70,7 @@ def numba_code(function: Any) -> KeptCode:
 
 
 def native_function(
-    name: str, address: int, kinds: str, *, gil: bool, problem: str
+    name: str, address: int, kinds: str, *, gil: bool, problem: Raiser
 ) -> Callable[..., int]:
     """Return a function that Python calls like a builtin.
 
@@ -77,9 +79,9 @@ def native_function(
         address: Where its code is.
         kinds: ``i`` or ``f`` for each argument, a 64-bit number.
         gil: Whether calls keep Python's lock: other threads wait, but the call is quicker.
-        problem: The text of the ``IndexError`` if an index is out of range.
+        problem: Raises the exception that the code reports, from the address of its record.
     """
-    places = {"ludus.native": address, "ludus.problem": _text_address(problem)}
+    places = {"ludus.native": address, "ludus.problem": _kept_address(problem)}
     return _callable(name, shim_source(kinds, gil=gil), places)
 
 
@@ -89,16 +91,16 @@ def shared_function(name: str, addresses: tuple[int, int]) -> Callable[..., int]
     return _callable(name, shared_source(), {"ludus.even": even, "ludus.odd": odd})
 
 
-def step_address(address: int, source: str, *, problem: str) -> int:
+def step_address(address: int, source: str, *, problem: Raiser) -> int:
     """Return the address of a whole step, of which there is a text: see :func:`step_source`."""
-    places = {"ludus.native": address, "ludus.problem": _text_address(problem), **step_symbols()}
+    places = {"ludus.native": address, "ludus.problem": _kept_address(problem), **step_symbols()}
     return shim_address(source, places)
 
 
-def batch_address(address: int, kind: str, size: int, *, problem: str) -> int:
+def batch_address(address: int, kind: str, size: int, *, problem: Raiser) -> int:
     """Return the address of a whole step of a batch: see :func:`batch_source`."""
     known = batch_symbols(kind)
-    places = {"ludus.native": address, "ludus.problem": _text_address(problem), **known}
+    places = {"ludus.native": address, "ludus.problem": _kept_address(problem), **known}
     return shim_address(batch_source(kind, size), places)
 
 
@@ -106,10 +108,9 @@ def _callable(name: str, source: str, places: Mapping[str, int]) -> Callable[...
     return builtin_function(name, shim_address(source, places))  # type: ignore[no-any-return]
 
 
-def _text_address(text: str) -> int:
-    kept_text = ctypes.create_string_buffer(text.encode())
-    _texts.append(kept_text)
-    return ctypes.addressof(kept_text)
+def _kept_address(problem: Raiser) -> int:
+    _raisers[id(problem)] = problem
+    return id(problem)
 
 
 def shim_address(source: str, places: Mapping[str, int]) -> int:

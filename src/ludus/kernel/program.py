@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -14,9 +15,8 @@ from ludus.kernel.batch_call import batch_source
 from ludus.kernel.callable import shim_source
 from ludus.kernel.compile_notice import compile_notice
 from ludus.kernel.compiling import Order, compile_apart, known_name
-from ludus.kernel.contract import Kernel
+from ludus.kernel.contract import COMPILED_ROLES, Kernel
 from ludus.kernel.cpython import builtin_function
-from ludus.kernel.diagnosis import explained
 from ludus.kernel.digest import digest
 from ludus.kernel.finals_call import finals_source
 from ludus.kernel.jit import check_plain, compiled, jit_enabled
@@ -41,6 +41,9 @@ from ludus.kernel.statistics_call import counting_source
 from ludus.kernel.step_call import step_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.words_rng import WordsRng
+
+if TYPE_CHECKING:
+    from ludus.kernel.authoring.review import Review
 
 __all__ = ["Parts", "Program", "StepShape", "program_drawing_from", "program_for"]
 
@@ -93,6 +96,8 @@ class Program:
         self._generator = generator
         self._made_from = parts.action_kinds, parts.rows, parts.layout
         self._actions = "".join(kind[0] for kind in parts.action_kinds)
+        if not kernel.is_bundled:
+            self._review.validate(compiled=jit)
         text = driver_source(kernel, *self._made_from)
         self.tag = f"_{digest(kernel, text)}"
         self.text = text.replace("__TAG__", self.tag)
@@ -107,6 +112,29 @@ class Program:
         self._batch_step: int | None = None
         self._step_shapes: set[StepShape] = set()
         self._namespace: dict[str, Any] = {}
+
+    @cached_property
+    def _review(self) -> Review:
+        from ludus.kernel.authoring.review import Review
+
+        _, rows, layout = self._made_from
+        seen = next(place for place in layout if place.name == "both")
+        return Review(self.kernel, rows, seen.code, self._actions)
+
+    def compiled_error(self, address: int) -> Exception:
+        """Return the exception that compiled code reported with a record at an address."""
+        from ludus.kernel.authoring.run_errors import compiled_error
+
+        return compiled_error(self.kernel.name, address)
+
+    @cached_property
+    def _raiser(self) -> Callable[[int], NoReturn]:
+        """A function that native code calls with the address of a record, and that raises."""
+
+        def fail(address: int) -> NoReturn:
+            raise self.compiled_error(address)
+
+        return fail
 
     def table(self, storage: Storage) -> Any:
         """Return what the functions take as their table."""
@@ -152,7 +180,7 @@ class Program:
         """
         if shape not in self._steps:
             self._steps[shape] = step_address(
-                self._address_of("step_one"), self._step_source(*shape), problem=self.index_problem
+                self._address_of("step_one"), self._step_source(*shape), problem=self._raiser
             )
         return builtin_function("step", self._steps[shape], owner=owner, one=True)
 
@@ -164,7 +192,7 @@ class Program:
         """
         if self._batch_step is None:
             self._batch_step = batch_address(
-                self._address_of("step"), *self._action_shape(), problem=self.index_problem
+                self._address_of("step"), *self._action_shape(), problem=self._raiser
             )
         return builtin_function("step", self._batch_step, owner=owner, one=True)
 
@@ -192,20 +220,11 @@ class Program:
 
     def _native(self, name: str, *, gil: bool) -> Callable[..., int]:
         return native_function(
-            name, self._address_of(name), self._kinds(name), gil=gil, problem=self.index_problem
+            name, self._address_of(name), self._kinds(name), gil=gil, problem=self._raiser
         )
 
     def _kinds(self, name: str) -> str:
         return FUNCTIONS[name].replace("*", self._actions)
-
-    @property
-    def index_problem(self) -> str:
-        """What to say when compiled code met an index outside an array."""
-        return (
-            f"Kernel {self.kernel.name} used an index outside an array, because of a state that "
-            "was set from outside or a mistake of its own. LUDUS_JIT=0 runs it as plain Python, "
-            "which names the line."
-        )
 
     def _address_of(self, name: str) -> int:
         if name not in self._addresses:
@@ -256,6 +275,8 @@ class Program:
         """
         from numba import njit, types
 
+        from ludus.kernel.authoring.run_errors import located
+
         signature = types.int64(
             *({"i": types.int64, "f": types.float64}[kind] for kind in self._kinds(name))
         )
@@ -266,18 +287,50 @@ class Program:
             own = other != "nrt" if alone else self.tag in other
             return own and other != function.__name__
 
-        with explained(self.kernel), lean_compiler(is_helper):
-            return keep(path, numba_code(njit(signature, **_OPTIONS)(function)))
+        with (
+            self._review.compiling(self._memo) as check,
+            lean_compiler(is_helper),
+            located(self.tag),
+        ):
+            made = njit(signature, **_OPTIONS)(function)
+            check(*made.overloads.values())
+            return keep(path, numba_code(made))
 
     def rollout_policy(self, policy: Any) -> Any:
-        """Return the rollout loop with a policy built in."""
+        """Return the rollout loop with a policy built in.
+
+        Raises:
+            KernelError: The policy breaks a rule, at once or when the loop is first called.
+        """
         if policy not in self._policies:
+            inner = self._review.policy(policy, compiled=self.jit)
             make = self._defined("rollout_policy", tagged=False)
-            inner = policy
-            if self.jit and isinstance(policy, FunctionType):
-                inner = compiled(policy, self._memo, self.tag)
-            self._policies[policy] = make(inner)
+            if not self.jit:
+                self._policies[policy] = make(inner)
+            else:
+                if isinstance(policy, FunctionType):
+                    inner = compiled(policy, self._memo, self.tag)
+                self._policies[policy] = self._compiled_loop(policy, make(inner))
         return self._policies[policy]
+
+    def _compiled_loop(self, policy: Any, dispatcher: Any) -> Callable[..., int]:
+        """Return a rollout loop that is compiled, and checked, before it is first called."""
+        from numba import typeof
+
+        from ludus.kernel.authoring.run_errors import located
+
+        def run(*args: Any) -> int:
+            kinds = tuple(map(typeof, args))
+            if kinds not in dispatcher.overloads:
+                with (
+                    self._review.compiling_policy(policy, self._memo) as check,
+                    located(self.tag),
+                ):
+                    dispatcher.compile(kinds)
+                    check(dispatcher.overloads[kinds])
+            return dispatcher(*args)  # type: ignore[no-any-return]
+
+        return run
 
     def _defined(self, name: str, *, tagged: bool = True) -> Any:
         """Return a function of the driver's text as Python has it."""
@@ -288,19 +341,13 @@ class Program:
             exec(compile(self.text, place, "exec"), self._namespace)  # noqa: S102 - made above
         return self._namespace[f"{name}{self.tag}" if tagged else name]
 
+    def _roles(self) -> dict[str, str]:
+        """Return which of the kernel's functions the driver calls by which name."""
+        roles = {f"_{role}": role for role in COMPILED_ROLES if getattr(self.kernel, role)}
+        return {"_first_observation": "observation", **roles}
+
     def _parts(self) -> dict[str, Any]:
-        kernel = self.kernel
-        parts = {
-            "_initial": kernel.initial,
-            "_transition": kernel.transition,
-            "_observation": kernel.observation,
-            "_first_observation": kernel.first_observation or kernel.observation,
-            "_reward": kernel.reward,
-            "_terminal": kernel.terminal,
-        }
-        if kernel.info is not None:
-            parts["_info"] = kernel.info
-        return parts
+        return {name: getattr(self.kernel, role) for name, role in self._roles().items()}
 
     def _common_parts(self) -> dict[str, Any]:
         types = {f"_{code}": np.dtype(code).type for code in _CODES}
@@ -310,8 +357,11 @@ class Program:
         def unchanged(value: Any) -> Any:
             return value
 
+        parts = self._parts()
+        if not self.kernel.is_bundled:
+            parts = {name: self._review.plain(role) for name, role in self._roles().items()}
         return {
-            **self._parts(),
+            **parts,
             **self._common_parts(),
             "_rng": self._plain_rng,
             "_jit": unchanged,
@@ -350,7 +400,7 @@ class Program:
             "_rng": random_words,
             "_row": row,
             "_any_of_8": any_of_8,
-            "_jit": njit(error_model="numpy", nogil=True),
+            "_jit": njit(error_model="numpy", nogil=True, no_cfunc_wrapper=True),
             "_main": lambda function: function,
             "_carray": carray,
             "_pointer": pointer,

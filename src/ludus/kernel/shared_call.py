@@ -9,7 +9,7 @@ from ludus.kernel.cpython import read_arguments, with_declarations
 __all__ = ["FAILED", "shared_source"]
 
 FAILED = -3
-"""What a shared call returns if a piece of it met an index outside an array."""
+"""What a shared call returns if a piece of it raised an exception."""
 
 # By which a waiting processor rests for a moment: declaration and call.
 _PAUSE = {
@@ -24,9 +24,9 @@ def shared_source() -> str:
     It expects two functions of the form that :func:`shim_source` does, with the arguments ``table,
     first, last``, the last two of which tell a piece of ``n``: ``ludus.even`` for rounds with an
     even number, ``ludus.odd`` for the odd. Python calls the shim with ``(board, round, pieces, n,
-    patience, table)``. ``board`` is the address of four 64-bit numbers: a ticket (the round in its
-    upper half, the next piece in the lower), pieces done, the sum of the results and the lowest of
-    them.
+    patience, table)``. ``board`` is the address of five 64-bit numbers: a ticket (the round in its
+    upper half, the next piece in the lower), pieces done, the sum of the results, the lowest of
+    them, and the address of numba's record of an exception, or 0.
 
     With a ``patience`` of 0 it begins that round, takes pieces as long as there are any, waits
     until those of others are done, and returns the lowest result if that is negative, else the sum.
@@ -53,6 +53,7 @@ def _begin() -> list[str]:
         "  %done = getelementptr i64, ptr %ticket, i64 1",
         "  %sum = getelementptr i64, ptr %ticket, i64 2",
         "  %lowest = getelementptr i64, ptr %ticket, i64 3",
+        "  %raised = getelementptr i64, ptr %ticket, i64 4",
         "  %leads = icmp eq i64 %value4, 0",
         "  %thread = call ptr @PyEval_SaveThread()",
         "  br i1 %leads, label %begin, label %look",
@@ -60,6 +61,7 @@ def _begin() -> list[str]:
         "  store i64 0, ptr %done",
         "  store i64 0, ptr %sum",
         "  store i64 0, ptr %lowest",
+        "  store i64 0, ptr %raised",
         "  %opened = shl i64 %value1, 32",
         "  store atomic i64 %opened, ptr %ticket seq_cst, align 8",
         "  br label %look",
@@ -71,7 +73,7 @@ def _take_pieces() -> list[str]:
     passed = "ptr %result, ptr %error, i64 %value5, i64 %first, i64 %last"
     return [
         "look:",
-        "  %looks = phi i64 [0, %run], [0, %begin], [0, %take], [0, %took], [%more, %rest]",
+        "  %looks = phi i64 [0, %run], [0, %begin], [0, %take], [0, %count_it], [%more, %rest]",
         "  %seen = load atomic i64, ptr %ticket seq_cst, align 8",
         "  %piece = and i64 %seen, 4294967295",
         "  %left = icmp ult i64 %piece, %value2",
@@ -93,6 +95,12 @@ def _take_pieces() -> list[str]:
         "  %good = icmp eq i32 %status, 0",
         "  %count = load i64, ptr %result",
         f"  %counted = select i1 %good, i64 %count, i64 {FAILED}",
+        "  br i1 %good, label %count_it, label %note_it",
+        "note_it:",
+        "  %record = load i64, ptr %error",
+        "  store atomic i64 %record, ptr %raised seq_cst, align 8",
+        "  br label %count_it",
+        "count_it:",
         "  %s = atomicrmw add ptr %sum, i64 %counted seq_cst",
         "  %l = atomicrmw min ptr %lowest, i64 %counted seq_cst",
         "  %d = atomicrmw add ptr %done, i64 1 seq_cst",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ludus.kernel.callable import OR_RAISE
-from ludus.kernel.cpython import with_declarations
+from ludus.kernel.cpython import NO_ERROR, with_declarations
 from ludus.kernel.object_fields import ALIGNED, ARRAY, SCALAR, TUPLE, load, load_item
 
 __all__ = ["new_array_address", "step_source", "step_symbols"]
@@ -47,8 +47,8 @@ def step_source(
 ) -> str:
     """Return ``shim(owner, action)``, the step, in LLVM's language.
 
-    It expects ``ludus.native``, which is ``step_one``, ``ludus.problem``, a text: what to raise
-    ``IndexError`` with, and those of :func:`step_symbols`.
+    It expects ``ludus.native``, which is ``step_one``, ``ludus.problem``, the function that
+    raises, and those of :func:`step_symbols`.
 
     ``owner`` is a tuple: the table's address, that of the reward, what the observation is read
     from, a function that returns the infos or ``None`` if there are none, and the step in Python.
@@ -72,7 +72,7 @@ def step_source(
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             "define ptr @shim(ptr %owner, ptr %action) {",
             "  %result = alloca i64",
-            "  %error = alloca ptr",
+            *NO_ERROR,
             *load("type", "%action", 8),
             *read,
             "odd:",

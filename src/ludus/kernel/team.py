@@ -110,6 +110,11 @@ class Board:
         """Step; return how many episodes are over, or a negative number."""
         return self._run(0)
 
+    @property
+    def error(self) -> int:
+        """The address of the record of an exception that the last round raised, 0 if none did."""
+        return int(self._numbers[4])
+
     def _run(self, kind: int) -> int:
         self._round = (self._round & 0x7FFFFFFE) + 2 + kind
         self._team.step_aside()

@@ -222,7 +222,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             return self._team.run(lambda first, last: step(table, first, last))
         count = self._board.step()
         if count == FAILED:
-            raise IndexError(self._program.index_problem)
+            raise self._program.compiled_error(self._board.error)
         return count
 
     def _refusal(self, count: int, rows: Any) -> Exception:

@@ -1,0 +1,208 @@
+"""Translates the compiler's errors: the author's line, and the reason in one plain sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import NamedTuple
+
+from ludus.errors import KernelError
+from ludus.kernel.authoring.mistakes import Mistake, at_function, kernel_error
+from ludus.kernel.authoring.validation import reached
+
+__all__ = ["explained"]
+
+
+@contextmanager
+def explained(
+    title: str, functions: Iterable[FunctionType], known: Callable[[], Iterable[Mistake]]
+) -> Iterator[None]:
+    """Turn errors of the compiler into one about the author's source.
+
+    Args:
+        title: What the message calls the kernel or policy.
+        functions: The author's functions, helpers not included.
+        known: Returns mistakes that explain a failure better than the compiler's text, found in
+            what has been compiled so far.
+
+    Raises:
+        KernelError: Compiling failed; the compiler's error is its cause.
+    """
+    try:
+        yield
+    except (KernelError, OSError, MemoryError):
+        raise
+    except Exception as problem:
+        found = list(known()) or [_mistake(list(functions), problem)]
+        raise kernel_error(title, found) from problem
+
+
+def _mistake(functions: list[FunctionType], problem: Exception) -> Mistake:
+    text = _without_color(str(problem))
+    known = reached(functions) or functions
+    returned = _returned(text)
+    if returned:
+        listed = " and ".join(f"{kind} in line {line}" for line, kind in returned)
+        rule, reason = "kernel-mixed-types", f"returns {listed}"
+        place = _place(known, f'File "{_file(text)}", line {returned[0][0]}')
+    else:
+        rule, reason = _reason(text)
+        place = _place(known, text)
+    if place is None:
+        return at_function(rule, functions[0], "The kernel", reason)
+    function, line = place
+    what = function.__name__ if returned else "The line"
+    return Mistake(rule, function.__name__, function.__code__.co_filename, line, what, reason)
+
+
+def _without_color(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def _returned(text: str) -> list[tuple[int, str]]:
+    """Return the types that a function returns and their lines, if that is what is wrong."""
+    if "Can't unify return type" not in text:
+        return []
+    found = re.findall(r"type '([^']+)', location:\s*File \"[^\"]+\", line (\d+)", text)
+    return sorted({(int(line), _plain(kind)) for kind, line in found})
+
+
+def _file(text: str) -> str:
+    """Return the first file that a message names."""
+    return re.findall(r'File "([^"]+)", line', text)[0]  # type: ignore[no-any-return]
+
+
+def _place(functions: list[FunctionType], text: str) -> tuple[FunctionType, int] | None:
+    """Return the author's function and line that a message names first, which is the innermost."""
+    for file, number in re.findall(r'File "([^"]+)", line (\d+)', text):
+        line = int(number)
+        for function in functions:
+            code = function.__code__
+            lines = [at for *_, at in code.co_lines() if at is not None]
+            named = code.co_filename.endswith(file.lstrip("./"))
+            if named and lines and code.co_firstlineno <= line <= max(lines):
+                return function, line
+    return None
+
+
+class _Pattern(NamedTuple):
+    """What a message of the compiler looks like, and what it means."""
+
+    text: str
+    rule: str
+    reason: str
+
+
+_PATTERNS = (
+    _Pattern(
+        r"Cannot unify (.+) and (.+) for '([\w.$]+)'",
+        "kernel-mixed-types",
+        "gives {2} different types on different paths: {0} and {1}",
+    ),
+    _Pattern(
+        r"Unknown attribute '(\w+)' of type (.+)",
+        "kernel-unknown-field",
+        "uses the attribute {0}, which {1} does not have",
+    ),
+    _Pattern(
+        r"Untyped global name '([\w.]+)': (?:Cannot determine Numba type of )?(.+)",
+        "kernel-global-value",
+        "uses the name {0}, which compiled code cannot: {1}",
+    ),
+    _Pattern(
+        r"NameError: name '(\w+)' is not defined", "kernel-undefined-name", "uses {0}, not defined"
+    ),
+    _Pattern(
+        r"(?s)No implementation of function Function\(<[^>]*?(?:function|class) '?([\w.]+)[^)]*\) "
+        r"found for signature:\s*>>> \w+\((.*?)\)\s*\n",
+        "kernel-types",
+        "applies {0} to ({1}), which compiled code cannot",
+    ),
+    _Pattern(
+        r"(missing a required argument: '\w+'|too many positional arguments|"
+        r"not enough arguments: expected \d+, got \d+|got an unexpected keyword argument '\w+')",
+        "kernel-call",
+        "calls a function with arguments that do not fit: {0}",
+    ),
+    _Pattern(
+        r"Cannot cast (.+?) to (\w.*?)(?:: |\n|$)",
+        "kernel-types",
+        "uses {0} where {1} is needed",
+    ),
+    _Pattern(
+        r"(?:Cannot infer the type of variable|Undecided type of) '?(\w+)'?",
+        "kernel-types",
+        "uses a variable whose type cannot be told: {0}",
+    ),
+    _Pattern(
+        r"(?:tuple index out of range|(getitem out of range))",
+        "kernel-types",
+        "uses an index outside a tuple",
+    ),
+)
+_OPERATORS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "iadd": "+=",
+    "isub": "-=",
+    "imul": "*=",
+    "itruediv": "/=",
+    "neg": "-",
+    "not_": "not",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "contains": "in",
+    "getitem": "[...]",
+    "setitem": "[...] =",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+}
+_WORDS = (
+    (r"UniTuple\((\w+),? x? ?(\d+)\)", r"a tuple of \2 \1"),
+    (r"Literal\[(\w+)\]\([^)]*\)", r"\1"),
+    (r"\b(?:float64|float32)\b", "float"),
+    (r"\b(?:int64|int32|uint64|int8)\b", "int"),
+    (r"\bbool(?:ean)?\b", "bool"),
+    (r"\b[Nn]one\b", "None"),
+    (r"\barray\((\w+), (\d)d, [ACF]\w*\)", r"an array of \1"),
+    (r"\breflected list\(", "a list("),
+    (r"OptionalType\((.+?)\)|Optional\((.+?)\)", r"\1\2 or None"),
+    (r"(\w+)\((\w+) x 2\)", r"\1(\2, \2)"),
+    (r"\bTuple\(", "tuple("),
+    (r"_[0-9a-f]{16}\b", ""),
+    (r"\.\d+\b", ""),
+)
+
+
+def _reason(text: str) -> tuple[str, str]:
+    """Return the rule and the reason of a message, in words of Python."""
+    for pattern in _PATTERNS:
+        found = list(re.finditer(pattern.text, text))
+        if found:
+            words = [_OPERATORS.get(word, _plain(word)) for word in found[0].groups("")]
+            return pattern.rule, pattern.reason.format(*words)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    kept = [line for line in lines if not line.startswith(_NOISE)]
+    first = kept[0] if kept else "the compiler gave no reason"
+    return "kernel-types", f"cannot be compiled: {_plain(first).rstrip('.')}"
+
+
+_NOISE = ("Failed in nopython mode", "File ", "During: ", "def ", "^", "@", "<source elided>")
+
+
+def _plain(text: str) -> str:
+    for pattern, word in _WORDS:
+        text = re.sub(pattern, word, text)
+    return re.sub(r"\s+", " ", text).strip()

@@ -1,0 +1,124 @@
+"""Errors that compiled code reports: the exception that the kernel's source would have raised.
+
+Compiled code returns the address of a record of the exception: a pickle of its class, arguments and
+place, which numba has put into the code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import linecache
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["compiled_error", "located", "raiser"]
+
+
+class _Record(ctypes.Structure):
+    """What numba writes about an exception; the last three fields are for dynamic ones."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("size", ctypes.c_int32),
+        ("arguments", ctypes.c_void_p),
+        ("unwrap", ctypes.c_void_p),
+        ("dynamic", ctypes.c_int32),
+    )
+
+
+def compiled_error(kernel: str, address: int) -> Exception:
+    """Return the exception that compiled code reported.
+
+    Args:
+        kernel: The kernel's name.
+        address: Of numba's record, 0 if there is none.
+    """
+    plain = "LUDUS_JIT=0 runs it as plain Python, under a debugger if you like."
+    kind, arguments, place = _read(address)
+    where = ""
+    if place is not None and not _is_internal(place[1]):
+        name, file, line = place
+        text = linecache.getline(file, line).strip()
+        where = f"\n  {file}, line {line}, in {name}:" + (f"\n    {text}" if text else "")
+    if kind is IndexError:
+        return IndexError(
+            f"Kernel {kernel} used an index outside an array, because of a state that was set from "
+            f"outside or a mistake of its own.{where}\n{plain}"
+        )
+    if kind is None:
+        return RuntimeError(f"Kernel {kernel} failed for a reason it does not tell. {plain}")
+    try:
+        problem: Exception = kind(*arguments)
+    except Exception:
+        problem = RuntimeError(f"{kind.__name__}{arguments}")
+    problem.add_note(f"Raised by compiled code of kernel {kernel}.{where}\n{plain}")
+    return problem
+
+
+def raiser(kernel: str) -> Callable[[int], Any]:
+    """Return a function that raises what compiled code of a kernel reported."""
+
+    def fail(address: int) -> Any:
+        raise compiled_error(kernel, address)
+
+    return fail
+
+
+def _read(address: int) -> tuple[Any, tuple[Any, ...], tuple[str, str, int] | None]:
+    if not address:
+        return None, (), None
+    record = _Record.from_address(address)
+    try:
+        # A part of the code that has just run, from the same file.
+        kind, arguments, place = pickle.loads(ctypes.string_at(record.data, record.size))  # noqa: S301
+    except Exception:
+        return None, (), None
+    return kind, tuple(arguments or ()), place
+
+
+def _is_internal(file: str) -> bool:
+    return "/numba/" in file.replace("\\", "/") or file.startswith("<driver of ")
+
+
+@contextmanager
+def located(tag: str) -> Iterator[None]:
+    """Compile inside, so that every error of compiled code knows its place.
+
+    Numba notes the place of ``raise`` statements only; an index out of range has none.
+
+    Args:
+        tag: What the names of compiled functions end with.
+    """
+    from unittest.mock import patch
+
+    from numba.core.callconv import CPUCallConv
+    from numba.core.lowering import Lower
+
+    lower_inst: Any = getattr(Lower, "lower_inst", None)
+    build: Any = getattr(CPUCallConv, "build_excinfo_struct", None)
+    if lower_inst is None or build is None:
+        yield
+        return
+    lowering: list[Any] = []
+
+    def lower(lowerer: Any, instruction: Any) -> Any:
+        lowering.append((lowerer.func_ir.func_id.func_name, instruction.loc))
+        try:
+            return lower_inst(lowerer, instruction)
+        finally:
+            lowering.pop()
+
+    def describe(convention: Any, kind: Any, args: Any, loc: Any, name: Any) -> Any:
+        kind, args, place = build(convention, kind, args, loc, name)
+        if lowering:
+            name, loc = lowering[-1]
+            place = (name.removesuffix(tag), loc.filename, loc.line)
+        return kind, args, place
+
+    with (
+        patch.object(Lower, "lower_inst", lower),
+        patch.object(CPUCallConv, "build_excinfo_struct", describe),
+    ):
+        yield
