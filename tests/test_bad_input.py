@@ -76,8 +76,8 @@ IDS = {
     ),
     "no entry point": (lambda: ludus.register("X-v0"), ValueError, "'X-v0'", "'module:name'"),
     "entry point": (
-        lambda: ludus.register("X-v0", "module.Class"),
-        RegistrationError,
+        lambda: make(ludus.EnvSpec("X-v0", "module.Class")),
+        ValueError,
         "'module.Class'",
         "one colon",
     ),

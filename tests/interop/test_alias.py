@@ -245,19 +245,12 @@ INTERNAL = {
     "gymnasium.wrappers.jax_to_torch": {"Device"},
     "gymnasium.wrappers.numpy_to_torch": {"Device"},
     "gymnasium.envs.box2d.bipedal_walker": {"ContactDetector"},
-    "gymnasium.envs.box2d.car_dynamics": {"*"},
+    "gymnasium.envs.box2d.car_dynamics": {"Particle"},
     "gymnasium.envs.box2d.car_racing": {"FrictionDetector"},
     "gymnasium.envs.box2d.lunar_lander": {"ContactDetector"},
-    "gymnasium.envs.classic_control.acrobot": {"bound", "rk4", "wrap"},
-    "gymnasium.envs.classic_control.pendulum": {"angle_normalize"},
-    "gymnasium.envs.classic_control.utils": {"*"},
     "gymnasium.envs.mujoco.humanoid_v4": {"mass_center"},
     "gymnasium.envs.mujoco.humanoid_v5": {"mass_center"},
-    "gymnasium.envs.mujoco.mujoco_rendering": {"BaseRender", "OffScreenViewer", "WindowViewer"},
-    "gymnasium.envs.mujoco.utils": {"*"},
-    "gymnasium.envs.toy_text.blackjack": {
-        *("cmp", "draw_hand", "draw_table", "is_bust", "sum_hand", "usable_ace")
-    },
+    "gymnasium.envs.toy_text.blackjack": {"draw_table"},
     # Needs an engine of the past.
     "gymnasium.envs.mujoco.pusher_v4": {"*"},
 }

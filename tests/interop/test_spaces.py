@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import gymnasium
@@ -138,16 +140,38 @@ def test_a_subclass_is_converted_as_what_it_derives_from() -> None:
     )
 
 
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_custom_space_is_refused_with_the_reason(nested: bool) -> None:
-    class Words(spaces.Space[str]):
-        pass
+class Words(spaces.Space[str]):
+    """A space that Gymnasium has no counterpart of."""
 
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        return ["yes", "no", "perhaps"][int(self.np_random.integers(3))]
+
+    def contains(self, x: Any) -> bool:
+        return x in ("yes", "no", "perhaps")
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_custom_space_is_asked_for_everything(nested: bool) -> None:
     space: Any = Words()
     if nested:
         space = spaces.Dict({"a": spaces.Discrete(2), "words": space})
-    with pytest.raises(CustomSpaceError, match=r"Words.*only the standard spaces"):
-        to_gymnasium_space(space)
+    adapted, twin = to_gymnasium_space(space), copy.deepcopy(space)
+    assert isinstance(adapted, gymnasium.Space)
+    adapted.seed(3)
+    twin.seed(3)
+    drawn = [adapted.sample() for _ in range(5)]
+    assert drawn == [twin.sample() for _ in range(5)]
+    assert all(adapted.contains(x) for x in drawn)
+    assert "never" not in adapted
+    assert adapted.is_np_flattenable == space.is_np_flattenable
+    assert from_gymnasium_space(adapted) is space
+    restored = pickle.loads(pickle.dumps(adapted))
+    assert restored.sample() == adapted.sample()
+
+
+def test_what_is_no_space_is_refused() -> None:
+    with pytest.raises(CustomSpaceError, match="only the standard spaces"):
+        to_gymnasium_space("Discrete(3)")  # type: ignore[arg-type]
 
 
 def classic(name: str, **attributes: Any) -> Any:

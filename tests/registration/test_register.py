@@ -141,7 +141,9 @@ def test_bad_spec_json(text):
 
 def test_pprint(capsys):
     spec = EnvSpec("Thing-v0", entry_point=COUNTER, max_episode_steps=9, description="hello")
-    assert spec.pprint(disable_print=True) == "id=Thing-v0\nmax_episode_steps=9\ndescription=hello"
+    assert spec.pprint(disable_print=True) == "id=Thing-v0\nmax_episode_steps=9"
+    told = spec.pprint(disable_print=True, about=True)
+    assert told == "id=Thing-v0\nmax_episode_steps=9\ndescription=hello"
     spec.pprint(include_entry_points=True)
     assert f"entry_point={COUNTER}" in capsys.readouterr().out
     assert "order_enforce=True" in spec.pprint(disable_print=True, print_all=True)

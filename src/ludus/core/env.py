@@ -55,7 +55,10 @@ class Env(Generic[ObsType, ActType]):
             the episode was cut off (``truncated``), and a dict of further information. All of it
             is new data: a later call must not change it.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not implement step()")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not implement step(); define it, and return observation, "
+            "reward, terminated, truncated and a dict."
+        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -67,8 +70,14 @@ class Env(Generic[ObsType, ActType]):
 
         Raises:
             Error: The seed is not a non-negative int.
+            NotImplementedError: The class has no ``reset`` of its own.
         """
         # The contract's return value is the subclass's to give; this part only seeds.
+        if type(self).reset is Env.reset:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not implement reset(); define it, call "
+                "super().reset(seed=seed) in it, and return an observation and a dict."
+            )
         if seed is not None:
             self._np_random, self._np_random_seed = make_np_random(seed)
         return None  # type: ignore[return-value]

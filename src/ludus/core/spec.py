@@ -165,6 +165,8 @@ class EnvSpec:
         disable_print: bool = False,
         include_entry_points: bool = False,
         print_all: bool = False,
+        *,
+        about: bool = False,
     ) -> str | None:
         """Print the fields that differ from their defaults, or return that text.
 
@@ -172,12 +174,14 @@ class EnvSpec:
             disable_print: Return the text instead of printing it.
             include_entry_points: Show entry points too.
             print_all: Show every field.
+            about: Show what Gymnasium's specs do not have, too: author, description, tags and so
+                on.
         """
         shown = [f"id={self.id}"]
         if print_all or include_entry_points:
             shown.append(f"entry_point={self.entry_point}")
         for item in dataclasses.fields(self):
-            if not item.init or item.name in _NOT_PRINTED:
+            if not item.init or item.name in _NOT_PRINTED or (item.kw_only and not about):
                 continue
             value = getattr(self, item.name)
             if value != _default(item) or (print_all and not item.kw_only):

@@ -59,8 +59,16 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
 
         Returns:
             The batch of first observations and the merged infos.
+
+        Raises:
+            NotImplementedError: The class has no ``reset`` of its own.
         """
         # The contract's return value is the subclass's to give; this part only seeds.
+        if type(self).reset is VectorEnv.reset:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not implement reset(); define it, call "
+                "super().reset(seed=seed) in it, and return observations and a dict."
+            )
         if seed is not None:
             self._np_random, self._np_random_seed = make_np_random(seed)
         return None  # type: ignore[return-value]

@@ -18,6 +18,7 @@ from ludus.core.types import ActType, ObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import ResetNeeded
 from ludus.experimental.functional import FuncEnv, StateType
+from ludus.experimental.jax_functional import JaxKernelFuncEnv
 from ludus.experimental.kernel_functional import KernelFuncEnv
 from ludus.seeding import np_random
 from ludus.spaces import batch_space
@@ -27,6 +28,11 @@ __all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "PRNGKeyType"]
 
 PRNGKeyType: TypeAlias = Any
 """A key of ``jax.random``; JAX is not imported for a name in annotations."""
+
+
+def _draws_from_numpy(func_env: FuncEnv) -> bool:
+    """Tell whether functions take no keys of JAX."""
+    return isinstance(func_env, KernelFuncEnv) and not isinstance(func_env, JaxKernelFuncEnv)
 
 
 class _OnFunctions:
@@ -88,8 +94,8 @@ class _OnFunctions:
 class FunctionalJaxEnv(_OnFunctions, Env[Any, Any], Generic[StateType]):
     """An environment that keeps the state between calls of a :class:`FuncEnv`'s functions.
 
-    Observations and infos are what the functions return. A :class:`KernelFuncEnv` draws from a
-    NumPy generator, which is made anew from each key.
+    Observations and infos are what the functions return. A :class:`KernelFuncEnv` that has no
+    functions in JAX draws from a NumPy generator, which is made anew from each key.
 
     Args:
         func_env: The functions.
@@ -150,7 +156,7 @@ class FunctionalJaxEnv(_OnFunctions, Env[Any, Any], Generic[StateType]):
 
     def _source(self) -> Any:
         key = self._next_key()
-        if isinstance(self.func_env, KernelFuncEnv):
+        if _draws_from_numpy(self.func_env):
             return np.random.default_rng(np.asarray(key))
         return key
 
@@ -189,7 +195,7 @@ class FunctionalJaxVectorEnv(
         render_mode: str | None = None,
         spec: EnvSpec | None = None,
     ) -> None:
-        if isinstance(func_env, KernelFuncEnv):
+        if _draws_from_numpy(func_env):
             raise TypeError(
                 f"{type(func_env).__name__} has the functions of a kernel, which jax.vmap cannot "
                 "batch; expected functions written in JAX. Kernels have batches of their own: see "

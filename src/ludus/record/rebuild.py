@@ -22,6 +22,7 @@ from ludus.record.subject import AnyEnv, is_onlooker, layers_of
 from ludus.registration.build import make
 from ludus.registration.build_vector import make_vec
 from ludus.registration.lookup import spec as registered_spec
+from ludus.served_names import own_name
 
 __all__ = ["find_registered", "rebuild"]
 
@@ -142,14 +143,14 @@ class _Wrapping:
 
 def _points(spec: EnvSpec) -> set[str]:
     """Return the wrappers that an environment is registered with on this machine."""
-    return {wrapper.entry_point for wrapper in spec.additional_wrappers}
+    return {own_name(wrapper.entry_point) for wrapper in spec.additional_wrappers}
 
 
 def _point(row: Any) -> str:
     point = row.get("entry_point") if isinstance(row, dict) else None
     if not isinstance(point, str) or not isinstance(row.get("kwargs"), dict):
         raise ReplayImpossible(f"A wrapper is described as {row!r:.200}, which cannot be built.")
-    return point
+    return own_name(point)
 
 
 def _wrapped(env: Any, row: Mapping[str, Any], base: type[Any], known: set[str]) -> Any:

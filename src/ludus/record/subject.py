@@ -16,6 +16,7 @@ from ludus.errors import CodecError, CustomSpaceError, Error
 from ludus.record import canonical
 from ludus.record.values import Values
 from ludus.registration.table import registry
+from ludus.served_names import own_name
 from ludus.spaces import Space, to_dict
 
 __all__ = ["AnyEnv", "autoreset_mode", "describe", "is_onlooker", "layers_of", "registered_fields"]
@@ -110,7 +111,7 @@ def layers_of(env: AnyEnv) -> list[Any]:
 
 def is_onlooker(entry_point: str) -> bool:
     """Tell whether a wrapper of Ludus only looks on, so that a replay does without it."""
-    module, _, name = entry_point.partition(":")
+    module, _, name = own_name(entry_point).partition(":")
     return name in _ONLOOKERS and module.startswith(("ludus.wrappers", "ludus.record"))
 
 
@@ -205,23 +206,25 @@ def _callable_row(wrap: Callable[..., Any]) -> dict[str, Any]:
 def _row(cls: type, kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "name": cls.__name__,
-        "entry_point": f"{cls.__module__}:{cls.__qualname__}",
+        "entry_point": own_name(f"{cls.__module__}:{cls.__qualname__}"),
         "kwargs": kwargs,
     }
 
 
 def _as_rows(wrappers: Sequence[Any]) -> list[dict[str, Any]]:
     return [
-        {"name": item.name, "entry_point": item.entry_point, "kwargs": item.kwargs}
+        {"name": item.name, "entry_point": own_name(item.entry_point), "kwargs": item.kwargs}
         for item in wrappers
     ]
 
 
 def _point(entry_point: Callable[..., Any] | str | None) -> str | None:
-    if entry_point is None or isinstance(entry_point, str):
-        return entry_point
+    if entry_point is None:
+        return None
+    if isinstance(entry_point, str):
+        return own_name(entry_point)
     name = getattr(entry_point, "__qualname__", type(entry_point).__qualname__)
-    return f"{getattr(entry_point, '__module__', '?')}:{name}"
+    return own_name(f"{getattr(entry_point, '__module__', '?')}:{name}")
 
 
 def _column(leaf: Any) -> dict[str, Any]:

@@ -123,13 +123,6 @@ def add_spec(spec: EnvSpec) -> None:
         RegistrationError: The spec contradicts a registered one or, coming from a plugin, would
             replace one or claim to be built in.
     """
-    for name in ("entry_point", "vector_entry_point"):
-        target = getattr(spec, name)
-        if isinstance(target, str) and target.count(":") != 1:
-            raise RegistrationError(
-                f"Cannot register {spec.id!r}: {name} is {target!r}, expected 'module:name' with "
-                "one colon, for example 'my_package.maze:MazeEnv'."
-            )
     limit = spec.max_episode_steps
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise RegistrationError(

@@ -14,6 +14,7 @@ from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import Error
 from ludus.registration.build import make
 from ludus.registration.entry_point import check_arguments, resolve
+from ludus.registration.own_batch import find_own_batch, takes_autoreset_mode
 from ludus.registration.trust import decide
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def make_vec(
         num_envs: How many environments.
         vectorization_mode: How to run them; by default the environment's own vector
             implementation if it has one and nothing is asked for that it cannot take (wrappers,
-            ``vector_kwargs``), else ``"sync"``.
+            ``vector_kwargs`` other than ``autoreset_mode``), else ``"sync"``.
         vector_kwargs: Arguments of the vector environment, e.g. ``{"autoreset_mode": ...}``.
         wrappers: Applied to every environment, the first one innermost.
         sandbox: As in ``make``: all environments run in one box, or, if there are wrappers, each
@@ -72,10 +73,15 @@ def make_vec(
     num_envs = arguments.pop("num_envs", num_envs)
     vector_kwargs = dict(arguments.pop("vector_kwargs", vector_kwargs) or {})
     wrappers = list(arguments.pop("wrappers", wrappers) or [])
-    wrapped = bool(vector_kwargs or wrappers or spec.additional_wrappers)
     asked = arguments.pop("vectorization_mode", vectorization_mode)
-    mode = _mode(spec, asked, wrapped)
     arguments.update(kwargs)
+    wrapped = bool(wrappers or spec.additional_wrappers)
+    own = VectorizeMode.VECTOR_ENTRY_POINT
+    if asked in (None, own, own.value) and not wrapped and known is not None and sandbox is None:
+        find_own_batch(spec)
+    if asked is None and not wrapped and takes_autoreset_mode(spec, vector_kwargs):
+        arguments.setdefault("autoreset_mode", vector_kwargs.pop("autoreset_mode"))
+    mode = _mode(spec, asked, wrapped or bool(vector_kwargs))
     if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
         raise ValueError(f"make_vec(num_envs={num_envs!r}): expected a positive int.")
 

@@ -36,7 +36,13 @@ def load_env_creator(name: str) -> Callable[..., Any]:
     Raises:
         ModuleNotFoundError, ImportError: The module cannot be imported.
         AttributeError: The module has no such name.
+        ValueError: There is not exactly one colon.
     """
+    if name.count(":") != 1:
+        raise ValueError(
+            f"The entry point is {name!r}, expected 'module:name' with one colon, for example "
+            "'my_package.maze:MazeEnv'."
+        )
     module_name, _, attribute = name.partition(":")
     module = importlib.import_module(module_name)
     try:

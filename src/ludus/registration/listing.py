@@ -82,7 +82,8 @@ def pprint_registry(
         load_plugins(everything=True)
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for spec in print_registry.values():
-        groups[family_of(spec)].append(spec.id)
+        told = isinstance(spec.entry_point, str) or spec.namespace or spec.family
+        groups[family_of(spec) if told else "None"].append(spec.id)
     width = max((len(spec.name) for spec in print_registry.values()), default=0)
     sections = []
     for group, ids in groups.items():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ def benchmark_step(
     if seed is not None:
         env.action_space.seed(seed)
     env.reset(seed=seed)
+    sample()  # the first sample of a space makes its generator
 
     def step() -> int:
         _, _, terminated, truncated, _ = env.step(sample())
@@ -77,23 +78,21 @@ def benchmark_vector_step(
 def benchmark_init(
     env_lambda: Callable[[], Env[Any, Any]], target_duration: float = 5, seed: int | None = None
 ) -> float:
-    """Return how many environments per second are built and reset; closing is not measured.
+    """Return how many environments per second are built, reset and closed.
 
     Args:
         env_lambda: Builds an environment.
         target_duration: Seconds to measure for; the last construction may exceed it.
         seed: Seeds each reset.
     """
-    count = 0
-    elapsed = 0.0
-    while elapsed <= target_duration:
-        start = perf_counter()
+
+    def build() -> int:
         env = env_lambda()
         env.reset(seed=seed)
-        elapsed += perf_counter() - start
-        count += 1
         env.close()
-    return count / elapsed
+        return 1
+
+    return _rate(build, target_duration)
 
 
 def benchmark_render(env: Env[Any, Any], target_duration: float = 5) -> float:
@@ -113,9 +112,9 @@ def benchmark_render(env: Env[Any, Any], target_duration: float = 5) -> float:
 
 def _rate(work: Callable[[], int], seconds: float) -> float:
     count = 0
-    start = perf_counter()
+    start = time.time()
     while True:
         count += work()
-        elapsed = perf_counter() - start
+        elapsed = time.time() - start
         if elapsed > seconds:
             return count / elapsed

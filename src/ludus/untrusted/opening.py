@@ -15,6 +15,7 @@ from ludus.errors import CodecError, Error, RemoteEnvError, SandboxError
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.opening import open_sandbox
 from ludus.sandbox.policy import Mount, Policy
+from ludus.served_names import own_name
 from ludus.untrusted.channel import Channel
 from ludus.untrusted.declaration import LIMITS, Declaration, read_declaration
 from ludus.untrusted.kernels import kernels_for_boxes
@@ -124,7 +125,7 @@ def _packages(recipe: Recipe) -> list[str]:
     else:
         wrappers = [wrapper.entry_point for wrapper in recipe.spec.additional_wrappers]
         points = [recipe.spec.entry_point, recipe.spec.vector_entry_point, *wrappers]
-        names += [top_level(point) for point in points if isinstance(point, str)]
+        names += [top_level(own_name(point)) for point in points if isinstance(point, str)]
     return list(dict.fromkeys(names))
 
 
@@ -158,7 +159,11 @@ def _plain_spec(spec: EnvSpec) -> dict[str, Any]:
         made[name] = _as_text(spec.id, made[name])
     made["kwargs"] = _without_enums(made["kwargs"])
     made["additional_wrappers"] = [
-        {"name": wrapper.name, "entry_point": wrapper.entry_point, "kwargs": wrapper.kwargs}
+        {
+            "name": wrapper.name,
+            "entry_point": own_name(wrapper.entry_point),
+            "kwargs": wrapper.kwargs,
+        }
         for wrapper in spec.additional_wrappers
     ]
     return made
@@ -166,8 +171,10 @@ def _plain_spec(spec: EnvSpec) -> dict[str, Any]:
 
 def _as_text(env_id: str, entry_point: Any) -> str | None:
     """Return an entry point as the text under which a box can import it."""
-    if entry_point is None or isinstance(entry_point, str):
-        return entry_point
+    if entry_point is None:
+        return None
+    if isinstance(entry_point, str):
+        return own_name(entry_point)
     module = getattr(entry_point, "__module__", "__main__")
     name = getattr(entry_point, "__qualname__", "<locals>")
     if module == "__main__" or "<" in name:
@@ -175,7 +182,7 @@ def _as_text(env_id: str, entry_point: Any) -> str | None:
             f"{env_id} was registered with the callable {entry_point!r}, which a box cannot "
             "import. Register it as 'module:name', with a module that can be imported."
         )
-    return f"{module}:{name}"
+    return own_name(f"{module}:{name}")
 
 
 def _without_enums(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -59,19 +59,29 @@ class RecordVideo(
         disable_logger: bool = True,
         gc_trigger: Trigger | None = always,
     ) -> None:
-        options: dict[str, Any] = {
-            "video_folder": video_folder,
-            "episode_trigger": episode_trigger,
-            "step_trigger": step_trigger,
-            "video_length": video_length,
-            "name_prefix": name_prefix,
-            "fps": fps,
-            "disable_logger": disable_logger,
-            "gc_trigger": gc_trigger,
-        }
-        RecordConstructorArgs.__init__(self, **options)
+        RecordConstructorArgs.__init__(
+            self,
+            video_folder=video_folder,
+            episode_trigger=episode_trigger,
+            step_trigger=step_trigger,
+            video_length=video_length,
+            name_prefix=name_prefix,
+            fps=fps,
+            disable_logger=disable_logger,
+            gc_trigger=gc_trigger,
+        )
         Wrapper.__init__(self, env)
-        self._prepare_recording(env.render_mode, **options)
+        self._prepare_recording(
+            env.render_mode,
+            video_folder=video_folder,
+            episode_trigger=episode_trigger,
+            step_trigger=step_trigger,
+            video_length=video_length,
+            name_prefix=name_prefix,
+            fps=fps,
+            disable_logger=disable_logger,
+            gc_trigger=gc_trigger,
+        )
         self.render_history: list[Any] = []
 
     def reset(

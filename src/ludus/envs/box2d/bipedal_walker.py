@@ -41,6 +41,17 @@ _ANGLE, _SPEED = math.pi, 5.0
 _LEG = (_ANGLE, _SPEED, _ANGLE, _SPEED)
 _HIGH = (_ANGLE, _SPEED, _SPEED, _SPEED, *_LEG, 5.0, *_LEG, 5.0, *[1.0] * 10)
 _FOOT_FLAGS = (8, 13)
+BLOCK_COLORS = ((255, 255, 255), (153, 153, 153))
+GRASS_COLORS = ((76, 255, 76), (76, 204, 76))
+HULL_COLORS = ((127, 51, 229), (76, 76, 127))
+LIMB_COLORS = (((178, 101, 152), (127, 76, 101)), ((128, 51, 102), (77, 26, 51)))
+"""Fill and outline, as the attributes ``color1`` and ``color2`` of bodies."""
+
+
+def _painted(body: Any, fill: Any, outline: Any) -> Any:
+    """Give a body the attributes that Gymnasium's code reads its colours from."""
+    body.color1, body.color2 = fill, outline
+    return body
 
 
 class BipedalWalker(ReplayedEnv):
@@ -110,23 +121,24 @@ class BipedalWalker(ReplayedEnv):
         blocks, edges = [], []
         for corners in self._ground.blocks:
             parts.block.shape.vertices = corners
-            self.terrain.append(create(parts.ground))
+            self.terrain.append(_painted(create(parts.ground), *BLOCK_COLORS))
             blocks.append(self.terrain[-1].CreateFixture(parts.block))
-        for ends in self._ground.edges():
+        for i, ends in enumerate(self._ground.edges()):
             parts.edge.shape.vertices = ends
-            self.terrain.append(create(parts.ground))
+            color = GRASS_COLORS[i % 2]
+            self.terrain.append(_painted(create(parts.ground), color, color))
             edges.append(self.terrain[-1].CreateFixture(parts.edge))
         self._lidar = Lidar(self._ground, edges, blocks)
 
     def _build_walker(self) -> None:
         """Hang two thighs on the hull, and a shin on each of them."""
         parts, world = self._parts, self.world
-        self.hull = world.CreateBody(parts.hull_body)
+        self.hull = _painted(world.CreateBody(parts.hull_body), *HULL_COLORS)
         self.hull.ApplyForceToCenter((self.np_random.uniform(-FIRST_PUSH, FIRST_PUSH), 0), True)
         self.legs: list[Any] = []
         self.joints: list[Any] = []
         for k, (definition, joint) in enumerate(zip(parts.limb_bodies, parts.joints, strict=True)):
-            limb = world.CreateBody(definition)
+            limb = _painted(world.CreateBody(definition), *LIMB_COLORS[k // 2])
             joint.bodyA, joint.bodyB = self.legs[-1] if k % 2 else self.hull, limb
             self.legs.append(limb)
             self.joints.append(world.CreateJoint(joint))

@@ -43,6 +43,12 @@ class Wheel:
         self.slipping = False
         self.tiles: set[int] = set()
 
+    def __getattr__(self, name: str) -> Any:
+        # Where Gymnasium's wheel is the body itself, position and speed are read from the wheel.
+        if name in self.__slots__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.body, name)
+
     def step(self, dt: float) -> None:
         """Turn the wheel and push its body with the friction that results."""
         body = self.body
@@ -81,10 +87,20 @@ class Wheel:
 
 
 class Car:
-    """A hull on four wheels, of which the front two steer and the rear two drive."""
+    """A hull on four wheels, of which the front two steer and the rear two drive.
 
-    def __init__(self, world: Any, angle: float, x: float, y: float) -> None:
+    Args:
+        world: The Box2D world.
+        init_angle: The direction it faces, in radians.
+        init_x: Where its centre is.
+        init_y: Where its centre is.
+    """
+
+    def __init__(self, world: Any, init_angle: float, init_x: float, init_y: float) -> None:
         box2d = import_box2d()
+        angle, x, y = init_angle, init_x, init_y
+        self.world = world
+        self.fuel_spent = 0.0
         shapes = [
             box2d.b2PolygonShape(vertices=[(a * SIZE, b * SIZE) for a, b in corners])
             for corners in (*HULL_SHAPES, WHEEL_SHAPE)
@@ -119,16 +135,51 @@ class Car:
             self.wheels.append(Wheel(body, joint))
 
     def control(self, steer: float, gas: float, brake: float) -> None:
-        """Set the pedals and the steering wheel; gas rises gradually and stops at once."""
+        """Set the pedals and the steering wheel."""
+        self.gas(gas)
+        self.brake(brake)
+        self.steer(steer)
+
+    def gas(self, gas: float) -> None:
+        """Press the accelerator, from 0 to 1; the engine follows gradually and stops at once."""
         gas = min(max(gas, 0.0), 1.0)
         for wheel in self.wheels[2:]:
             wheel.gas += min(gas - wheel.gas, 0.1)
+
+    def brake(self, b: float) -> None:
+        """Press the brake, from 0 to 1; from 0.9 on it blocks the wheels."""
         for wheel in self.wheels:
-            wheel.brake = brake
+            wheel.brake = b
+
+    def steer(self, s: float) -> None:
+        """Turn the steering wheel, from -1 to 1; the front wheels follow gradually."""
         for wheel in self.wheels[:2]:
-            wheel.steer = steer
+            wheel.steer = s
 
     def step(self, dt: float) -> None:
         """Apply the forces of all wheels; the world moves afterwards."""
         for wheel in self.wheels:
             wheel.step(dt)
+            self.fuel_spent += dt * ENGINE_POWER * wheel.gas
+
+    def draw(
+        self,
+        surface: Any,
+        zoom: float,
+        translation: tuple[float, float],
+        angle: float,
+        draw_particles: bool = True,
+    ) -> None:
+        """Draw the car on a surface of pygame: turned by ``angle``, enlarged, then shifted.
+
+        ``draw_particles`` has no effect: skid marks belong to the picture of the race.
+        """
+        from ludus.envs.box2d.car_racing_drawing import draw_car
+
+        draw_car(surface, self, zoom, translation, angle)
+
+    def destroy(self) -> None:
+        """Remove the car from its world."""
+        for body in (self.hull, *(wheel.body for wheel in self.wheels)):
+            self.world.DestroyBody(body)
+        self.wheels = []

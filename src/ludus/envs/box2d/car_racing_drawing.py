@@ -15,7 +15,7 @@ import numpy as np
 from ludus.envs.box2d.car import SIZE, WHEEL_RADIUS, WHEEL_WIDTH, Car
 from ludus.envs.screen import import_pygame
 
-__all__ = ["FIELD", "HEIGHT", "WIDTH", "RacePicture"]
+__all__ = ["FIELD", "HEIGHT", "WIDTH", "RacePicture", "draw_car"]
 
 WIDTH, HEIGHT = 1000, 800
 SCALE, ZOOM = 6.0, 2.7
@@ -55,9 +55,13 @@ class Camera:
         turn = -car.hull.angle
         x, y = car.hull.position
         moved = pygame.math.Vector2((-x * zoom, -y * zoom)).rotate_rad(turn)
+        self.look(pygame, zoom, (WIDTH / 2 + moved[0], HEIGHT / 4 + moved[1]), turn)
+
+    def look(self, pygame: Any, zoom: float, shift: tuple[float, float], turn: float) -> None:
+        """Turn places by ``turn``, enlarge them by ``zoom``, then shift them."""
         self.cosine, self.sine = pygame.math.Vector2(1, 0).rotate_rad(turn)
         self.zoom = zoom
-        self.shift = WIDTH / 2 + moved[0], HEIGHT / 4 + moved[1]
+        self.shift = shift
 
     def many(self, shapes: Floats) -> Floats:
         """Place an array of corners."""
@@ -171,6 +175,16 @@ def _draw_car(pygame: Any, canvas: Any, camera: Camera, car: Car) -> None:
     for fixture in car.hull.fixtures:
         corners = [pose * corner for corner in fixture.shape.vertices]
         polygon(canvas, HULL, camera.few(corners))
+
+
+def draw_car(
+    canvas: Any, car: Car, zoom: float, translation: tuple[float, float], angle: float
+) -> None:
+    """Draw a car alone, as a camera with this zoom, shift and angle sees it."""
+    pygame = import_pygame()
+    camera = Camera(pygame, car, 1.0)
+    camera.look(pygame, zoom, translation, angle)
+    _draw_car(pygame, canvas, camera, car)
 
 
 def _rim(phase: float) -> list[tuple[float, float]] | None:

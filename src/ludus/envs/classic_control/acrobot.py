@@ -13,6 +13,7 @@ from ludus.envs.classic_control.acrobot_drawing import draw
 from ludus.envs.classic_control.arithmetic import clip, cos_float32, sin_float32, wrap_angle
 from ludus.envs.classic_control.parameter import KernelParameter, Parameter
 from ludus.envs.classic_control.picture_env import PictureEnv
+from ludus.envs.classic_control.utils import bound, rk4, wrap
 from ludus.envs.reset_options import with_reset_bounds
 from ludus.envs.single_precision import round_to_float32
 from ludus.kernel import Kernel
@@ -20,7 +21,7 @@ from ludus.kernel.math import sincos
 from ludus.kernel.random import uniform
 from ludus.spaces import Box, Discrete, Space
 
-__all__ = ["KERNEL", "NOISY_KERNEL", "AcrobotEnv", "Params", "State"]
+__all__ = ["KERNEL", "NOISY_KERNEL", "AcrobotEnv", "Params", "State", "bound", "rk4", "wrap"]
 
 GRAVITY = 9.8
 EIGHTH_TURN = math.pi / 4.0

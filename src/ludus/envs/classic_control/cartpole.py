@@ -251,6 +251,13 @@ class CartPoleEnv(PictureEnv):
         super()._load_state(fields)
         self.steps_beyond_terminated = fields["beyond"]
 
+    @classmethod
+    def vector_class(cls) -> type[Any]:
+        """Return the class of batches; programs ask whether it is a ``CartPoleVectorEnv``."""
+        from ludus.envs.classic_control.cartpole_vector import CartPoleBatch
+
+        return CartPoleBatch
+
     def draw(self, canvas: Any) -> None:
         """Draw the cart and its pole."""
         state = self.named_state()

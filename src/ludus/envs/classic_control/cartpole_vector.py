@@ -1,4 +1,4 @@
-"""CartPoles that share one random stream, as Gymnasium's class of this name has them."""
+"""Batches of CartPoles: with one random stream as in Gymnasium, or with a stream each."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from ludus.envs.classic_control.array_state_vector import ArrayStateVectorEnv
 from ludus.envs.classic_control.cartpole import CartPoleEnv, Params, State
 from ludus.envs.reset_options import with_reset_bounds
 
-__all__ = ["CartPoleVectorEnv"]
+__all__ = ["CartPoleBatch", "CartPoleVectorEnv"]
 
 
 class CartPoleVectorEnv(ArrayStateVectorEnv):
     """Many CartPoles that draw their first states from one random stream.
 
     A seed gives the states, in the same order, that Gymnasium's class gives, and rewards are
-    float32 as there. ``make_vec("CartPole-v1", n)`` instead gives environment ``i`` a stream of its
-    own from ``seed + i``, so that it returns what ``n`` single environments return; it also takes
-    the other autoreset modes and whole rollouts, and is faster.
+    float32 as there. ``make_vec("CartPole-v1", n)`` builds the subclass :class:`CartPoleBatch`.
 
     Args:
         num_envs: How many.
@@ -45,6 +43,11 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         super().__init__(env, num_envs, max_episode_steps=max_episode_steps)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self._bounds: Params = env.params
+
+    @property
+    def prev_done(self) -> np.ndarray[Any, Any]:
+        """Which environments begin a new episode with the next step."""
+        return self._storage.D[: self.num_envs].astype(np.bool_)
 
     def reset(
         self,
@@ -109,3 +112,31 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         self._np_random, self._np_random_seed = rng_from_plain(state["rng"])
         low, high = state["bounds"]
         self._bounds = self.env.params._replace(initial_low=low, initial_high=high)
+
+
+_Own: Any = CartPoleVectorEnv.__base__
+
+
+class CartPoleBatch(CartPoleVectorEnv):
+    """Many CartPoles with a random stream each: what ``make_vec("CartPole-v1", n)`` builds.
+
+    Environment ``i`` draws from ``seed + i``, so that the batch returns what ``n`` single
+    environments return. Other than :class:`CartPoleVectorEnv` it takes all autoreset modes and
+    whole rollouts, and pays float64; it is its subclass because programs ask for that.
+
+    Args:
+        env: The environment whose kernel and params the batch has.
+        num_envs: How many.
+        **kwargs: The arguments of :class:`~ludus.kernel.KernelVectorEnv`.
+    """
+
+    np_random = _Own.np_random
+    np_random_seed = _Own.np_random_seed
+    reset = _Own.reset
+    step = _Own.step
+    rollout = _Own.rollout
+    get_state = _Own.get_state
+    set_state = _Own.set_state
+
+    def __init__(self, env: CartPoleEnv, num_envs: int = 1, **kwargs: Any) -> None:
+        _Own.__init__(self, env, num_envs, **kwargs)

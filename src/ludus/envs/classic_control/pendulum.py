@@ -12,6 +12,7 @@ from ludus.envs.classic_control.arithmetic import clip, wrap_angle
 from ludus.envs.classic_control.parameter import Parameter
 from ludus.envs.classic_control.pendulum_drawing import draw
 from ludus.envs.classic_control.picture_env import PictureEnv
+from ludus.envs.classic_control.utils import angle_normalize
 from ludus.envs.reset_options import check_range, number_option
 from ludus.envs.single_precision import is_float32, narrow
 from ludus.kernel import Kernel
@@ -19,7 +20,7 @@ from ludus.kernel.math import sin, sincos
 from ludus.kernel.random import uniform
 from ludus.spaces import Box, Space
 
-__all__ = ["KERNEL", "Params", "PendulumEnv", "State"]
+__all__ = ["KERNEL", "Params", "PendulumEnv", "State", "angle_normalize"]
 
 
 class Params(NamedTuple):

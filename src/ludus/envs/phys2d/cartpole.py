@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ludus.core.vector_env import AutoresetMode
 from ludus.envs.classic_control import cartpole
 from ludus.envs.classic_control.cartpole import Params, State
 from ludus.envs.classic_control.cartpole_drawing import draw
 from ludus.envs.classic_control.picture_env import PictureEnv
-from ludus.experimental.kernel_functional import KernelFuncEnv
-from ludus.kernel import KernelVectorEnv
+from ludus.envs.functional_jax_env import FunctionalJaxVectorEnv
+from ludus.experimental.jax_functional import JaxKernelFuncEnv
 from ludus.spaces import Box, Discrete, Space
 
 __all__ = [
@@ -37,10 +38,11 @@ def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
 KERNEL = dataclasses.replace(cartpole.KERNEL, name="phys2d CartPole", spaces=spaces)
 
 
-class CartPoleFunctional(KernelFuncEnv):
+class CartPoleFunctional(JaxKernelFuncEnv):
     """CartPole as functions of a state."""
 
     kernel = KERNEL
+    in_jax = "ludus.envs.phys2d.in_jax:CartPoleInJax"
 
     def get_default_params(self, **kwargs: Any) -> Params:
         """Return the params of ``phys2d/CartPole``, the given ones replaced."""
@@ -79,8 +81,20 @@ class CartPoleJaxEnv(PictureEnv):
         draw(canvas, state.x, state.theta, self.params.position_limit)
 
 
-class CartPoleJaxVectorEnv(KernelVectorEnv):
-    """Many of these CartPoles, stepped together; ``kwargs`` as for :class:`CartPoleJaxEnv`."""
+class CartPoleJaxVectorEnv(FunctionalJaxVectorEnv[Any, Any, Any]):
+    """Many of these environments in JAX: keys, arrays and the order of draws are Gymnasium's.
+
+    ``make_vec("phys2d/CartPole-v1")`` builds a compiled batch instead, which needs no JAX.
+
+    Args:
+        num_envs: How many.
+        render_mode: Not drawn; take ``make_vec`` for pictures.
+        max_episode_steps: After how many steps episodes are truncated; 0 for never.
+        **kwargs: ``options``, set as attributes of the functions.
+
+    Raises:
+        DependencyNotInstalled: JAX is not installed.
+    """
 
     def __init__(
         self,
@@ -89,5 +103,11 @@ class CartPoleJaxVectorEnv(KernelVectorEnv):
         max_episode_steps: int = 200,
         **kwargs: Any,
     ) -> None:
-        env = CartPoleJaxEnv(render_mode, **kwargs)
-        super().__init__(env, num_envs, max_episode_steps=max_episode_steps or None)
+        metadata = {
+            **CartPoleJaxEnv.metadata,
+            "autoreset_mode": AutoresetMode.NEXT_STEP,
+            "jax": True,
+        }
+        super().__init__(
+            CartPoleFunctional(**kwargs), num_envs, max_episode_steps, metadata, render_mode
+        )

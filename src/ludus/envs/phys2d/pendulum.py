@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ludus.core.vector_env import AutoresetMode
 from ludus.envs.classic_control import pendulum
 from ludus.envs.classic_control.arithmetic import clip
 from ludus.envs.classic_control.pendulum import Params, State
 from ludus.envs.classic_control.pendulum_drawing import draw
 from ludus.envs.classic_control.picture_env import PictureEnv
-from ludus.experimental.kernel_functional import KernelFuncEnv
-from ludus.kernel import KernelVectorEnv
+from ludus.envs.functional_jax_env import FunctionalJaxVectorEnv
+from ludus.experimental.jax_functional import JaxKernelFuncEnv
 from ludus.spaces import Box, Space
 
 __all__ = [
@@ -34,13 +35,14 @@ def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
 KERNEL = dataclasses.replace(pendulum.KERNEL, name="phys2d Pendulum", spaces=spaces)
 
 
-class PendulumFunctional(KernelFuncEnv):
+class PendulumFunctional(JaxKernelFuncEnv):
     """Pendulum as functions of a state.
 
     The option ``max_torque`` bounds the torque that is applied.
     """
 
     kernel = KERNEL
+    in_jax = "ludus.envs.phys2d.in_jax:PendulumInJax"
     max_torque: float = 2.0
 
     def get_default_params(self, **kwargs: Any) -> Params:
@@ -81,8 +83,20 @@ class PendulumJaxEnv(PictureEnv):
         draw(canvas, self.named_state().theta, torque, bound)
 
 
-class PendulumJaxVectorEnv(KernelVectorEnv):
-    """Many of these pendulums, stepped together; ``kwargs`` as for :class:`PendulumJaxEnv`."""
+class PendulumJaxVectorEnv(FunctionalJaxVectorEnv[Any, Any, Any]):
+    """Many of these environments in JAX: keys, arrays and the order of draws are Gymnasium's.
+
+    ``make_vec("phys2d/Pendulum-v0")`` builds a compiled batch instead, which needs no JAX.
+
+    Args:
+        num_envs: How many.
+        render_mode: Not drawn; take ``make_vec`` for pictures.
+        max_episode_steps: After how many steps episodes are truncated; 0 for never.
+        **kwargs: ``options``, set as attributes of the functions.
+
+    Raises:
+        DependencyNotInstalled: JAX is not installed.
+    """
 
     def __init__(
         self,
@@ -91,5 +105,11 @@ class PendulumJaxVectorEnv(KernelVectorEnv):
         max_episode_steps: int = 200,
         **kwargs: Any,
     ) -> None:
-        env = PendulumJaxEnv(render_mode, **kwargs)
-        super().__init__(env, num_envs, max_episode_steps=max_episode_steps or None)
+        metadata = {
+            **PendulumJaxEnv.metadata,
+            "autoreset_mode": AutoresetMode.NEXT_STEP,
+            "jax": True,
+        }
+        super().__init__(
+            PendulumFunctional(**kwargs), num_envs, max_episode_steps, metadata, render_mode
+        )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ludus.envs.toy_text import blackjack
 from ludus.envs.toy_text.blackjack import BlackjackEnv, Params, State
-from ludus.experimental.kernel_functional import KernelFuncEnv
+from ludus.experimental.jax_functional import JaxKernelFuncEnv
 from ludus.spaces import Box, Discrete, Space
 
 __all__ = ["KERNEL", "BlackJackJaxEnv", "BlackjackFunctional", "Params", "State"]
@@ -23,10 +23,11 @@ def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
 KERNEL = dataclasses.replace(blackjack.KERNEL, name="tabular Blackjack", spaces=spaces)
 
 
-class BlackjackFunctional(KernelFuncEnv):
+class BlackjackFunctional(JaxKernelFuncEnv):
     """Blackjack as functions of a state."""
 
     kernel = KERNEL
+    in_jax = "ludus.envs.tabular.in_jax:BlackjackInJax"
 
     def get_default_params(self, **kwargs: Any) -> Params:
         """Return the book's rules, the given ones replaced."""

@@ -10,7 +10,7 @@ import numpy as np
 from ludus.envs.toy_text import tabular
 from ludus.envs.toy_text.cliffwalking import COLS, ROWS, START, CliffWalkingEnv, table_of
 from ludus.envs.toy_text.tabular import Params, State, tabulate
-from ludus.experimental.kernel_functional import KernelFuncEnv
+from ludus.experimental.jax_functional import JaxKernelFuncEnv
 from ludus.spaces import Box, Space
 
 __all__ = ["KERNEL", "CliffWalkingFunctional", "CliffWalkingJaxEnv", "Params", "State"]
@@ -32,10 +32,11 @@ KERNEL = dataclasses.replace(
 )
 
 
-class CliffWalkingFunctional(KernelFuncEnv):
+class CliffWalkingFunctional(JaxKernelFuncEnv):
     """Cliff Walking as functions of a state."""
 
     kernel = KERNEL
+    in_jax = "ludus.envs.tabular.in_jax:CliffWalkingInJax"
 
     def get_default_params(self, **kwargs: Any) -> Params:
         """Return the table of the cliff, the given params replaced."""

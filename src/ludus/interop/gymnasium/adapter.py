@@ -9,6 +9,7 @@ import numpy as np
 from ludus.core.env import Env
 from ludus.core.forwarding import ForwardsAttributes
 from ludus.core.spec import EnvSpec
+from ludus.core.vector_env import VectorEnv
 from ludus.interop.gymnasium.exceptions import raises_gymnasium_errors, raises_ludus_errors
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
@@ -20,21 +21,30 @@ __all__ = ["AsGymnasium", "AsLudus", "from_gymnasium", "to_gymnasium"]
 def to_gymnasium(env: Any) -> Any:
     """Return the Ludus environment as a ``gymnasium.Env``; an adapted one comes out again.
 
+    A vector environment comes as a ``gymnasium.vector.VectorEnv``, as from
+    :func:`~ludus.interop.gymnasium.to_gymnasium_vector`.
+
     Raises:
         TypeError: It is an environment of neither library.
-        CustomSpaceError: A space is none of the standard ones.
     """
     if isinstance(env, AsLudus):
         return env.gymnasium_env
     if isinstance(env, gymnasium.Env):
         return env
+    if isinstance(env, VectorEnv | gymnasium.vector.VectorEnv):
+        from ludus.interop.gymnasium.vector_adapter import to_gymnasium_vector
+
+        return to_gymnasium_vector(env)
     if not isinstance(env, Env):
         raise TypeError(f"to_gymnasium() takes a ludus.Env, got {type(env)}.")
     return AsGymnasium(env)
 
 
-def from_gymnasium(env: Any) -> Env[Any, Any]:
+def from_gymnasium(env: Any) -> Any:
     """Return the ``gymnasium.Env`` as a Ludus environment; an adapted one comes out again.
+
+    A ``gymnasium.vector.VectorEnv`` comes as a Ludus vector environment, as from
+    :func:`~ludus.interop.gymnasium.from_gymnasium_vector`.
 
     Raises:
         TypeError: It is an environment of neither library.
@@ -44,6 +54,10 @@ def from_gymnasium(env: Any) -> Env[Any, Any]:
         return env.ludus_env
     if isinstance(env, Env):
         return env
+    if isinstance(env, VectorEnv | gymnasium.vector.VectorEnv):
+        from ludus.interop.gymnasium.vector_adapter import from_gymnasium_vector
+
+        return from_gymnasium_vector(env)
     if not isinstance(env, gymnasium.Env):
         raise TypeError(f"from_gymnasium() takes a gymnasium.Env, got {type(env)}.")
     return AsLudus(env)

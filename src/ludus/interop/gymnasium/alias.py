@@ -26,8 +26,11 @@ from types import ModuleType
 from typing import Any
 
 from ludus.errors import Error
+from ludus.interop.gymnasium.alias_imports import CLOSED, IMPORTED, IMPORTED_MODULES, RENAMED
 from ludus.interop.gymnasium.alias_table import ALIAS, EAGER, LIVE, ROWS, VERSION, Row, submodules
+from ludus.interop.gymnasium.constants import CONSTANTS
 from ludus.interop.gymnasium.launch import child_environment
+from ludus.interop.gymnasium.relabelling import Relabelling
 
 __all__ = ["install", "installed_finder", "is_installed", "uninstall"]
 
@@ -124,11 +127,8 @@ def _look_up(module: str, name: str) -> Any:
                 raise
             raise _missing(module, name or home) from problem
         return getattr(found, name) if name else found
-    row = ROWS[module]
-    if name in row.defines.split() and row.version:
-        name = f"{name.removesuffix('Env')}{row.version}Env"
-    for source in _sources(row):
-        value = getattr(importlib.import_module(source), name, _MISSING)
+    for found in (_in_constants, _in_sources, _in_imports):
+        value = found(module, name)
         if value is not _MISSING:
             return value
     raise _missing(module, name)
@@ -137,7 +137,44 @@ def _look_up(module: str, name: str) -> Any:
 _MISSING = object()
 
 
+def _in_sources(module: str, name: str) -> Any:
+    if module in CLOSED:
+        return _MISSING
+    row = ROWS[module]
+    if name in row.defines.split() and row.version:
+        name = f"{name.removesuffix('Env')}{row.version}Env"
+    for source in _sources(row):
+        value = getattr(importlib.import_module(source), name, _MISSING)
+        # A module of Ludus's own is not what Gymnasium has under this name.
+        if value is not _MISSING and not _is_own_module(value):
+            return value
+    return _MISSING
+
+
+def _is_own_module(value: Any) -> bool:
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "ludus"
+
+
+def _in_constants(module: str, name: str) -> Any:
+    return CONSTANTS.get(module, {}).get(name, _MISSING)
+
+
+def _in_imports(module: str, name: str) -> Any:
+    """Look among the names that Gymnasium's own modules import from one another."""
+    if submodules(module):
+        return _MISSING
+    if name in IMPORTED_MODULES:
+        return importlib.import_module(IMPORTED_MODULES[name])
+    home = IMPORTED.get(name, module)
+    return _MISSING if home == module else getattr(importlib.import_module(home), name)
+
+
 def _missing(module: str, name: str) -> AttributeError:
+    if module in CLOSED and name in RENAMED:
+        return AttributeError(
+            f"module {module!r} has no attribute {name!r}: its name is `wrappers.{RENAMED[name]}` "
+            f"since Gymnasium 1.0"
+        )
     return AttributeError(
         f"module {module!r} has no attribute {name!r}: Ludus is being served under the name "
         f"{ALIAS!r} and has nothing of that name"
@@ -179,7 +216,7 @@ class _AliasFinder(MetaPathFinder, Loader):
     """Finds, and loads, Gymnasium's modules as views of Ludus."""
 
     def __init__(self) -> None:
-        self._labels: list[tuple[type, str]] = []
+        self._relabelling = Relabelling()
         self._environment: dict[str, str | None] = {}
 
     def find_spec(
@@ -203,6 +240,7 @@ class _AliasFinder(MetaPathFinder, Loader):
             module.__ludus__ = True  # type: ignore[attr-defined]
             for name in EAGER:
                 importlib.import_module(name)
+            self._relabelling.rename_entry_points()
         self._label_classes(module, row.defines.split())
 
     def find_distributions(
@@ -220,9 +258,8 @@ class _AliasFinder(MetaPathFinder, Loader):
             os.environ[name] = value
 
     def restore(self) -> None:
-        """Give classes their own module names, and the environment its variables, back."""
-        for cls, module in self._labels:
-            cls.__module__ = module
+        """Give classes and specs their own names, and the environment its variables, back."""
+        self._relabelling.undo()
         for name, value in self._environment.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -239,8 +276,7 @@ class _AliasFinder(MetaPathFinder, Loader):
             )
         for value in found:
             if isinstance(value, type) and value.__module__.startswith("ludus."):
-                self._labels.append((value, value.__module__))
-                value.__module__ = module.__name__
+                self._relabelling.label(value, module.__name__)
 
 
 class _AliasDistribution(Distribution):

@@ -7,15 +7,25 @@ One row per module of Gymnasium 1.4, without the leading ``gymnasium``:
 * ``offers``: other rows whose names can be had from here, too;
 * ``version``: what Ludus's classes have in their names before ``Env`` and Gymnasium's have not.
 
-A name outside ``defines`` is still looked up in the sources. A row without any importable source
-is not served.
+A name outside ``defines`` is still looked up in the sources, then as
+:mod:`~ludus.interop.gymnasium.alias_imports` says. A row without any importable source is not
+served.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ALIAS", "EAGER", "LIVE", "ROWS", "VERSION", "Row", "submodules"]
+__all__ = [
+    "ALIAS",
+    "EAGER",
+    "LIVE",
+    "ROWS",
+    "VERSION",
+    "Row",
+    "served_names",
+    "submodules",
+]
 
 ALIAS = "gymnasium"
 
@@ -40,11 +50,17 @@ def _space(name: str, classes: str) -> tuple[str, Row]:
 
 
 def _wrapper(name: str, classes: str, source: str = "") -> tuple[str, Row]:
-    return f"wrappers.{name}", Row(f"ludus.wrappers {source}".strip(), classes)
+    # The module before the package, whose attribute of the function's name may be the module.
+    return f"wrappers.{name}", Row(f"{source} ludus.wrappers".strip(), classes)
+
+
+def _converter(name: str, classes: str) -> tuple[str, Row]:
+    return _wrapper(name, classes, f"ludus.wrappers.{name}")
 
 
 def _vector_wrapper(name: str, classes: str) -> tuple[str, Row]:
-    return f"wrappers.vector.{name}", Row("ludus.wrappers.vector", classes)
+    source = f"ludus.wrappers.vector.{name} ludus.wrappers.vector"
+    return f"wrappers.vector.{name}", Row(source, classes)
 
 
 def _util(name: str, names: str) -> tuple[str, Row]:
@@ -122,15 +138,15 @@ _VECTOR = {
 
 _WRAPPERS = dict(
     [
-        _wrapper("array_conversion", "ArrayConversion", "ludus.wrappers.array_conversion"),
+        _converter("array_conversion", "ArrayConversion"),
         _wrapper("atari_preprocessing", "AtariPreprocessing"),
         _wrapper(
             "common",
             "Autoreset OrderEnforcing PassiveEnvChecker RecordEpisodeStatistics TimeLimit",
         ),
-        _wrapper("jax_to_numpy", "JaxToNumpy", "ludus.wrappers.jax_to_numpy"),
-        _wrapper("jax_to_torch", "JaxToTorch", "ludus.wrappers.jax_to_torch"),
-        _wrapper("numpy_to_torch", "NumpyToTorch", "ludus.wrappers.numpy_to_torch"),
+        _converter("jax_to_numpy", "JaxToNumpy"),
+        _converter("jax_to_torch", "JaxToTorch"),
+        _converter("numpy_to_torch", "NumpyToTorch"),
         _wrapper(
             "rendering", "AddWhiteNoise HumanRendering ObstructView RecordVideo RenderCollection"
         ),
@@ -195,9 +211,12 @@ _UTILS = dict(
                 "env_reset_passive_checker env_step_passive_checker",
             ),
         ),
-        _util(
-            "performance",
-            "benchmark_init benchmark_render benchmark_step benchmark_vector_step",
+        (
+            "utils.performance",
+            Row(
+                "ludus.testing.performance",
+                "benchmark_init benchmark_render benchmark_step benchmark_vector_step",
+            ),
         ),
         _util("play", "MissingKeysToAction PlayPlot PlayableGame display_arr play"),
         _util("save_video", "capped_cubic_video_schedule save_video"),
@@ -237,6 +256,7 @@ _ENVS = dict(
             ),
         ),
         _env("box2d.bipedal_walker", "BipedalWalker BipedalWalkerHardcore BipedalWalkerHeuristics"),
+        ("envs.box2d.car_dynamics", Row("ludus.envs.box2d.car", "Car")),
         _env("box2d.car_racing", "CarRacing"),
         _env(
             "box2d.lunar_lander",
@@ -247,8 +267,16 @@ _ENVS = dict(
         _env("classic_control.continuous_mountain_car", "Continuous_MountainCarEnv"),
         _env("classic_control.mountain_car", "MountainCarEnv"),
         _env("classic_control.pendulum", "PendulumEnv"),
+        _env("classic_control.utils", "maybe_parse_reset_bounds verify_number_and_cast"),
         ("envs.mujoco.mujoco_env", Row("ludus.envs.mujoco.env", "MujocoEnv expand_model_path")),
-        ("envs.mujoco.mujoco_rendering", Row("ludus.envs.mujoco.rendering", "MujocoRenderer")),
+        (
+            "envs.mujoco.mujoco_rendering",
+            Row(
+                "ludus.envs.mujoco.rendering ludus.envs.mujoco.viewers",
+                "BaseRender MujocoRenderer OffScreenViewer WindowViewer",
+            ),
+        ),
+        ("envs.mujoco.utils", Row("ludus.envs.mujoco.utils", "check_mujoco_reset_state")),
         *(_robot(*row, version) for version in (4, 5) for row in _ROBOTS),
         _robot("arms", "pusher", "PusherEnv", 5),
         _env("toy_text.blackjack", "BlackjackEnv"),
@@ -260,10 +288,10 @@ _ENVS = dict(
             "envs.functional_jax_env",
             Row("ludus.envs.functional_jax_env", "FunctionalJaxEnv FunctionalJaxVectorEnv"),
         ),
-        _env("phys2d.cartpole", ""),
-        _env("phys2d.pendulum", ""),
-        _env("tabular.blackjack", ""),
-        _env("tabular.cliffwalking", ""),
+        _env("phys2d.cartpole", "CartPoleFunctional CartPoleJaxEnv CartPoleJaxVectorEnv"),
+        _env("phys2d.pendulum", "PendulumFunctional PendulumJaxEnv PendulumJaxVectorEnv"),
+        _env("tabular.blackjack", "BlackJackJaxEnv BlackjackFunctional"),
+        _env("tabular.cliffwalking", "CliffWalkingFunctional CliffWalkingJaxEnv"),
     ]
 )
 
@@ -329,6 +357,17 @@ EAGER = tuple(
     )
 )
 """Modules whose classes get their new ``__module__`` with the first import, not when asked for."""
+
+
+def served_names() -> dict[str, str]:
+    """Return, for ``"module:class"`` of Ludus, Gymnasium's name of the same class."""
+    names = {}
+    for module, row in ROWS.items():
+        source, *_ = row.sources.split()
+        for name in row.defines.split():
+            own = f"{name.removesuffix('Env')}{row.version}Env" if row.version else name
+            names.setdefault(f"{source}:{own}", f"{module}:{name}")
+    return names
 
 
 def submodules(name: str) -> list[str]:

@@ -6,7 +6,6 @@ waits for somebody else to import it. Imports nothing but the standard library.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -40,16 +39,29 @@ class _Watcher:
     ) -> ModuleSpec | None:
         if fullname != "gymnasium":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        spec = self._found_by_others(fullname, path, target)
         if spec is None or spec.loader is None:
             return spec
-        loader, execute = spec.loader, spec.loader.exec_module
+        loader = spec.loader
 
         def execute_and_register(module: ModuleType) -> None:
-            del loader.exec_module
-            execute(module)
+            # Some loaders serve several modules, and may have been asked several times.
+            vars(loader).pop("exec_module", None)
+            loader.exec_module(module)
+            # Not before: who only asks whether there is a Gymnasium, does not import it.
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             _register()
 
         loader.exec_module = execute_and_register  # type: ignore[method-assign]
         return spec
+
+    def _found_by_others(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
+        for finder in list(sys.meta_path):
+            if finder is not self and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(fullname, path, target)
+                if spec is not None:
+                    return spec
+        return None

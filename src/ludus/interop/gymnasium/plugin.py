@@ -15,6 +15,7 @@ from ludus.core.spec import EnvSpec
 from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 from ludus.registration import registry
+from ludus.research.bundled import bundled_env_ids
 
 __all__ = ["register_in_gymnasium"]
 
@@ -26,6 +27,8 @@ SHARED = frozenset({"ALE", "MinAtar", "phys2d", "tabular"})
 
 def register_in_gymnasium() -> None:
     """Enter every registered Ludus environment as ``ludus/<id>`` into Gymnasium's registry.
+
+    The bundled research tasks are entered as ``mlgym/<id>-v0``.
 
     An id that has a namespace keeps it, but for those that another package has in Gymnasium too:
     ``ALE/Pong-v5`` becomes ``ludus/ALE-Pong-v5``. Ids that Gymnasium knows already are left alone,
@@ -45,6 +48,15 @@ def register_in_gymnasium() -> None:
         target = _name_in_gymnasium(spec)
         if target not in registration.registry:
             _register(registration, target, spec)
+    if registration.registry is not registry:
+        _register_tasks(registration)
+
+
+def _register_tasks(registration: Any) -> None:
+    """Enter the research tasks that come with Ludus, whose specs are made when one is asked for."""
+    for env_id in bundled_env_ids():
+        if env_id not in registration.registry:
+            _register(registration, env_id, EnvSpec(env_id, "", nondeterministic=True))
 
 
 def _name_in_gymnasium(spec: EnvSpec) -> str:

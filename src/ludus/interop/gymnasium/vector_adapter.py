@@ -39,7 +39,10 @@ def to_gymnasium_vector(env: Any) -> Any:
     if isinstance(env, gymnasium.vector.VectorEnv):
         return env
     if not isinstance(env, VectorEnv):
-        raise TypeError(f"to_gymnasium_vector() takes a ludus.vector.VectorEnv, got {type(env)}.")
+        raise TypeError(
+            f"to_gymnasium_vector() takes a ludus.vector.VectorEnv, got {type(env)}. "
+            "to_gymnasium() takes a single environment."
+        )
     return AsGymnasiumVector(env)
 
 
@@ -58,7 +61,8 @@ def from_gymnasium_vector(env: Any) -> VectorEnv[Any, Any, Any]:
         return env
     if not isinstance(env, gymnasium.vector.VectorEnv):
         raise TypeError(
-            f"from_gymnasium_vector() takes a gymnasium.vector.VectorEnv, got {type(env)}."
+            f"from_gymnasium_vector() takes a gymnasium.vector.VectorEnv, got {type(env)}. "
+            "from_gymnasium() takes a single environment."
         )
     return AsLudusVector(env)
 
@@ -81,12 +85,18 @@ class _VectorAdapter(ForwardsAttributes):
             key: to_autoreset_mode(value, modes) for key, value in env.metadata.items()
         }
         self._spec: Any = None
+        self._modes = modes
         # Last, because from here on attributes that the environment has are set there.
         setattr(self, self._inner_name, env)
 
     @property
     def _inner(self) -> Any:
         return self.__dict__[self._inner_name]
+
+    @property
+    def autoreset_mode(self) -> Any:
+        """The environment's autoreset mode, as a member of the own library's enum."""
+        return to_autoreset_mode(self._inner.autoreset_mode, self._modes)
 
     @property
     def render_mode(self) -> str | None:

@@ -22,7 +22,7 @@ from ludus.vector.process.buffer import Arrays, Plan, SharedBuffer, plain_layout
 from ludus.vector.process.control import FAILED
 from ludus.vector.process.handle import WorkerDied, WorkerHandle, failure_to_exception
 from ludus.vector.process.results import Results
-from ludus.vector.process.views import select_row, store
+from ludus.vector.process.views import keeps_values, select_row, store
 
 __all__ = ["WorkerPool"]
 
@@ -199,19 +199,27 @@ class WorkerPool:
             if over.any():
                 raise episode_over(np.flatnonzero(over).tolist())
         if self._plan.actions is None:
-            rows = list(iterate(self._spaces.action, actions))
-            self._check_count(len(rows))
-            self._last_actions = rows
-            self.start_each("step", lambda block: (rows[block.start : block.stop],))
+            self._send_actions(actions)
             return
         self._last_actions = self.arrays.actions
         try:
             store(self.arrays.actions, actions)
+            exact = keeps_values(self.arrays.actions, actions)
         except (KeyError, TypeError, ValueError) as problem:
             problem.add_note(f"The action space is {self._spaces.action}.")
             raise
+        if not exact:
+            self._send_actions(actions)
+            return
         for worker in self.workers:
             worker.step()
+
+    def _send_actions(self, actions: Any) -> None:
+        """Send every environment its action as it is, through the workers' pipes."""
+        rows = list(iterate(self._spaces.action, actions))
+        self._check_count(len(rows))
+        self._last_actions = rows
+        self.start_each("step", lambda block: (rows[block.start : block.stop],))
 
     def finish_step(self, deadline: float | None, what: str) -> dict[str, Any]:
         """Return the merged infos of a step; the rest lies in :attr:`arrays`."""
@@ -258,7 +266,7 @@ class WorkerPool:
     def _action_of(self, index: int) -> Any:
         if self._last_actions is None or index < 0:
             return None
-        if self._plan.actions is None:
+        if isinstance(self._last_actions, list):
             return self._last_actions[index]
         return select_row(self._last_actions, index)
 

@@ -92,13 +92,17 @@ class Results:
         return loose
 
     def _add_final_observations(self, infos: dict[str, Any]) -> None:
-        """Take the last observations of episodes out of shared memory."""
+        """Take the last observations that were not sent out of shared memory."""
         mask = infos.get("_final_info")
         if mask is None or self.in_pipe:
             return
+        sent, which = infos.get("final_obs"), infos.get("_final_obs")
         finals = np.full(self._plan.num_envs, None, dtype=object)
         for index in np.flatnonzero(mask).tolist():
-            finals[index] = select_row(self.arrays.final_observations, index)
+            kept = which is None or not which[index]
+            finals[index] = (
+                select_row(self.arrays.final_observations, index) if kept else sent[index]
+            )
         infos["final_obs"], infos["_final_obs"] = finals, mask.copy()
 
     def last_become_final(self, worker: int) -> dict[int, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["copy_rows", "select_row", "select_rows", "store"]
+__all__ = ["copy_rows", "holds_exactly", "keeps_values", "select_row", "select_rows", "store"]
 
 
 def select_row(views: Any, index: int) -> Any:
@@ -35,6 +35,37 @@ def copy_rows(source: Any, target: Any, rows: slice) -> None:
             copy_rows(source[key], target[key], rows)
     else:
         target[rows] = source[rows]
+
+
+def keeps_values(views: Any, batch: Any) -> bool:
+    """Tell whether storing a batch of actions leaves their values as they are.
+
+    False if numbers would be rounded, such as float64 in a view of float32. A batch of another
+    structure is left to :func:`store`, which says what is wrong.
+    """
+    if isinstance(views, dict):
+        return not isinstance(batch, dict) or all(
+            keeps_values(view, batch[key]) for key, view in views.items() if key in batch
+        )
+    if isinstance(views, tuple):
+        return all(map(keeps_values, views, batch))
+    # Lists and tensors come as arrays of their own kind; text and the like are no numbers.
+    given = np.asarray(batch).dtype
+    whole = given.kind in "bui" and views.dtype.kind in "bui"
+    return given == views.dtype or whole or np.can_cast(given, views.dtype)
+
+
+def holds_exactly(views: Any, value: Any) -> bool:
+    """Tell whether a row of the views gives back the same value, its types included."""
+    if isinstance(views, dict):
+        return type(value) is dict and all(
+            key in value and holds_exactly(view, value[key]) for key, view in views.items()
+        )
+    if isinstance(views, tuple):
+        return type(value) is tuple and all(map(holds_exactly, views, value))
+    if views.ndim == 1:
+        return type(value) is views.dtype.type
+    return type(value) is np.ndarray and value.dtype == views.dtype
 
 
 def store(views: Any, batch: Any) -> None:

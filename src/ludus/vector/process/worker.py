@@ -29,7 +29,7 @@ from ludus.vector.process.buffer import Arrays, Plan, SharedBuffer
 from ludus.vector.process.control import CLOSE, COLUMNS, FAILED, NOTHING, PIPE, STEP, Control
 from ludus.vector.process.info_columns import ColumnWriter
 from ludus.vector.process.signalling import Signal
-from ludus.vector.process.views import select_rows
+from ludus.vector.process.views import holds_exactly, select_rows
 
 __all__ = ["Assignment", "Failure", "run_worker"]
 
@@ -199,7 +199,7 @@ class _Worker:
             write_final = self._sent_finals.__setitem__
         else:
             write = row_writer(observation_space, select_rows(arrays.observations, rows))
-            write_final = row_writer(
+            write_final = self._final_writer(
                 observation_space, select_rows(arrays.final_observations, rows)
             )
         block.attach(
@@ -209,6 +209,17 @@ class _Worker:
             write,
             write_final,
         )
+
+    def _final_writer(self, space: Space[Any], views: Any) -> Callable[[int, Any], None]:
+        """Return a function that keeps an episode's last observation as the environment gave it."""
+        write = row_writer(space, views)
+
+        def keep(row: int, observation: Any) -> None:
+            write(row, observation)
+            if not holds_exactly(views, observation):
+                self._sent_finals[row] = observation
+
+        return keep
 
     def _hot_step(self) -> None:
         """Step with the actions that lie in shared memory."""
@@ -222,7 +233,7 @@ class _Worker:
         except BaseException as problem:
             self._leave(problem)
             raise
-        if self._sent_observations:
+        if self._sent_observations or self._sent_finals:
             self._say(PIPE, pickle.dumps(self._step_message(infos), protocol=5))
         elif not infos:
             self._say(NOTHING)

@@ -23,6 +23,7 @@ BUILDERS = {
     "humanoidstandup.xml": "humanoid:humanoidstandup",
     "inverted_double_pendulum.xml": "pendulums:inverted_double_pendulum",
     "inverted_pendulum.xml": "pendulums:inverted_pendulum",
+    "point.xml": "point:point",
     "pusher_v5.xml": "arms:pusher",
     "reacher.xml": "arms:reacher",
     "swimmer.xml": "swimmer:swimmer",
