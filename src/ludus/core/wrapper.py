@@ -10,6 +10,7 @@ import numpy as np
 from ludus import logger
 from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.env import Env, check_state_owner
+from ludus.core.foreign_env import as_env
 from ludus.core.spec import EnvSpec, WrapperSpec
 from ludus.core.state import refusing_damage
 from ludus.core.types import ActType, ObsType, State, WrapperActType, WrapperObsType
@@ -30,12 +31,13 @@ class Wrapper(
     :class:`Env`), an empty tuple if it keeps nothing.
 
     Raises:
-        TypeError: ``env`` is not an :class:`Env`.
+        TypeError: ``env`` is not an :class:`Env`, nor an environment of Gymnasium.
     """
 
     state_fields: ClassVar[tuple[str, ...] | None] = None
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
+        env = as_env(env)
         if not isinstance(env, Env):
             raise TypeError(
                 f"Expected env to be a `ludus.Env` but got {type(env)}. Build the environment "
@@ -83,16 +85,19 @@ class Wrapper(
         inner = self.env.spec
         if inner is None:
             return None
-        kwargs: dict[str, Any] | None = None
-        if isinstance(self, RecordConstructorArgs):
-            kwargs = {key: value for key, value in self._saved_kwargs.items() if key != "env"}
+        cls, arguments = self._layer()
+        kwargs = None if arguments is None else _without_env(arguments)
         try:
             extended = deepcopy(inner)
         except Exception as problem:
             logger.warn(f"An exception occurred ({problem}) while copying the spec {inner}")
             return None
-        extended.additional_wrappers += (_wrapper_spec(type(self), kwargs),)
+        extended.additional_wrappers += (_wrapper_spec(cls, kwargs),)
         return extended
+
+    def _layer(self) -> tuple[type, dict[str, Any] | None]:
+        """Return the class that builds this layer and the arguments it recorded, if it did."""
+        return type(self), self._saved_kwargs if isinstance(self, RecordConstructorArgs) else None
 
     @classmethod
     def wrapper_spec(cls, **kwargs: Any) -> WrapperSpec:
@@ -234,7 +239,11 @@ class Wrapper(
         return str(self)
 
 
-def _wrapper_spec(cls: type[Wrapper], kwargs: dict[str, Any] | None) -> WrapperSpec:
+def _without_env(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arguments.items() if key != "env"}
+
+
+def _wrapper_spec(cls: Any, kwargs: dict[str, Any] | None) -> WrapperSpec:
     return WrapperSpec(
         name=cls.class_name(), entry_point=f"{cls.__module__}:{cls.__name__}", kwargs=kwargs
     )

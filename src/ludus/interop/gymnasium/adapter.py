@@ -9,12 +9,24 @@ import numpy as np
 from ludus.core.env import Env
 from ludus.core.forwarding import ForwardsAttributes
 from ludus.core.spec import EnvSpec
+from ludus.core.wrapper import Wrapper
 from ludus.interop.gymnasium.exceptions import raises_gymnasium_errors, raises_ludus_errors
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
-from ludus.interop.gymnasium.specs import from_gymnasium_spec, to_gymnasium_spec
+from ludus.interop.gymnasium.specs import (
+    copied_to_gymnasium,
+    from_gymnasium_spec,
+    to_gymnasium_spec,
+)
 
-__all__ = ["AsGymnasium", "AsLudus", "from_gymnasium", "to_gymnasium"]
+__all__ = [
+    "AsGymnasium",
+    "AsLudus",
+    "AsLudusWrapper",
+    "from_gymnasium",
+    "to_gymnasium",
+    "wrapped",
+]
 
 
 def to_gymnasium(env: Any) -> Any:
@@ -36,9 +48,11 @@ def to_gymnasium(env: Any) -> Any:
 def from_gymnasium(env: Any) -> Env[Any, Any]:
     """Return the ``gymnasium.Env`` as a Ludus environment; an adapted one comes out again.
 
+    Gymnasium wrappers around an adapted Ludus environment become wrappers around that one.
+
     Raises:
         TypeError: It is an environment of neither library.
-        CustomSpaceError: A space is none of the standard ones.
+        CustomSpaceError: A space of it is no space.
     """
     if isinstance(env, AsGymnasium):
         return env.ludus_env
@@ -46,7 +60,17 @@ def from_gymnasium(env: Any) -> Env[Any, Any]:
         return env
     if not isinstance(env, gymnasium.Env):
         raise TypeError(f"from_gymnasium() takes a gymnasium.Env, got {type(env)}.")
+    innermost = env
+    while isinstance(innermost, gymnasium.Wrapper):
+        innermost = innermost.env
+    if innermost is not env and isinstance(innermost, AsGymnasium):
+        return AsLudusWrapper(env, from_gymnasium(env.env))
     return AsLudus(env)
+
+
+def wrapped(env: Env[Any, Any], wrapper: Any, kwargs: dict[str, Any]) -> Env[Any, Any]:
+    """Return the Ludus environment inside a Gymnasium wrapper, as a Ludus environment."""
+    return AsLudusWrapper(wrapper(env=to_gymnasium(env), **kwargs), env, kwargs)
 
 
 class _Adapter(ForwardsAttributes):
@@ -123,8 +147,9 @@ class _Adapter(ForwardsAttributes):
 class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
     """A Ludus environment, wrappers included, as a Gymnasium environment.
 
-    ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the Ludus
-    environment, as ``get_wrapper_attr`` and ``set_wrapper_attr`` do there.
+    ``unwrapped`` is the adapter; around an adapted Gymnasium environment it is that one. Attributes
+    that the adapter lacks are read from and written to the Ludus environment, as
+    ``get_wrapper_attr`` and ``set_wrapper_attr`` do there.
     """
 
     _inner_name: ClassVar[str] = "ludus_env"
@@ -134,6 +159,12 @@ class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
         super().__init__(
             env, to_gymnasium_space(env.action_space), to_gymnasium_space(env.observation_space)
         )
+
+    @property
+    def unwrapped(self) -> Any:
+        """The innermost environment that is one of Gymnasium."""
+        innermost = self.ludus_env.unwrapped
+        return innermost.gymnasium_env.unwrapped if isinstance(innermost, AsLudus) else self
 
     @raises_gymnasium_errors
     def reset(
@@ -164,21 +195,11 @@ class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
         self._spec = value
 
 
-class AsLudus(_Adapter, Env[Any, Any]):
-    """A Gymnasium environment, wrappers included, as a Ludus environment.
-
-    ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the
-    Gymnasium environment, as ``get_wrapper_attr`` and ``set_wrapper_attr`` do there. Its state
-    cannot be saved, because Gymnasium environments do not say what it is.
-    """
+class _StepsGymnasium(_Adapter):
+    """An adapter whose steps are those of a Gymnasium environment."""
 
     _inner_name: ClassVar[str] = "gymnasium_env"
     gymnasium_env: Any
-
-    def __init__(self, env: Any) -> None:
-        super().__init__(
-            env, from_gymnasium_space(env.action_space), from_gymnasium_space(env.observation_space)
-        )
 
     @raises_ludus_errors
     def reset(
@@ -197,6 +218,20 @@ class AsLudus(_Adapter, Env[Any, Any]):
         """Render the environment."""
         return self.gymnasium_env.render()
 
+
+class AsLudus(_StepsGymnasium, Env[Any, Any]):
+    """A Gymnasium environment, wrappers included, as a Ludus environment.
+
+    ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the
+    Gymnasium environment, as ``get_wrapper_attr`` and ``set_wrapper_attr`` do there. Its state
+    cannot be saved, because Gymnasium environments do not say what it is.
+    """
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(
+            env, from_gymnasium_space(env.action_space), from_gymnasium_space(env.observation_space)
+        )
+
     @property
     def spec(self) -> EnvSpec | None:
         """The spec that was assigned, else the environment's own, converted."""
@@ -207,3 +242,40 @@ class AsLudus(_Adapter, Env[Any, Any]):
     @spec.setter
     def spec(self, value: EnvSpec | None) -> None:
         self._spec = value
+        # Environments look at their own spec, which Gymnasium's make would have given to them.
+        if value is not None and self.gymnasium_env.spec is None:
+            self.gymnasium_env.unwrapped.spec = copied_to_gymnasium(value)
+
+
+class AsLudusWrapper(_StepsGymnasium, Wrapper[Any, Any, Any, Any]):
+    """A Gymnasium wrapper around an adapted Ludus environment, as a Ludus wrapper.
+
+    ``env`` is the Ludus environment inside, ``gymnasium_env`` the Gymnasium wrapper.
+    """
+
+    def __init__(
+        self, wrapper: Any, env: Env[Any, Any], recorded: dict[str, Any] | None = None
+    ) -> None:
+        """Adapt a wrapper.
+
+        Args:
+            wrapper: The Gymnasium wrapper.
+            env: The Ludus environment that it wraps.
+            recorded: The arguments it was built with; by default those it has recorded itself.
+        """
+        Wrapper.__init__(self, env)
+        saved = vars(wrapper).get("_saved_kwargs")
+        self._recorded = saved if recorded is None else recorded
+        super().__init__(
+            wrapper,
+            from_gymnasium_space(wrapper.action_space),
+            from_gymnasium_space(wrapper.observation_space),
+        )
+
+    def _layer(self) -> tuple[type, dict[str, Any] | None]:
+        return type(self.gymnasium_env), self._recorded
+
+    @property
+    def unwrapped(self) -> Env[Any, Any]:
+        """The innermost Ludus environment."""
+        return self.env.unwrapped

@@ -14,6 +14,7 @@ from typing import Any
 from ludus.core.spec import EnvSpec
 from ludus.errors import DependencyNotInstalled
 from ludus.registration import registry
+from ludus.registration.foreign import is_adopted
 
 __all__ = ["register_in_gymnasium"]
 
@@ -42,7 +43,7 @@ def register_in_gymnasium() -> None:
         ) from problem
     for spec in list(registry.values()):
         target = _name_in_gymnasium(spec)
-        if target not in registration.registry:
+        if target not in registration.registry and not is_adopted(spec.id):
             _register(registration, target, spec)
 
 
