@@ -21,6 +21,7 @@ __all__ = [
     "SpaceLibrary",
     "from_foreign",
     "no_counterpart",
+    "parts_of",
     "rebuild",
     "space_kind",
     "standardized",
@@ -67,12 +68,17 @@ def _standard_part(part: Any) -> Space[Any]:
 
 
 def _has_foreign_part(space: Any) -> bool:
-    if isinstance(space, ForeignSpace):
-        return True
+    return isinstance(space, ForeignSpace) or any(map(_has_foreign_part, parts_of(space)))
+
+
+def parts_of(space: Any) -> list[Any]:
+    """Return the spaces that a standard space of any library is made of."""
+    if space_kind(space) is None:
+        return []
     parts = [getattr(space, name, None) for name in ("feature_space", "node_space", "edge_space")]
     inner = getattr(space, "spaces", ())
     parts += inner.values() if isinstance(inner, Mapping) else inner
-    return any(_has_foreign_part(part) for part in parts if part is not None)
+    return [part for part in parts if part is not None]
 
 
 def no_counterpart(part: Any) -> CustomSpaceError:

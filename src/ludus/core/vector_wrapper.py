@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Generic
 
 from ludus import logger
 from ludus.core.env import check_state_owner
-from ludus.core.foreign_env import as_vector_env
 from ludus.core.spec import EnvSpec
 from ludus.core.state import read_fields, refusing_damage, write_fields
 from ludus.core.types import (
@@ -44,7 +43,6 @@ class VectorWrapper(
     state_fields: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        env = as_vector_env(env)
         if not isinstance(env, VectorEnv):
             raise TypeError(
                 f"Expected env to be a `ludus.vector.VectorEnv` but got {type(env)}. Build it "

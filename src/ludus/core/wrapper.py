@@ -10,7 +10,6 @@ import numpy as np
 from ludus import logger
 from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.env import Env, check_state_owner
-from ludus.core.foreign_env import as_env
 from ludus.core.spec import EnvSpec, WrapperSpec
 from ludus.core.state import refusing_damage
 from ludus.core.types import ActType, ObsType, State, WrapperActType, WrapperObsType
@@ -31,13 +30,12 @@ class Wrapper(
     :class:`Env`), an empty tuple if it keeps nothing.
 
     Raises:
-        TypeError: ``env`` is not an :class:`Env`, nor an environment of Gymnasium.
+        TypeError: ``env`` is not an :class:`Env`.
     """
 
     state_fields: ClassVar[tuple[str, ...] | None] = None
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
-        env = as_env(env)
         if not isinstance(env, Env):
             raise TypeError(
                 f"Expected env to be a `ludus.Env` but got {type(env)}. Build the environment "

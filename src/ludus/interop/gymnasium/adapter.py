@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +13,14 @@ from ludus.core.spec import EnvSpec
 from ludus.core.wrapper import Wrapper
 from ludus.interop.gymnasium.exceptions import raises_gymnasium_errors, raises_ludus_errors
 from ludus.interop.gymnasium.library import gymnasium
+from ludus.interop.gymnasium.linked_spaces import LinkedSpace, share_generators
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
 from ludus.interop.gymnasium.specs import (
     copied_to_gymnasium,
     from_gymnasium_spec,
     to_gymnasium_spec,
 )
+from ludus.interop.gymnasium.wrapping import ARGUMENTS
 
 __all__ = [
     "AsGymnasium",
@@ -76,9 +79,11 @@ def wrapped(env: Env[Any, Any], wrapper: Any, kwargs: dict[str, Any]) -> Env[Any
 class _Adapter(ForwardsAttributes):
     """What both directions share: everything but spaces and spec is the inner environment's."""
 
-    def __init__(self, env: Any, action_space: Any, observation_space: Any) -> None:
-        self.action_space = action_space
-        self.observation_space = observation_space
+    action_space = LinkedSpace()
+    observation_space = LinkedSpace()
+    _convert: ClassVar[Callable[[Any], Any]]
+
+    def __init__(self, env: Any) -> None:
         self._spec: Any = None
         # Last, because from here on attributes that the environment has are set there.
         setattr(self, self._inner_name, env)
@@ -144,6 +149,12 @@ class _Adapter(ForwardsAttributes):
         return f"<{type(self).__name__}{self._inner}>"
 
 
+def _check_spaces(adapter: Any) -> None:
+    """Convert both spaces, so that those which cannot be are refused at once."""
+    for name in ("action_space", "observation_space"):
+        getattr(adapter, name)
+
+
 class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
     """A Ludus environment, wrappers included, as a Gymnasium environment.
 
@@ -155,10 +166,11 @@ class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
     _inner_name: ClassVar[str] = "ludus_env"
     ludus_env: Env[Any, Any]
 
+    _convert = staticmethod(to_gymnasium_space)
+
     def __init__(self, env: Env[Any, Any]) -> None:
-        super().__init__(
-            env, to_gymnasium_space(env.action_space), to_gymnasium_space(env.observation_space)
-        )
+        super().__init__(env)
+        _check_spaces(self)
 
     @property
     def unwrapped(self) -> Any:
@@ -171,11 +183,13 @@ class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset the environment."""
+        share_generators(self)
         return self.ludus_env.reset(seed=seed, options=options)
 
     @raises_gymnasium_errors
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step the environment."""
+        share_generators(self)
         return self.ludus_env.step(action)
 
     @raises_gymnasium_errors
@@ -199,6 +213,7 @@ class _StepsGymnasium(_Adapter):
     """An adapter whose steps are those of a Gymnasium environment."""
 
     _inner_name: ClassVar[str] = "gymnasium_env"
+    _convert = staticmethod(from_gymnasium_space)
     gymnasium_env: Any
 
     @raises_ludus_errors
@@ -206,11 +221,13 @@ class _StepsGymnasium(_Adapter):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset the environment."""
+        share_generators(self)
         return self.gymnasium_env.reset(seed=seed, options=options)  # type: ignore[no-any-return]
 
     @raises_ludus_errors
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step the environment."""
+        share_generators(self)
         return self.gymnasium_env.step(action)  # type: ignore[no-any-return]
 
     @raises_ludus_errors
@@ -228,9 +245,8 @@ class AsLudus(_StepsGymnasium, Env[Any, Any]):
     """
 
     def __init__(self, env: Any) -> None:
-        super().__init__(
-            env, from_gymnasium_space(env.action_space), from_gymnasium_space(env.observation_space)
-        )
+        super().__init__(env)
+        _check_spaces(self)
 
     @property
     def spec(self) -> EnvSpec | None:
@@ -264,13 +280,10 @@ class AsLudusWrapper(_StepsGymnasium, Wrapper[Any, Any, Any, Any]):
             recorded: The arguments it was built with; by default those it has recorded itself.
         """
         Wrapper.__init__(self, env)
-        saved = vars(wrapper).get("_saved_kwargs")
+        saved = vars(wrapper).get("_saved_kwargs", vars(wrapper).get(ARGUMENTS))
         self._recorded = saved if recorded is None else recorded
-        super().__init__(
-            wrapper,
-            from_gymnasium_space(wrapper.action_space),
-            from_gymnasium_space(wrapper.observation_space),
-        )
+        super().__init__(wrapper)
+        _check_spaces(self)
 
     def _layer(self) -> tuple[type, dict[str, Any] | None]:
         return type(self.gymnasium_env), self._recorded

@@ -1,8 +1,8 @@
 """What Ludus does at the moment Gymnasium is imported.
 
-Its environments are registered in Gymnasium, and Gymnasium's wrappers take them. Gymnasium cannot
-be asked to look for Ludus, and importing it just in case would be slow; so Ludus waits for somebody
-else to import it. Imports nothing but the standard library.
+Its environments are registered in Gymnasium, and wrappers of each library take environments of the
+other. Gymnasium cannot be asked to look for Ludus, and importing it just in case would be slow; so
+Ludus waits for somebody else to import it. Imports nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def register_when_imported() -> None:
 
 def _register() -> None:
     from ludus.interop.gymnasium.plugin import register_in_gymnasium
-    from ludus.interop.gymnasium.wrapping import let_wrappers_take_ludus_envs
+    from ludus.interop.gymnasium.wrapping import let_wrappers_convert
 
     register_in_gymnasium()
-    let_wrappers_take_ludus_envs()
+    let_wrappers_convert()
 
 
 class _Watcher:
