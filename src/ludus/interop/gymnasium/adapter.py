@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -81,7 +80,7 @@ class _Adapter(ForwardsAttributes):
 
     action_space = LinkedSpace()
     observation_space = LinkedSpace()
-    _convert: ClassVar[Callable[[Any], Any]]
+    _convert: ClassVar[Any]
 
     def __init__(self, env: Any) -> None:
         self._spec: Any = None
@@ -263,7 +262,7 @@ class AsLudus(_StepsGymnasium, Env[Any, Any]):
             self.gymnasium_env.unwrapped.spec = copied_to_gymnasium(value)
 
 
-class AsLudusWrapper(_StepsGymnasium, Wrapper[Any, Any, Any, Any]):
+class AsLudusWrapper(_StepsGymnasium, Wrapper[Any, Any, Any, Any]):  # type: ignore[misc]
     """A Gymnasium wrapper around an adapted Ludus environment, as a Ludus wrapper.
 
     ``env`` is the Ludus environment inside, ``gymnasium_env`` the Gymnasium wrapper.

@@ -53,7 +53,7 @@ def _extend_family(wrapper: Any, kind: type, converter: str) -> None:
             return value
         return getattr(importlib.import_module("ludus.interop.gymnasium"), converter)(value)
 
-    def on_subclass(cls: type, **kwargs: Any) -> None:
+    def on_subclass(cls: type, /, **kwargs: Any) -> None:
         super(wrapper, cls).__init_subclass__(**kwargs)
         _extend(cls, converted)
 
