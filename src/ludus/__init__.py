@@ -27,7 +27,7 @@ from ludus.core import (
 )
 from ludus.envs.builtin import register_builtin
 from ludus.interop.gymnasium.import_hook import register_when_imported
-from ludus.registration import register, register_envs, registry
+from ludus.registration import register, register_envs
 from ludus.spaces import Space
 from ludus.version import __version__
 
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         make,
         make_vec,
         pprint_registry,
+        registry,
         search,
         spec,
     )
@@ -141,6 +142,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"ludus.{_FUNCTIONS[name]}"), name)
         globals()[name] = value
         return value
+    if name == "registry":  # not kept: packages may have registered in Gymnasium since
+        return importlib.import_module("ludus.registration.foreign").adopt_specs()
     raise AttributeError(f"module 'ludus' has no attribute {name!r}")
 
 

@@ -16,12 +16,19 @@ ERROR = 40
 min_level: int = WARN
 """Messages below this level are dropped; assign to change it."""
 
+as_gymnasium: bool = False
+"""Whether warnings read exactly as Gymnasium's: coloured everywhere, and without advice of our own.
+
+True where Ludus is served under Gymnasium's name: test-suites compare the texts of warnings.
+"""
+
 _YELLOW, _RED, _RESET = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 
 
 def _colored(text: str, color: str) -> str:
     # Escape codes belong on a terminal; in a log file or a CI page they are noise.
-    return f"{color}{text}{_RESET}" if sys.stderr is not None and sys.stderr.isatty() else text
+    shown = as_gymnasium or (sys.stderr is not None and sys.stderr.isatty())
+    return f"{color}{text}{_RESET}" if shown else text
 
 
 def _formatted(message: str, args: tuple[object, ...]) -> str:

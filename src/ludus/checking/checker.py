@@ -52,7 +52,8 @@ def check_env(
 
     The environment is reset and stepped many times. :data:`~ludus.checking.RULES` lists what is
     looked at; the first broken rule of severity error ends the check. Rules that Gymnasium does not
-    know (``extra``) only warn here: an environment that passes there passes here, too.
+    know (``extra``) only warn here: an environment that passes there passes here, too. Where Ludus
+    is served under Gymnasium's name, they are left out, for they take many steps.
 
     Args:
         env: The environment, without wrappers.
@@ -169,7 +170,7 @@ def _checks(skip_render: bool, skip_close: bool) -> tuple[Check, ...]:
         reuse_findings,
         *(() if skip_render else (_render_modes_findings,)),
         *(() if skip_close else (_close_findings,)),
-        *_EXTRA,
+        *(() if logger.as_gymnasium else _EXTRA),
     )
 
 

@@ -63,7 +63,8 @@ def enforce(check: Findings[Result], suppress: Collection[str] = ()) -> Result:
 def _act(found: Finding) -> None:
     rule = RULES[found.rule]
     if found.severity == "warning":
-        logger.warn(str(found), category=rule.category)
+        text = found.message if logger.as_gymnasium else str(found)
+        logger.warn(text, category=rule.category)
     elif issubclass(rule.raises, CheckFailed):
         raise rule.raises(str(found), rule.id)
     else:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ludus import logger
 from ludus.core.env import Env
+from ludus.core.foreign_env import as_env
 from ludus.core.foreign_spaces import from_foreign
 from ludus.core.forwarding import ForwardsAttributes
 from ludus.core.spec import EnvSpec
@@ -58,7 +59,9 @@ def adapt(env: Any, render_mode: str | None = None) -> Env[Any, Any]:
     kind = type(_core(env))
     if _is_classic(kind):
         _announce(kind)
-    return ClassicAdapter(env, render_mode)
+        return ClassicAdapter(env, render_mode)
+    adapted = as_env(env)
+    return adapted if isinstance(adapted, Env) else ClassicAdapter(env, render_mode)
 
 
 def take_render_mode(creator: Callable[..., Any], arguments: dict[str, Any]) -> str | None:

@@ -7,16 +7,25 @@ builders serves every direction, and none of the libraries has to be imported to
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ludus import spaces
+from ludus.core.foreign_space import ForeignSpace, standard_superset
 from ludus.errors import CustomSpaceError
 from ludus.spaces import Space
 
-__all__ = ["SpaceLibrary", "from_foreign", "rebuild", "space_kind"]
+__all__ = [
+    "SpaceLibrary",
+    "from_foreign",
+    "no_counterpart",
+    "parts_of",
+    "rebuild",
+    "space_kind",
+    "standardized",
+]
 
 SpaceLibrary = Any
 """A module, or any object, with the classes ``Box``, ``Discrete``, … as attributes."""
@@ -29,42 +38,90 @@ Convert = Callable[[Any], Any]
 def from_foreign(space: Any) -> Space[Any]:
     """Return the space as a Ludus space; one that is already is returned as it is.
 
+    A part that is none of the standard spaces becomes a :class:`ForeignSpace`.
+
     Raises:
-        CustomSpaceError: The space, or a part of it, is none of the standard ones.
+        CustomSpaceError: The space, or a part of it, is no space at all.
     """
     if isinstance(space, Space):
         return space
-    built: Space[Any] = rebuild(space, spaces)
+    built: Space[Any] = rebuild(space, spaces, ForeignSpace)
     return built
 
 
-def rebuild(space: Any, library: SpaceLibrary) -> Any:
+def standardized(space: Space[Any]) -> Space[Any]:
+    """Return a space of standard classes only, which holds at least the same members.
+
+    Raises:
+        CustomSpaceError: A part is not standard, and its members are neither texts nor arrays.
+    """
+    if not _has_foreign_part(space):
+        return space
+    built: Space[Any] = rebuild(space, spaces, _standard_part)
+    return built
+
+
+def _standard_part(part: Any) -> Space[Any]:
+    if not isinstance(part, ForeignSpace):
+        raise no_counterpart(part)
+    return standard_superset(part)
+
+
+def _has_foreign_part(space: Any) -> bool:
+    return isinstance(space, ForeignSpace) or any(map(_has_foreign_part, parts_of(space)))
+
+
+def parts_of(space: Any) -> list[Any]:
+    """Return the spaces that a standard space of any library is made of."""
+    if space_kind(space) is None:
+        return []
+    parts = [getattr(space, name, None) for name in ("feature_space", "node_space", "edge_space")]
+    inner = getattr(space, "spaces", ())
+    parts += inner.values() if isinstance(inner, Mapping) else inner
+    return [part for part in parts if part is not None]
+
+
+def no_counterpart(part: Any) -> CustomSpaceError:
+    """Return the error about a space that has no counterpart in another library."""
+    return CustomSpaceError(
+        f"Cannot convert the space {part!r} of type {type(part)}: only the standard "
+        f"spaces ({', '.join(sorted(_BUILDERS))}) and their subclasses have a "
+        "counterpart. Express it through these, or wrap the environment so that its "
+        "spaces are standard ones."
+    )
+
+
+def rebuild(space: Any, library: SpaceLibrary, custom: Callable[[Any], Any] | None = None) -> Any:
     """Build the same space from the classes of ``library``.
 
     Bounds, dtypes, the order of keys and the random generators are carried over, so both spaces
     contain the same values and draw the same samples from here on. Parts that are one object, or
     share one generator, do so in the new space too.
 
+    Args:
+        space: The space to build again.
+        library: Where the classes are.
+        custom: What to do with a copy of a part that is none of the standard spaces.
+
     Raises:
-        CustomSpaceError: The space, or a part of it, is none of the standard ones.
+        CustomSpaceError: A part is none of the standard spaces, and ``custom`` is not given.
     """
     memo: dict[int, Any] = {}
+    copies: dict[int, Any] = {}
 
     def convert(part: Any) -> Any:
         if id(part) not in memo:
             kind = space_kind(part)
+            if kind is None and custom is not None:
+                memo[id(part)] = custom(copy.deepcopy(part, copies))
+                return memo[id(part)]
             if kind is None or not hasattr(library, kind):
-                raise CustomSpaceError(
-                    f"Cannot convert the space {part!r} of type {type(part)}: only the standard "
-                    f"spaces ({', '.join(sorted(_BUILDERS))}) and their subclasses have a "
-                    "counterpart. Express it through these, or wrap the environment so that its "
-                    "spaces are standard ones."
-                )
+                raise no_counterpart(part)
             built = _BUILDERS[kind](part, convert, getattr(library, kind))
             generator = getattr(part, "_np_random", None)
             # Classic Gym drew its samples from a RandomState, which no later space can continue.
             if isinstance(generator, np.random.Generator):
-                built._np_random = copy.deepcopy(generator, memo)
+                built._np_random = copy.deepcopy(generator, copies)
             memo[id(part)] = built
         return memo[id(part)]
 

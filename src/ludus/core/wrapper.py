@@ -83,16 +83,19 @@ class Wrapper(
         inner = self.env.spec
         if inner is None:
             return None
-        kwargs: dict[str, Any] | None = None
-        if isinstance(self, RecordConstructorArgs):
-            kwargs = {key: value for key, value in self._saved_kwargs.items() if key != "env"}
+        cls, arguments = self._layer()
+        kwargs = None if arguments is None else _without_env(arguments)
         try:
             extended = deepcopy(inner)
         except Exception as problem:
             logger.warn(f"An exception occurred ({problem}) while copying the spec {inner}")
             return None
-        extended.additional_wrappers += (_wrapper_spec(type(self), kwargs),)
+        extended.additional_wrappers += (_wrapper_spec(cls, kwargs),)
         return extended
+
+    def _layer(self) -> tuple[type, dict[str, Any] | None]:
+        """Return the class that builds this layer and the arguments it recorded, if it did."""
+        return type(self), self._saved_kwargs if isinstance(self, RecordConstructorArgs) else None
 
     @classmethod
     def wrapper_spec(cls, **kwargs: Any) -> WrapperSpec:
@@ -234,7 +237,11 @@ class Wrapper(
         return str(self)
 
 
-def _wrapper_spec(cls: type[Wrapper], kwargs: dict[str, Any] | None) -> WrapperSpec:
+def _without_env(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arguments.items() if key != "env"}
+
+
+def _wrapper_spec(cls: Any, kwargs: dict[str, Any] | None) -> WrapperSpec:
     return WrapperSpec(
         name=cls.class_name(), entry_point=f"{cls.__module__}:{cls.__name__}", kwargs=kwargs
     )

@@ -14,6 +14,8 @@ def __getattr__(name: str) -> Any:
     # Gymnasium's users look for these here.
     if name == "registration":
         return import_module(f"{__name__}.registration")
+    if name == "registry":  # with what packages have registered in Gymnasium
+        return import_module("ludus.registration.foreign").adopt_specs()
     if name in __all__:
         return getattr(registry_of_specs, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

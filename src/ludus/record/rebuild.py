@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ludus.core.env import Env
+from ludus.core.foreign_env import gymnasium_wrappers, wrap
 from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
@@ -163,14 +164,15 @@ def _wrapped(env: Any, row: Mapping[str, Any], base: type[Any], known: set[str])
     elif module.partition(".")[0] == "ludus":
         module = ""  # None of its other parts is made for this.
     found: Any = getattr(sys.modules.get(module), attribute, None)
-    if not (isinstance(found, type) and issubclass(found, base)):
+    bases = (base, *gymnasium_wrappers()) if base is Wrapper else (base,)
+    if not (isinstance(found, type) and issubclass(found, bases)):
         raise ReplayImpossible(
             f"The wrapper {row.get('name')!r:.100} ({point!r:.200}) is none of Ludus, nor of a "
             "module that is imported. Import its module first (ludus replay --import MODULE)."
         )
     if is_onlooker(f"{found.__module__}:{found.__name__}"):
         return env
-    return found(env=env, **row["kwargs"])
+    return wrap(env, found, row["kwargs"])
 
 
 def _without_window(kwargs: Mapping[str, Any]) -> dict[str, Any]:

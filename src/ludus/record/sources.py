@@ -15,7 +15,11 @@ from ludus.registration.entry_point import load_env_creator
 
 __all__ = ["env_source", "package_source"]
 
-_DYNAMICS = ("ludus.envs.", "ludus.kernel.math", "ludus.kernel.random", "ludus.wrappers.")
+_DYNAMICS = {
+    "gymnasium": ("gymnasium.envs.", "gymnasium.wrappers."),
+    "ludus": ("ludus.envs.", "ludus.kernel.math", "ludus.kernel.random", "ludus.wrappers."),
+}
+"""Of packages on which environments stand, the modules that dynamics are written in."""
 
 
 @cache
@@ -34,8 +38,9 @@ def env_source(spec: EnvSpec, layers: Iterable[type] = ()) -> str | None:
     These are the modules of what the entry points lead to, of its base classes and of the
     wrappers, and all modules of the same packages that these take functions, classes or constants
     from. What every environment stands on (``ludus.core``, ``ludus.spaces``, the engine that
-    compiles kernels) is not among them. It is a name for source text, the same under every version
-    of Python and NumPy. ``None`` if some of the code has no source file.
+    compiles kernels, the base classes of Gymnasium) is not among them. It is a name for source
+    text, the same under every version of Python and NumPy. ``None`` if some of the code has no
+    source file.
 
     Args:
         spec: As registered here; its entry points are resolved.
@@ -77,9 +82,11 @@ def _gather(name: str, package: str, found: set[str]) -> None:
     if module is None or name in found or not _counts(name, package):
         return
     found.add(name)
-    for value in list(vars(module).values()):
+    for key, value in list(vars(module).items()):
         if isinstance(value, ModuleType):
-            _gather(value.__name__, package, found)
+            # Whoever imports a submodule binds it in its package, which tells nothing of that.
+            if package == "ludus" or value.__name__ != f"{name}.{key}":
+                _gather(value.__name__, package, found)
         elif isinstance(value, type | FunctionType):
             _gather(value.__module__, package, found)
 
@@ -87,7 +94,7 @@ def _gather(name: str, package: str, found: set[str]) -> None:
 def _counts(name: str, package: str) -> bool:
     if name.partition(".")[0] != package or package in sys.stdlib_module_names:
         return False
-    return package != "ludus" or name.startswith(_DYNAMICS)
+    return package not in _DYNAMICS or name.startswith(_DYNAMICS[package])
 
 
 def _file_hash(path: Path) -> str:

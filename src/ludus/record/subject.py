@@ -12,6 +12,7 @@ from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.env import Env
 from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.wrapper import Wrapper
 from ludus.errors import CodecError, CustomSpaceError, Error
 from ludus.record import canonical
 from ludus.record.values import Values
@@ -189,10 +190,14 @@ def _check_plain(value: Any, what: str) -> None:
 
 
 def _layer(layer: Any) -> dict[str, Any]:
-    kwargs = None
-    if isinstance(layer, RecordConstructorArgs):
-        kwargs = {key: value for key, value in layer._saved_kwargs.items() if key != "env"}
-    return _row(type(layer), kwargs)
+    if isinstance(layer, Wrapper):
+        cls, arguments = layer._layer()
+    else:
+        cls = type(layer)
+        arguments = layer._saved_kwargs if isinstance(layer, RecordConstructorArgs) else None
+    if arguments is not None:
+        arguments = {key: value for key, value in arguments.items() if key != "env"}
+    return _row(cls, arguments)
 
 
 def _callable_row(wrap: Callable[..., Any]) -> dict[str, Any]:

@@ -46,11 +46,15 @@ def plugin_registration() -> Iterator[None]:
         _from_plugin = before
 
 
-def register_envs(env_module: ModuleType) -> None:
-    """Do nothing: the import that registers a package's environments has already happened.
+def register_envs(env_module: ModuleType) -> None:  # noqa: ARG001 - named for its import
+    """Show in the registry what a package has registered in Gymnasium when it was imported.
 
-    Passing the module here keeps linters from calling that import unused.
+    ``make`` finds these environments without it. Passing the module keeps linters from calling
+    its import unused.
     """
+    from ludus.registration.foreign import adopt_specs
+
+    adopt_specs()
 
 
 def register(

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ludus import logger
 from ludus.core.classic_adapter import adapt, needs_adapting, take_render_mode
 from ludus.core.env import Env
+from ludus.core.foreign_env import wrap
 from ludus.core.spec import EnvSpec
 from ludus.errors import Error, InvalidMetadata
 from ludus.registration.entry_point import check_arguments, load_env_creator, resolve
+from ludus.registration.foreign import as_spec
 from ludus.registration.trust import decide
 
 if TYPE_CHECKING:
@@ -52,12 +54,13 @@ def make(
         UntrustedEnv: The environment is not to be made outside of a box.
         SandboxError: The box, or the environment in it, cannot be made.
     """
-    if not isinstance(id, str | EnvSpec):
+    wanted = as_spec(id)
+    if not isinstance(wanted, str | EnvSpec):
         raise TypeError(
             f"Expected id to be a string or EnvSpec, got {type(id)}. For an environment class, "
             "call it, or register it first with ludus.register('Name-v0', entry_point=...)."
         )
-    env_id, spec, sandbox = decide(id, sandbox)
+    env_id, spec, sandbox = decide(wanted, sandbox)
     check_time_limit(max_episode_steps)
     if sandbox is not None or spec is None:
         return _boxed(env_id, spec, sandbox, max_episode_steps, disable_env_checker, kwargs)
@@ -223,7 +226,7 @@ def wrap_env(
                 f"{wrapper.name} wrapper does not inherit from `RecordConstructorArgs`, "
                 "therefore, the wrapper cannot be recreated."
             )
-        env = load_env_creator(wrapper.entry_point)(env=env, **wrapper.kwargs)
+        env = wrap(env, load_env_creator(wrapper.entry_point), wrapper.kwargs)
     if rendering is not None:
         env = getattr(wrappers, rendering)(env)
     return env

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ludus import logger
 from ludus.core.env import Env
+from ludus.core.foreign_env import as_env, as_vector_env
 from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import Error
 from ludus.registration.build import make
 from ludus.registration.entry_point import check_arguments, resolve
+from ludus.registration.foreign import as_spec
 from ludus.registration.own_batch import find_own_batch, takes_autoreset_mode
 from ludus.registration.trust import decide
 
@@ -62,9 +64,10 @@ def make_vec(
         Error: The id is unknown, or the arguments do not fit the mode.
         ValueError: Unknown mode, or ``num_envs`` is not positive.
     """
-    if not isinstance(id, str | EnvSpec):
+    wanted = as_spec(id)
+    if not isinstance(wanted, str | EnvSpec):
         raise Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`.")
-    env_id, known, sandbox = decide(id, sandbox)
+    env_id, known, sandbox = decide(wanted, sandbox)
     # Of an environment that only its box may look up, nothing is known but the id.
     spec = EnvSpec(env_id.rpartition(":")[2]) if known is None else copy.deepcopy(known)
     arguments, spec.kwargs = spec.kwargs, {}
@@ -156,7 +159,7 @@ def _from_single_envs(
     def create_single_env() -> Env:
         env = build(**copy.deepcopy(arguments))
         for wrapper in wrappers:
-            env = wrapper(env)
+            env = as_env(wrapper(env))
         return env
 
     from ludus import vector
@@ -196,7 +199,7 @@ def _from_vector_entry_point(
     if spec.max_episode_steps is not None:
         arguments.setdefault("max_episode_steps", spec.max_episode_steps)
     check_arguments(spec.id, creator, {"num_envs": num_envs, **arguments})
-    env: VectorEnv = creator(num_envs=num_envs, **arguments)
+    env: VectorEnv = as_vector_env(creator(num_envs=num_envs, **arguments))
     return env
 
 

@@ -10,6 +10,9 @@ in the namespace (``__root__``: in none). A plugin is imported when an id in its
 for, or everything is listed, and never otherwise: not for an id that is mistyped, has no namespace
 or belongs to Ludus. Names of namespaces come from metadata alone. Ignored are namespaces of Ludus,
 names that look like them or that no id can have, and those that several packages announce.
+
+Namespaces that packages announce to Gymnasium, in the group ``gymnasium.envs``, are loaded in the
+same way when one of their ids is asked for, and are not loaded when everything is listed.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from ludus import logger
 from ludus.core.spec import EnvSpec
 from ludus.errors import RegistrationError
 from ludus.registration.add import add_spec, namespace, plugin_registration
+from ludus.registration.foreign import GROUP as GYMNASIUM_GROUP
+from ludus.registration.foreign import adopt_specs
 from ludus.registration.table import registry
 from ludus.untrusted.printable import printable
 
@@ -54,7 +59,7 @@ def _entry_points() -> EntryPoints:
 
 def plugin_namespaces() -> list[str]:
     """Return the namespaces that Ludus and installed packages announce, importing none."""
-    points = _announced()
+    points = {**_announced_to_gymnasium(), **_announced()}
     return sorted({*OWN, *(name for name in points if _why_ignored(name, points[name]) is None)})
 
 
@@ -71,6 +76,18 @@ def _announced() -> dict[str, list[EntryPoint]]:
         key = (point.name, point.value, _package(point))
         if key not in seen:
             seen.add(key)
+            found.setdefault(point.name, []).append(point)
+    return found
+
+
+def _announced_to_gymnasium() -> dict[str, list[EntryPoint]]:
+    """Return the namespaces that packages announce to Gymnasium alone, and what registers them."""
+    from importlib.metadata import entry_points
+
+    taken = _announced()
+    found: dict[str, list[EntryPoint]] = {}
+    for point in dict.fromkeys(entry_points(group=GYMNASIUM_GROUP)):
+        if point.name not in taken and _why_ignored(point.name, [point]) is None:
             found.setdefault(point.name, []).append(point)
     return found
 
@@ -129,6 +146,8 @@ def load_plugins(ns: str | None = None, *, everything: bool = False) -> None:
         return
     with _lock:
         announced = _announced()
+        if not everything and ns not in announced:
+            announced = _announced_to_gymnasium()
         if everything:
             for name, points in announced.items():
                 ignored = None if name == ROOT else _why_ignored(name, points)
@@ -174,7 +193,22 @@ def _load_all(points: list[EntryPoint]) -> None:
             )
 
 
+def _load_in_gymnasium(point: EntryPoint) -> None:
+    # Where Ludus is served as Gymnasium, the plugin registers in Ludus.
+    with plugin_registration():
+        target = point.load()
+        registration = importlib.import_module("gymnasium.envs.registration")
+        # Most packages register when they are imported; the announced function would do it twice.
+        if not any(spec.namespace == point.name for spec in registration.registry.values()):
+            with registration.namespace(point.name):
+                target()
+    adopt_specs()
+
+
 def _load(point: EntryPoint) -> None:
+    if point.group == GYMNASIUM_GROUP:
+        _load_in_gymnasium(point)
+        return
     with plugin_registration(), namespace(None if point.name == ROOT else point.name):
         target = point.load()
         if callable(target):

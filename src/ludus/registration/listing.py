@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from ludus.core.spec import EnvSpec
 from ludus.registration.discovery import load_plugins
+from ludus.registration.foreign import adopt_specs
 from ludus.registration.table import did_you_mean, registry
 from ludus.terminal_text import escaped
 
@@ -39,7 +40,7 @@ def search(text: str = "", *, tag: str | None = None, family: str | None = None)
         ValueError: No spec at all has this tag or family; the message suggests a close one.
     """
     load_plugins(everything=True)
-    specs = list(registry.values())
+    specs = list(adopt_specs().values())
     for label, wanted, known in (
         ("tag", tag, {word for spec in specs for word in spec.tags}),
         ("family", family, {family_of(spec) for spec in specs}),
@@ -80,6 +81,7 @@ def pprint_registry(
     """
     if print_registry is registry:
         load_plugins(everything=True)
+        adopt_specs()
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for spec in print_registry.values():
         told = isinstance(spec.entry_point, str) or spec.namespace or spec.family

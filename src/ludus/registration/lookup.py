@@ -14,6 +14,7 @@ from ludus.registration.discovery import (
     plugin_namespaces,
     root_packages,
 )
+from ludus.registration.foreign import adopt_specs, is_adopted, packages_to_import
 from ludus.registration.table import explain_missing, find_highest_version, registry
 
 __all__ = ["find_known", "find_spec", "spec"]
@@ -58,6 +59,8 @@ def find_known(env_id: str) -> EnvSpec | None:
         return None
     if env_id not in registry:
         load_own(parse_env_id(env_id)[0])
+    if env_id not in registry or is_adopted(env_id):
+        adopt_specs()
     return _chosen(env_id, registry.get(env_id))
 
 
@@ -83,12 +86,19 @@ def _chosen(name_part: str, found: EnvSpec | None) -> EnvSpec | None:
 def _get(env_id: str) -> EnvSpec | None:
     if env_id not in registry:
         load_plugins(parse_env_id(env_id)[0])
+    if env_id not in registry or is_adopted(env_id):
+        adopt_specs()
     return registry.get(env_id)
 
 
 def _missing(env_id: str) -> Error:
     packages = root_packages() if "/" not in env_id else ()
-    return explain_missing(env_id, plugin_namespaces=plugin_namespaces(), root_packages=packages)
+    return explain_missing(
+        env_id,
+        plugin_namespaces=plugin_namespaces(),
+        root_packages=packages,
+        unimported=packages_to_import(env_id.rpartition("/")[2]),
+    )
 
 
 def _import_registering(module: str) -> None:

@@ -44,7 +44,11 @@ def did_you_mean(wanted: str, known: Iterable[str]) -> str:
 
 
 def explain_missing(
-    env_id: str, *, plugin_namespaces: Iterable[str] = (), root_packages: Iterable[str] = ()
+    env_id: str,
+    *,
+    plugin_namespaces: Iterable[str] = (),
+    root_packages: Iterable[str] = (),
+    unimported: Iterable[str] = (),
 ) -> Error:
     """Return the error that says best why ``env_id`` is not in the registry.
 
@@ -52,11 +56,13 @@ def explain_missing(
         env_id: What was asked for.
         plugin_namespaces: Namespaces that could be loaded.
         root_packages: Packages with environments in no namespace, which are not loaded for it.
+        unimported: Modules that may register it in Gymnasium once they are imported.
     """
     ns, name, version = parse_env_id(env_id)
     namespaces = {spec.namespace for spec in registry.values() if spec.namespace is not None}
     if ns is not None and ns not in namespaces:
         hint = did_you_mean(ns, namespaces | set(plugin_namespaces))
+        hint = hint or _to_import(env_id, unimported)
         hint = hint or f" Have you installed the proper package for {ns}?"
         return NamespaceNotFound(
             f"Namespace {ns} not found.{hint} Import the package that registers it, or see "
@@ -66,7 +72,8 @@ def explain_missing(
     if not specs:
         where = f" in namespace {ns}" if ns else ""
         names = {spec.name for spec in registry.values() if spec.namespace == ns}
-        hint = did_you_mean(name, names) or _elsewhere(name) or _unloaded(root_packages)
+        hint = did_you_mean(name, names) or _elsewhere(name) or _to_import(env_id, unimported)
+        hint = hint or _unloaded(root_packages)
         return NameNotFound(
             f"Environment `{name}` doesn't exist{where}.{hint} "
             "ludus.search('text') and ludus.pprint_registry() list what there is."
@@ -78,6 +85,16 @@ def _elsewhere(name: str) -> str:
     """Hint at the same name in another namespace."""
     homes = [spec.id for spec in registry.values() if spec.name.lower() == name.lower()]
     return f" Did you mean: `{homes[0]}`?" if homes else ""
+
+
+def _to_import(env_id: str, modules: Iterable[str]) -> str:
+    named = list(modules)
+    if not named:
+        return ""
+    return (
+        f" It may be one of those that {' or '.join(named)} registers in Gymnasium when it is "
+        f"imported: import it first, or say make('{named[0]}:{env_id}')."
+    )
 
 
 def _unloaded(packages: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ludus.core.batch_arguments import episode_over, seeds_per_env
 from ludus.core.env import Env, check_state_owner
+from ludus.core.foreign_env import as_env
 from ludus.core.state import copy_plain, refusing_damage
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
@@ -66,7 +67,7 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
         self.envs: list[Env[Any, Any]] = []
         with ExitStack() as undo:
             for build in env_fns:
-                self.envs.append(build())
+                self.envs.append(as_env(build()))
                 undo.callback(self.envs[-1].close)
             self._adopt_spaces()
             undo.pop_all()

@@ -10,12 +10,26 @@ from ludus.core.env import Env
 from ludus.core.forwarding import ForwardsAttributes
 from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import VectorEnv
+from ludus.core.wrapper import Wrapper
 from ludus.interop.gymnasium.exceptions import raises_gymnasium_errors, raises_ludus_errors
 from ludus.interop.gymnasium.library import gymnasium
+from ludus.interop.gymnasium.linked_spaces import LinkedSpace, share_generators
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
-from ludus.interop.gymnasium.specs import from_gymnasium_spec, to_gymnasium_spec
+from ludus.interop.gymnasium.specs import (
+    copied_to_gymnasium,
+    from_gymnasium_spec,
+    to_gymnasium_spec,
+)
+from ludus.interop.gymnasium.wrapping import ARGUMENTS
 
-__all__ = ["AsGymnasium", "AsLudus", "from_gymnasium", "to_gymnasium"]
+__all__ = [
+    "AsGymnasium",
+    "AsLudus",
+    "AsLudusWrapper",
+    "from_gymnasium",
+    "to_gymnasium",
+    "wrapped",
+]
 
 
 def to_gymnasium(env: Any) -> Any:
@@ -45,10 +59,11 @@ def from_gymnasium(env: Any) -> Any:
 
     A ``gymnasium.vector.VectorEnv`` comes as a Ludus vector environment, as from
     :func:`~ludus.interop.gymnasium.from_gymnasium_vector`.
+    Gymnasium wrappers around an adapted Ludus environment become wrappers around that one.
 
     Raises:
         TypeError: It is an environment of neither library.
-        CustomSpaceError: A space is none of the standard ones.
+        CustomSpaceError: A space of it is no space.
     """
     if isinstance(env, AsGymnasium):
         return env.ludus_env
@@ -60,15 +75,27 @@ def from_gymnasium(env: Any) -> Any:
         return from_gymnasium_vector(env)
     if not isinstance(env, gymnasium.Env):
         raise TypeError(f"from_gymnasium() takes a gymnasium.Env, got {type(env)}.")
+    innermost = env
+    while isinstance(innermost, gymnasium.Wrapper):
+        innermost = innermost.env
+    if innermost is not env and isinstance(innermost, AsGymnasium):
+        return AsLudusWrapper(env, from_gymnasium(env.env))
     return AsLudus(env)
+
+
+def wrapped(env: Env[Any, Any], wrapper: Any, kwargs: dict[str, Any]) -> Env[Any, Any]:
+    """Return the Ludus environment inside a Gymnasium wrapper, as a Ludus environment."""
+    return AsLudusWrapper(wrapper(env=to_gymnasium(env), **kwargs), env, kwargs)
 
 
 class _Adapter(ForwardsAttributes):
     """What both directions share: everything but spaces and spec is the inner environment's."""
 
-    def __init__(self, env: Any, action_space: Any, observation_space: Any) -> None:
-        self.action_space = action_space
-        self.observation_space = observation_space
+    action_space = LinkedSpace()
+    observation_space = LinkedSpace()
+    _convert: ClassVar[Any]
+
+    def __init__(self, env: Any) -> None:
         self._spec: Any = None
         # Last, because from here on attributes that the environment has are set there.
         setattr(self, self._inner_name, env)
@@ -134,31 +161,47 @@ class _Adapter(ForwardsAttributes):
         return f"<{type(self).__name__}{self._inner}>"
 
 
+def _check_spaces(adapter: Any) -> None:
+    """Convert both spaces, so that those which cannot be are refused at once."""
+    for name in ("action_space", "observation_space"):
+        getattr(adapter, name)
+
+
 class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
     """A Ludus environment, wrappers included, as a Gymnasium environment.
 
-    ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the Ludus
-    environment, as ``get_wrapper_attr`` and ``set_wrapper_attr`` do there.
+    ``unwrapped`` is the adapter; around an adapted Gymnasium environment it is that one. Attributes
+    that the adapter lacks are read from and written to the Ludus environment, as
+    ``get_wrapper_attr`` and ``set_wrapper_attr`` do there.
     """
 
     _inner_name: ClassVar[str] = "ludus_env"
     ludus_env: Env[Any, Any]
 
+    _convert = staticmethod(to_gymnasium_space)
+
     def __init__(self, env: Env[Any, Any]) -> None:
-        super().__init__(
-            env, to_gymnasium_space(env.action_space), to_gymnasium_space(env.observation_space)
-        )
+        super().__init__(env)
+        _check_spaces(self)
+
+    @property
+    def unwrapped(self) -> Any:
+        """The innermost environment that is one of Gymnasium."""
+        innermost = self.ludus_env.unwrapped
+        return innermost.gymnasium_env.unwrapped if isinstance(innermost, AsLudus) else self
 
     @raises_gymnasium_errors
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset the environment."""
+        share_generators(self)
         return self.ludus_env.reset(seed=seed, options=options)
 
     @raises_gymnasium_errors
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Step the environment."""
+        share_generators(self)
         return self.ludus_env.step(action)
 
     @raises_gymnasium_errors
@@ -178,7 +221,34 @@ class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
         self._spec = value
 
 
-class AsLudus(_Adapter, Env[Any, Any]):
+class _StepsGymnasium(_Adapter):
+    """An adapter whose steps are those of a Gymnasium environment."""
+
+    _inner_name: ClassVar[str] = "gymnasium_env"
+    _convert = staticmethod(from_gymnasium_space)
+    gymnasium_env: Any
+
+    @raises_ludus_errors
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the environment."""
+        share_generators(self)
+        return self.gymnasium_env.reset(seed=seed, options=options)  # type: ignore[no-any-return]
+
+    @raises_ludus_errors
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the environment."""
+        share_generators(self)
+        return self.gymnasium_env.step(action)  # type: ignore[no-any-return]
+
+    @raises_ludus_errors
+    def render(self) -> Any:
+        """Render the environment."""
+        return self.gymnasium_env.render()
+
+
+class AsLudus(_StepsGymnasium, Env[Any, Any]):
     """A Gymnasium environment, wrappers included, as a Ludus environment.
 
     ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the
@@ -186,30 +256,9 @@ class AsLudus(_Adapter, Env[Any, Any]):
     cannot be saved, because Gymnasium environments do not say what it is.
     """
 
-    _inner_name: ClassVar[str] = "gymnasium_env"
-    gymnasium_env: Any
-
     def __init__(self, env: Any) -> None:
-        super().__init__(
-            env, from_gymnasium_space(env.action_space), from_gymnasium_space(env.observation_space)
-        )
-
-    @raises_ludus_errors
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environment."""
-        return self.gymnasium_env.reset(seed=seed, options=options)  # type: ignore[no-any-return]
-
-    @raises_ludus_errors
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step the environment."""
-        return self.gymnasium_env.step(action)  # type: ignore[no-any-return]
-
-    @raises_ludus_errors
-    def render(self) -> Any:
-        """Render the environment."""
-        return self.gymnasium_env.render()
+        super().__init__(env)
+        _check_spaces(self)
 
     @property
     def spec(self) -> EnvSpec | None:
@@ -221,3 +270,37 @@ class AsLudus(_Adapter, Env[Any, Any]):
     @spec.setter
     def spec(self, value: EnvSpec | None) -> None:
         self._spec = value
+        # Environments look at their own spec, which Gymnasium's make would have given to them.
+        if value is not None and self.gymnasium_env.spec is None:
+            self.gymnasium_env.unwrapped.spec = copied_to_gymnasium(value)
+
+
+class AsLudusWrapper(_StepsGymnasium, Wrapper[Any, Any, Any, Any]):  # type: ignore[misc]
+    """A Gymnasium wrapper around an adapted Ludus environment, as a Ludus wrapper.
+
+    ``env`` is the Ludus environment inside, ``gymnasium_env`` the Gymnasium wrapper.
+    """
+
+    def __init__(
+        self, wrapper: Any, env: Env[Any, Any], recorded: dict[str, Any] | None = None
+    ) -> None:
+        """Adapt a wrapper.
+
+        Args:
+            wrapper: The Gymnasium wrapper.
+            env: The Ludus environment that it wraps.
+            recorded: The arguments it was built with; by default those it has recorded itself.
+        """
+        Wrapper.__init__(self, env)
+        saved = vars(wrapper).get("_saved_kwargs", vars(wrapper).get(ARGUMENTS))
+        self._recorded = saved if recorded is None else recorded
+        super().__init__(wrapper)
+        _check_spaces(self)
+
+    def _layer(self) -> tuple[type, dict[str, Any] | None]:
+        return type(self.gymnasium_env), self._recorded
+
+    @property
+    def unwrapped(self) -> Env[Any, Any]:
+        """The innermost Ludus environment."""
+        return self.env.unwrapped

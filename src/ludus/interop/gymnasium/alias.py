@@ -25,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ludus import logger
 from ludus.errors import Error
 from ludus.interop.gymnasium.alias_imports import CLOSED, IMPORTED, IMPORTED_MODULES, RENAMED
 from ludus.interop.gymnasium.alias_table import ALIAS, EAGER, LIVE, ROWS, VERSION, Row, submodules
@@ -56,6 +57,7 @@ def install(*, children: bool = True) -> None:
             )
         finder = _AliasFinder()
         sys.meta_path.insert(0, finder)
+        logger.as_gymnasium = True
     if children:
         finder.extend_environment()
 
@@ -66,6 +68,7 @@ def uninstall() -> None:
     if finder is None:
         return
     sys.meta_path.remove(finder)
+    logger.as_gymnasium = False
     finder.restore()
     for name in [name for name, module in sys.modules.items() if isinstance(module, _AliasModule)]:
         del sys.modules[name]

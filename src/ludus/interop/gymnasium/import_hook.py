@@ -1,7 +1,8 @@
-"""Registration in Gymnasium at the moment Gymnasium is imported.
+"""What Ludus does at the moment Gymnasium is imported.
 
-Gymnasium cannot be asked to look for Ludus, and importing it just in case would be slow; so Ludus
-waits for somebody else to import it. Imports nothing but the standard library.
+Its environments are registered in Gymnasium, and wrappers of each library take environments of the
+other. Gymnasium cannot be asked to look for Ludus, and importing it just in case would be slow; so
+Ludus waits for somebody else to import it. Imports nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ def register_when_imported() -> None:
 
 def _register() -> None:
     from ludus.interop.gymnasium.plugin import register_in_gymnasium
+    from ludus.interop.gymnasium.wrapping import let_wrappers_convert
 
     register_in_gymnasium()
+    let_wrappers_convert()
 
 
 class _Watcher:

@@ -15,6 +15,7 @@ from ludus.core.spec import EnvSpec
 from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 from ludus.registration import registry
+from ludus.registration.foreign import is_adopted
 from ludus.research.bundled import bundled_env_ids
 
 __all__ = ["register_in_gymnasium"]
@@ -46,7 +47,7 @@ def register_in_gymnasium() -> None:
         ) from problem
     for spec in list(registry.values()):
         target = _name_in_gymnasium(spec)
-        if target not in registration.registry:
+        if target not in registration.registry and not is_adopted(spec.id):
             _register(registration, target, spec)
     if registration.registry is not registry:
         _register_tasks(registration)

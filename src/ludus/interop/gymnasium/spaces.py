@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.core.foreign_spaces import from_foreign, rebuild
-from ludus.errors import CustomSpaceError
+from ludus import spaces as ludus_spaces
+from ludus.core.foreign_space import ForeignSpace
+from ludus.core.foreign_spaces import no_counterpart, rebuild
 from ludus.interop.gymnasium.custom_space import CustomSpace
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.spaces import Space
@@ -24,21 +25,31 @@ def to_gymnasium_space(space: Space[Any]) -> Any:
     """
     if isinstance(space, gymnasium.Space):
         return space
-    try:
-        return rebuild(space, gymnasium.spaces)
-    except CustomSpaceError:
-        if not isinstance(space, Space):
-            raise
-        return CustomSpace(space)
+    return rebuild(space, gymnasium.spaces, _gymnasium_part)
+
+
+def _gymnasium_part(part: Any) -> Any:
+    if isinstance(part, ForeignSpace) and isinstance(part.original, gymnasium.Space):
+        return part.original
+    if isinstance(part, Space):
+        return CustomSpace(part)
+    raise no_counterpart(part)
 
 
 def from_gymnasium_space(space: Any) -> Space[Any]:
     """Return the Ludus space with the same members, which continues the same samples.
 
-    A space that is a Ludus space already is returned as it is, and one that asks a Ludus space
-    gives that one back.
+    A space that is a Ludus space already is returned as it is. A space, or a part of one, that is
+    none of the standard ones becomes a space that asks a copy of the original.
 
     Raises:
-        CustomSpaceError: The space, or a part of it, is none of the standard ones.
+        CustomSpaceError: It is no space.
     """
-    return space.ludus_space if isinstance(space, CustomSpace) else from_foreign(space)
+    if isinstance(space, Space):
+        return space
+    built: Space[Any] = rebuild(space, ludus_spaces, _ludus_part)
+    return built
+
+
+def _ludus_part(part: Any) -> Space[Any]:
+    return part.ludus_space if isinstance(part, CustomSpace) else ForeignSpace(part)

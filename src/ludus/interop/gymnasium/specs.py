@@ -6,11 +6,17 @@ import copy
 import dataclasses
 from typing import Any
 
-from ludus.core.spec import EnvSpec
+from ludus.core.spec import EnvSpec, WrapperSpec
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.registration import make
 
-__all__ = ["GymnasiumEntryPoint", "LudusEntryPoint", "from_gymnasium_spec", "to_gymnasium_spec"]
+__all__ = [
+    "GymnasiumEntryPoint",
+    "LudusEntryPoint",
+    "copied_to_gymnasium",
+    "from_gymnasium_spec",
+    "to_gymnasium_spec",
+]
 
 _SHARED = (
     "id",
@@ -80,6 +86,14 @@ def to_gymnasium_spec(spec: EnvSpec) -> Any:
     )
 
 
+def copied_to_gymnasium(spec: EnvSpec) -> Any:
+    """Return the spec of an environment that is Gymnasium's own as Gymnasium's ``make`` has it."""
+    return gymnasium.envs.registration.EnvSpec(
+        **{name: getattr(spec, name) for name in (*_SHARED, "entry_point", "vector_entry_point")},
+        kwargs=copy.deepcopy(spec.kwargs),
+    )
+
+
 def from_gymnasium_spec(spec: Any) -> EnvSpec:
     """Return a Ludus spec from which ``ludus.make`` builds the same environment.
 
@@ -88,7 +102,9 @@ def from_gymnasium_spec(spec: Any) -> EnvSpec:
     if isinstance(spec, EnvSpec):
         return spec
     if isinstance(spec.entry_point, LudusEntryPoint):
-        return spec.entry_point.spec
+        inner = spec.entry_point.spec
+        around = tuple(WrapperSpec(**vars(wrapper)) for wrapper in spec.additional_wrappers)
+        return dataclasses.replace(inner, additional_wrappers=(*inner.additional_wrappers, *around))
     return EnvSpec(
         **{name: getattr(spec, name) for name in _SHARED},
         entry_point=GymnasiumEntryPoint(spec),

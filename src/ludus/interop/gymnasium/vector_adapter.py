@@ -85,18 +85,12 @@ class _VectorAdapter(ForwardsAttributes):
             key: to_autoreset_mode(value, modes) for key, value in env.metadata.items()
         }
         self._spec: Any = None
-        self._modes = modes
         # Last, because from here on attributes that the environment has are set there.
         setattr(self, self._inner_name, env)
 
     @property
     def _inner(self) -> Any:
         return self.__dict__[self._inner_name]
-
-    @property
-    def autoreset_mode(self) -> Any:
-        """The environment's autoreset mode, as a member of the own library's enum."""
-        return to_autoreset_mode(self._inner.autoreset_mode, self._modes)
 
     @property
     def render_mode(self) -> str | None:

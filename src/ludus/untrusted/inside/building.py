@@ -11,6 +11,8 @@ from typing import Any
 
 from ludus.codec import encode
 from ludus.core.classic_adapter import take_render_mode
+from ludus.core.foreign_env import wrap
+from ludus.core.foreign_spaces import standardized
 from ludus.core.spec import EnvSpec, SecuritySpec, WrapperSpec
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import CodecError
@@ -62,8 +64,8 @@ def _single(recipe: dict[str, Any], spec: EnvSpec) -> tuple[Any, tuple[Any, Any]
     env = create_env(spec, creator, arguments, rendering, classic_mode)
     if recipe["wraps"]:
         for wrapper in spec.additional_wrappers:
-            env = load_env_creator(wrapper.entry_point)(env=env, **(wrapper.kwargs or {}))
-    spaces = env.observation_space, env.action_space
+            env = wrap(env, load_env_creator(wrapper.entry_point), wrapper.kwargs or {})
+    spaces = standardized(env.observation_space), standardized(env.action_space)
     return env, spaces, {**_declared(env, spaces, spec), "rendering": rendering}
 
 
@@ -85,7 +87,8 @@ def _batch(recipe: dict[str, Any], spec: EnvSpec) -> tuple[Any, tuple[Any, Any],
         recipe["vector_kwargs"] or None,
         **recipe["arguments"],
     )
-    spaces = env.single_observation_space, env.single_action_space
+    single = env.single_observation_space, env.single_action_space
+    spaces = standardized(single[0]), standardized(single[1])
     return env, spaces, {**_declared(env, spaces, spec), "num_envs": env.num_envs}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ludus.core.env import Env
+from ludus.core.foreign_env import as_env
 from ludus.core.vector_env import AutoresetMode
 from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
@@ -97,7 +98,7 @@ class Block:
         self._finished = [False] * len(env_fns)
         for row, env_fn in enumerate(env_fns):
             working_on(start + row)
-            self.envs.append(env_fn())
+            self.envs.append(as_env(env_fn()))
 
     def attach(
         self,

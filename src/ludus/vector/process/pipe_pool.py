@@ -22,6 +22,7 @@ import numpy as np
 
 from ludus.core.batch_arguments import episode_over
 from ludus.core.env import Env
+from ludus.core.foreign_env import as_env
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import CustomSpaceError, StateError, WorkerCrashed, WorkerRaised
 from ludus.spaces import (
@@ -100,7 +101,7 @@ class PipePool:
         differ = self._observation_mode == "different"
         built = []
         for env_fn in self._env_fns if differ else self._env_fns[:1]:
-            env = env_fn()
+            env = as_env(env_fn())
             built.append(
                 (env.observation_space, env.action_space, dict(env.metadata), env.render_mode)
             )

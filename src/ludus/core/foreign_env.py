@@ -1,0 +1,64 @@
+"""Environments of Gymnasium where Ludus takes an environment of its own.
+
+Gymnasium is never imported here. As long as nobody has imported it, no object can be one of its
+environments. The adapters are in :mod:`ludus.interop.gymnasium` and load when one is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+__all__ = ["as_env", "as_vector_env", "gymnasium_wrappers", "loaded_gymnasium", "wrap"]
+
+_ADAPTERS = "ludus.interop.gymnasium"
+
+
+def loaded_gymnasium() -> ModuleType | None:
+    """Return Gymnasium if it has been imported; ``None`` if not, or if the name is an alias."""
+    module = sys.modules.get("gymnasium")
+    # While Gymnasium is being imported, it has no classes yet.
+    if module is None or getattr(module, "__ludus__", False) or not hasattr(module, "make_vec"):
+        return None
+    return module
+
+
+def as_env(env: Any) -> Any:
+    """Return a Gymnasium environment as a Ludus environment, and anything else as it is."""
+    gymnasium = loaded_gymnasium()
+    if gymnasium is None or not isinstance(env, gymnasium.Env):
+        return env
+    return importlib.import_module(_ADAPTERS).from_gymnasium(env)
+
+
+def as_vector_env(env: Any) -> Any:
+    """Return a Gymnasium vector environment as one of Ludus, and anything else as it is."""
+    gymnasium = loaded_gymnasium()
+    if gymnasium is None or not isinstance(env, gymnasium.vector.VectorEnv):
+        return env
+    return importlib.import_module(_ADAPTERS).from_gymnasium_vector(env)
+
+
+def gymnasium_wrappers() -> tuple[type, ...]:
+    """Return the base classes of Gymnasium's wrappers: one, or none if it is not imported."""
+    gymnasium = loaded_gymnasium()
+    return () if gymnasium is None else (gymnasium.Wrapper,)
+
+
+def wrap(env: Any, wrapper: Any, kwargs: dict[str, Any]) -> Any:
+    """Apply a wrapper to a Ludus environment.
+
+    Args:
+        env: A Ludus environment; for a vector wrapper, a vector environment.
+        wrapper: A wrapper class of Ludus or of Gymnasium, or a function that takes ``env``.
+        kwargs: The other arguments of the wrapper.
+
+    Returns:
+        A Ludus environment. That of a Gymnasium wrapper records ``kwargs``, so that its spec
+        builds it again.
+    """
+    if isinstance(wrapper, type) and issubclass(wrapper, gymnasium_wrappers()):
+        return importlib.import_module(f"{_ADAPTERS}.adapter").wrapped(env, wrapper, kwargs)
+    return as_env(wrapper(env=env, **kwargs))
