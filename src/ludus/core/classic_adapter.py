@@ -12,6 +12,7 @@ import inspect
 import io
 import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, ClassVar, SupportsFloat
 
 import numpy as np
@@ -237,6 +238,11 @@ class _Anything(frozenset[str]):
 
 def _parameters(function: Any) -> frozenset[str] | None:
     """Return the names of the keyword arguments that a callable takes, ``None`` if unknown."""
+    if type(function) is FunctionType and not function.__dict__:
+        # Nothing wraps it, so its code says what inspect would find out in 50 times the time.
+        code = function.__code__
+        if not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C, or not there

@@ -23,7 +23,7 @@ registry: dict[str, EnvSpec] = {}
 
 def versions_of(ns: str | None, name: str) -> list[EnvSpec]:
     """Return the registered specs of one environment, the unversioned one first, then upwards."""
-    specs = [spec for spec in registry.values() if (spec.namespace, spec.name) == (ns, name)]
+    specs = [spec for spec in registry.values() if spec.name == name and spec.namespace == ns]
     return sorted(specs, key=lambda spec: -1 if spec.version is None else spec.version)
 
 
