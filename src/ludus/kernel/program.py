@@ -33,6 +33,7 @@ from ludus.kernel.native import (
     step_address,
 )
 from ludus.kernel.normalise_call import LARGEST, normalising_source
+from ludus.kernel.policy_loop import checked_loop
 from ludus.kernel.processor import machine
 from ludus.kernel.seed_call import seeding_source
 from ludus.kernel.shared_call import shared_source
@@ -305,32 +306,13 @@ class Program:
         if policy not in self._policies:
             inner = self._review.policy(policy, compiled=self.jit)
             make = self._defined("rollout_policy", tagged=False)
-            if not self.jit:
-                self._policies[policy] = make(inner)
-            else:
-                if isinstance(policy, FunctionType):
-                    inner = compiled(policy, self._memo, self.tag)
-                self._policies[policy] = self._compiled_loop(policy, make(inner))
+            if self.jit and isinstance(policy, FunctionType):
+                inner = compiled(policy, self._memo, self.tag)
+            loop = make(inner)
+            if self.jit:
+                loop = checked_loop(loop, self._review.compiling_policy, policy, self._memo)
+            self._policies[policy] = loop
         return self._policies[policy]
-
-    def _compiled_loop(self, policy: Any, dispatcher: Any) -> Callable[..., int]:
-        """Return a rollout loop that is compiled, and checked, before it is first called."""
-        from numba import typeof
-
-        from ludus.kernel.authoring.run_errors import located
-
-        def run(*args: Any) -> int:
-            kinds = tuple(map(typeof, args))
-            if kinds not in dispatcher.overloads:
-                with (
-                    self._review.compiling_policy(policy, self._memo) as check,
-                    located(self.tag),
-                ):
-                    dispatcher.compile(kinds)
-                    check(dispatcher.overloads[kinds])
-            return dispatcher(*args)  # type: ignore[no-any-return]
-
-        return run
 
     def _defined(self, name: str, *, tagged: bool = True) -> Any:
         """Return a function of the driver's text as Python has it."""

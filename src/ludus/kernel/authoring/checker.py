@@ -4,10 +4,17 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from types import FunctionType
 from typing import Any
 
+from ludus.kernel.authoring.expressions import (
+    bind_problem,
+    has_stars,
+    is_constant,
+    is_constant_list,
+    is_target,
+    path_of,
+)
 from ludus.kernel.authoring.flow import endless_loops, falls_off, returns_values, unassigned
 from ludus.kernel.authoring.mistakes import Mistake
 from ludus.kernel.authoring.names import ABSENT, is_namedtuple, is_numpy, lookup, refusal, similar
@@ -23,6 +30,7 @@ _NODES: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncWith: ("kernel-with", "The async with block"),
     ast.Await: ("kernel-generator", "await"),
     ast.ClassDef: ("kernel-class", "The class"),
+    ast.Delete: ("kernel-delete", "The statement"),
     ast.Dict: ("kernel-dict", "The expression"),
     ast.DictComp: ("kernel-dict", "The comprehension"),
     ast.FunctionDef: ("kernel-nested-function", "The def"),
@@ -92,6 +100,8 @@ class Checker(ast.NodeVisitor):
         if isinstance(node, ast.AsyncFunctionDef):
             self.add("kernel-generator", node, "The async def")
             return
+        if node.args.kwonlyargs or node.args.kwarg:
+            self.add("kernel-parameters", node, node.name)
         for statement in node.body:
             self.visit(statement)
         self._check_paths(node)
@@ -148,7 +158,7 @@ class Checker(ast.NodeVisitor):
         """Return the NamedTuple class that an expression creates, ``None`` if there is none."""
         if not isinstance(value, ast.Call):
             return None
-        path = _path(value.func)
+        path = path_of(value.func)
         if path is None or path[0] in self._local:
             return None
         found, used = lookup(self._function.__globals__, path)
@@ -159,7 +169,7 @@ class Checker(ast.NodeVisitor):
     def visit(self, node: ast.AST) -> None:
         """Check a node and what is below it."""
         entry = _NODES.get(type(node))
-        if entry is not None and not (isinstance(node, ast.List) and _is_target(node)):
+        if entry is not None and not (isinstance(node, ast.List) and is_target(node)):
             self.add(entry[0], node, entry[1])
             return
         super().visit(node)
@@ -182,7 +192,7 @@ class Checker(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Return(self, node: ast.Return) -> None:
-        if node.value is not None and not _is_constant(node.value, type(None)):
+        if node.value is not None and not is_constant(node.value, type(None)):
             self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -193,7 +203,7 @@ class Checker(ast.NodeVisitor):
     def visit_Raise(self, node: ast.Raise) -> None:
         raised = node.exc
         call = raised if isinstance(raised, ast.Call) else None
-        path = _path(call.func if call else raised) if raised is not None else None
+        path = path_of(call.func if call else raised) if raised is not None else None
         found = lookup(self._function.__globals__, path)[0] if path else None
         fits = isinstance(found, type) and issubclass(found, BaseException) and node.cause is None
         given = [*call.args, *call.keywords] if call else []
@@ -208,13 +218,13 @@ class Checker(ast.NodeVisitor):
     def visit_For(self, node: ast.For) -> None:
         # Python turns a list of constants after `in` into a tuple.
         for part in (node.target, node.iter, *node.body, *node.orelse):
-            if part is not node.iter or not _is_constant_list(node.iter):
+            if part is not node.iter or not is_constant_list(node.iter):
                 self.visit(part)
 
     def visit_Compare(self, node: ast.Compare) -> None:
         self.visit(node.left)
         for operator, part in zip(node.ops, node.comparators, strict=True):
-            if not (isinstance(operator, ast.In | ast.NotIn) and _is_constant_list(part)):
+            if not (isinstance(operator, ast.In | ast.NotIn) and is_constant_list(part)):
                 self.visit(part)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
@@ -235,11 +245,11 @@ class Checker(ast.NodeVisitor):
         if isinstance(left, ast.Constant) and isinstance(right, ast.Constant | ast.UnaryOp):
             return  # Python computes it when it compiles
         negative = isinstance(right, ast.UnaryOp) and isinstance(right.op, ast.USub)
-        if negative or _is_constant(right, float) or _is_constant(left, float):
+        if negative or is_constant(right, float) or is_constant(left, float):
             self.add("kernel-float-power", node, "The expression")
 
     def visit_Call(self, node: ast.Call) -> None:
-        path = _path(node.func)
+        path = path_of(node.func)
         if path is not None and path[0] not in self._local:
             found, used = lookup(self._function.__globals__, path)
             refused = refusal(found) if found is not ABSENT else None
@@ -247,27 +257,32 @@ class Checker(ast.NodeVisitor):
                 if self._compiled:
                     self.add(refused.rule, node, f"{'.'.join(path)}()")
                 return
-            if used == len(path):
-                self._check_call(node, found, ".".join(path))
+            if used == len(path) and self._check_call(node, found, ".".join(path)):
+                return
         self.generic_visit(node)
 
-    def _check_call(self, node: ast.Call, called: Any, name: str) -> None:
+    def _check_call(self, node: ast.Call, called: Any, name: str) -> bool:
+        """Check the arguments of a call; return whether there is no more to check in them."""
         if called is round and len(node.args) + len(node.keywords) > 1:
             self.add("kernel-round-digits", node, f"{name}()")
+        if called in (float, int) and node.args and is_constant(node.args[0], str):
+            self.add("kernel-string", node, f"{name}()", hint="Use math.inf or math.nan.")
+            return True
         if called is self._function:
-            return
+            return False
         if is_namedtuple(called):
             rule = "kernel-fields"
         elif isinstance(called, FunctionType):
             rule = "kernel-call"
         else:
-            return
-        if not _has_stars(node):
-            problem = _bind_problem(called, node)
+            return False
+        if not has_stars(node):
+            problem = bind_problem(called, node)
             if problem:
                 self.add(rule, node, f"{name}()", reason=f"does not fit its parameters: {problem}")
             elif is_namedtuple(called):
                 self._check_fields(node, called)
+        return False
 
     def _check_fields(self, node: ast.Call, made: Any) -> None:
         given = dict(zip(made._fields, node.args, strict=False))
@@ -291,7 +306,7 @@ class Checker(ast.NodeVisitor):
             self._check_global(node, [node.id])
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        path = _path(node)
+        path = path_of(node)
         if path is None:
             self.visit(node.value)
         elif not isinstance(node.ctx, ast.Load):
@@ -358,43 +373,3 @@ class Checker(ast.NodeVisitor):
                 hint = f"Write `from {found.__module__} import {found.__name__}`."
                 self.add("kernel-dotted-helper", node, shown, hint=hint)
             self.helpers.append((found, getattr(node, "lineno", 0)))
-
-
-def _path(node: ast.expr | None) -> list[str] | None:
-    """Return the words of a dotted name, ``None`` if the expression is none."""
-    words: list[str] = []
-    while isinstance(node, ast.Attribute):
-        words.append(node.attr)
-        node = node.value
-    return [node.id, *reversed(words)] if isinstance(node, ast.Name) else None
-
-
-def _is_constant(node: ast.expr, kind: type) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, kind)
-
-
-def _is_constant_list(node: ast.expr) -> bool:
-    return isinstance(node, ast.List) and all(
-        isinstance(item, ast.Constant) and isinstance(item.value, bool | int | float)
-        for item in node.elts
-    )
-
-
-def _is_target(node: ast.List) -> bool:
-    return not isinstance(node.ctx, ast.Load)
-
-
-def _has_stars(node: ast.Call) -> bool:
-    starred = any(isinstance(part, ast.Starred) for part in node.args)
-    return starred or any(word.arg is None for word in node.keywords)
-
-
-def _bind_problem(called: Any, node: ast.Call) -> str:
-    words = {word.arg: None for word in node.keywords if word.arg is not None}
-    try:
-        inspect.signature(called).bind(*node.args, **words)
-    except TypeError as problem:
-        return str(problem)
-    except ValueError:
-        pass
-    return ""

@@ -59,6 +59,7 @@ _NUMPY_REDUCES = words(
 )
 _MODULES = {
     **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), "kernel-random"),
+    **dict.fromkeys(("numpy.linalg", "numpy.fft"), "kernel-reduction"),
     **dict.fromkeys(("time", "datetime", "_datetime"), "kernel-clock"),
     **dict.fromkeys(("pdb", "ipdb", "bdb"), "kernel-debugger"),
     **dict.fromkeys(
@@ -112,19 +113,23 @@ _FORMULAS = {
 def lookup(names: Mapping[str, Any], path: Sequence[str]) -> tuple[Any, int]:
     """Return what a dotted name stands for, and how many of its words that took.
 
-    Attributes are read from modules and classes only: everything else is a value of its own.
+    Attributes are read from modules and enums only: everything else is a value of its own.
     The value is ``ABSENT`` if a word is not defined.
     """
     value = names.get(path[0], ABSENT)
     if value is ABSENT:
         value = getattr(builtins, path[0], ABSENT)
     used = 1
-    while used < len(path) and isinstance(value, ModuleType | type):
-        if refusal(value) is not None and isinstance(value, ModuleType):
-            break
+    while used < len(path) and _is_namespace(value):
         value = getattr(value, path[used], ABSENT)
         used += 1
     return value, used
+
+
+def _is_namespace(value: Any) -> bool:
+    if isinstance(value, ModuleType):
+        return _module(value.__name__) is None
+    return isinstance(value, type) and issubclass(value, enum.IntEnum)
 
 
 def similar(name: str, names: Mapping[str, Any]) -> str:
@@ -185,7 +190,7 @@ def _callable(value: Any) -> Refusal | None:
         # What numba has compiled already, it can call.
         numba = type(value).__module__.startswith("numba.")
         return None if numba else _module(type(value).__module__) or Refusal("kernel-function")
-    return Refusal("kernel-global-value")
+    return _module(type(value).__module__) or Refusal("kernel-global-value")
 
 
 def _module(name: str) -> Refusal | None:

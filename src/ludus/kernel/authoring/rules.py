@@ -31,6 +31,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "Pass them in params, or make them constants of the module.",
     ),
     (
+        "kernel-parameters",
+        "has keyword-only parameters or **kwargs, which compiled functions do not have",
+        "Write plain parameters; they can have default values and be passed by name.",
+    ),
+    (
         "kernel-nested-function",
         "defines a function inside a kernel function",
         "Define the helper at module level and call it by name.",
@@ -121,8 +126,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("kernel-allocation", "allocates an array at each step", _ARRAY_HINT),
     (
         "kernel-class",
-        "creates an object of a class; kernels know numbers, arrays and NamedTuples of them",
-        "Use a NamedTuple of numbers, or a function.",
+        "is a class; kernels know numbers, arrays and NamedTuples of them",
+        "Use a NamedTuple of numbers, a constant or a function of the module.",
     ),
     (
         "kernel-mixed-types",
@@ -151,6 +156,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "raises something else than an exception class with constant arguments",
         'Write `raise ValueError("a constant text")`.',
     ),
+    ("kernel-delete", "deletes a name, which compiled code cannot", "Leave the name as it is."),
     ("kernel-with", "uses a context manager", "Do this outside the kernel."),
     (
         "kernel-builtin",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -32,8 +33,10 @@ def function_node(function: FunctionType) -> FunctionNode | None:
 
 def _tree(file: str) -> ast.Module | None:
     """Return a file's syntax tree; notebooks enter their cells in linecache, too."""
-    if Path(file).exists():
-        linecache.checkcache(file)
+    # Entries without a file are those of notebooks and the like; checkcache would drop them.
+    with suppress(OSError):
+        if Path(file).exists():
+            linecache.checkcache(file)
     text = "".join(linecache.getlines(file))
     if not text:
         return None
