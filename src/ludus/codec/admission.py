@@ -187,7 +187,8 @@ class _Admission:
         least, most = _widened(low, high, steps)
         near = (array >= least) & (array <= most)
         if near.all():
-            return np.clip(array, low, high)
+            clipped: NDArray[Any] = np.clip(array, low, high)
+            return clipped
         where = tuple(int(axis) for axis in np.argwhere(~near)[0])
         low, high = (np.broadcast_to(bound, array.shape)[where] for bound in (low, high))
         reason = f"{array[where]} is not within {low} and {high}"

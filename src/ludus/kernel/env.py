@@ -43,6 +43,7 @@ class KernelEnv(Env[Any, Any]):
 
     kernel: ClassVar[Kernel]
     state_fields = ()
+    _holding = False
 
     def __init__(self, params: Any, render_mode: str | None = None) -> None:
         self.params = params
@@ -109,21 +110,23 @@ class KernelEnv(Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Draw a first state; ``options`` go to :meth:`reset_params`."""
         storage = self._storage
-        params = self.reset_params(options)
+        params, own = self.reset_params(options), self._params
         if seed is not None or not (self._seeded or self._generator is not None):
             self._generator = None
             self._use(program_for(storage))
             self._seed = seed_to_words(seed, storage.U[0])
             self._seeded = True
-        if params is not self.params:
+        if params is not own:
             storage.set_params(params)
+        if self._holding:
+            self._forget_edits()
         self._pull()
         run = self._program.function("reset", gil=True)
         run(self._table, self._program.address(_EVERY))
         self._push()
-        if params is not self.params:
-            storage.set_params(self.params)
-        if params is not self.params or seed is not None or not self._started:
+        if params is not own:
+            storage.set_params(own)
+        if params is not own or seed is not None or not self._started:
             self._collect_arguments()
         self._started = True
         self.last_action = None
@@ -254,7 +257,10 @@ class KernelEnv(Env[Any, Any]):
         """Write what the user edited in place into the storage; for subclasses."""
 
     def _forget_edits(self) -> None:
-        """Let go of what the user may still edit, after another state came; for subclasses."""
+        """Let go of what the user may still edit, as another state comes; for subclasses.
+
+        Called at a reset while :attr:`_holding` is true.
+        """
 
     def _lend(self, started: bool, seed: int | None) -> None:
         """Stand in for an environment of a batch, whose numbers are in the storage now."""
