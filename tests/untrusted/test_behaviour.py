@@ -411,6 +411,8 @@ def test_options_are_checked():
         {"start_timeout": -1.0},
         {"reward_range": (1, 0)},
         {"frame_bytes": -1},
+        {"rounding_steps": -1},
+        {"rounding_steps": 0.5},
     ):
         with pytest.raises(ValueError, match=f"BoxOptions.{next(iter(wrong))}"):
             BoxOptions(**wrong)
@@ -428,3 +430,22 @@ def test_reward_ranges():
     with pytest.raises(SandboxClosed):
         envs.step([0, 1])
     envs.close()
+
+
+@pytest.mark.parametrize("share_memory", [True, False])
+@pytest.mark.parametrize("size", [2, 40])
+def test_one_rounding_step_outside(size, share_memory):
+    strict = options(share_memory=share_memory)
+    env = hostile("rounding:OneStepOutside", size=size, sandbox=strict)
+    env.reset(seed=0)
+    with pytest.raises(SandboxError, match="outside by one rounding step of float32.*rounding_st"):
+        env.step(0)
+    lenient = options(share_memory=share_memory, rounding_steps=1)
+    env = hostile("rounding:OneStepOutside", size=size, sandbox=lenient)
+    env.reset(seed=0)
+    seen = env.step(0)[0]
+    assert env.observation_space.contains(seen)
+    assert seen[0] == env.observation_space.high[0]
+    with pytest.raises(SandboxError, match="is not within") as caught:
+        env.step(1)
+    assert "rounding" not in str(caught.value)

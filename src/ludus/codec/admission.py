@@ -51,6 +51,7 @@ def admit(
     *,
     limits: Limits = DEFAULT_LIMITS,
     name: str = "value",
+    rounding_steps: int = 0,
 ) -> Any:
     """Return a copy of ``value`` that is a member of ``space`` in its declared form.
 
@@ -63,11 +64,13 @@ def admit(
         value: What came, for instance out of ``decode``.
         limits: How large it may be where the space leaves that open.
         name: What errors call the value.
+        rounding_steps: How many floating-point numbers beyond a bound a number may be; the bound
+            takes its place then.
 
     Raises:
         Inadmissible: The value is no such member or too large; ``path`` leads to the part.
     """
-    return _Admission(limits).member(space, value, name)
+    return _Admission(limits, rounding_steps).member(space, value, name)
 
 
 def admit_info(info: Any, limits: Limits = INFO_LIMITS, *, name: str = "info") -> dict[str, Any]:
@@ -93,11 +96,32 @@ def _refuse(path: str, reason: str) -> NoReturn:
     raise Inadmissible(f"{path} is not admitted: {reason}.", path=path)
 
 
+def _widened(low: Any, high: Any, steps: int) -> tuple[Any, Any]:
+    """Return the numbers that lie so many floating-point numbers beyond the bounds."""
+    for _ in range(steps):
+        low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    return low, high
+
+
+def _by_rounding(value: Any, low: Any, high: Any) -> str:
+    """Return a remark if a number is outside its bounds by one rounding step."""
+    if value.dtype.kind != "f":
+        return ""
+    least, most = _widened(low, high, 1)
+    if not least <= value <= most:
+        return ""
+    return (
+        f": it is outside by one rounding step of {value.dtype}. Clip it to the bounds in the "
+        "environment, or allow it with BoxOptions(rounding_steps=1)"
+    )
+
+
 class _Admission:
     """One value on its way in; the limits are shared by all its parts."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, rounding_steps: int = 0) -> None:
         self._limits = limits
+        self._rounding_steps = rounding_steps
         self._items = limits.items
         self._bytes = limits.total_bytes
 
@@ -157,11 +181,18 @@ class _Admission:
     def _between(self, array: NDArray[Any], low: Any, high: Any, path: str) -> NDArray[Any]:
         # Written so that nan, of which no comparison is true, fails.
         inside = (array >= low) & (array <= high)
-        if not inside.all():
-            where = tuple(int(axis) for axis in np.argwhere(~inside)[0])
-            low, high = (np.broadcast_to(bound, array.shape)[where] for bound in (low, high))
-            _refuse(f"{path}{list(where)}", f"{array[where]} is not within {low} and {high}")
-        return array
+        if inside.all():
+            return array
+        steps = self._rounding_steps if array.dtype.kind == "f" else 0
+        least, most = _widened(low, high, steps)
+        near = (array >= least) & (array <= most)
+        if near.all():
+            clipped: NDArray[Any] = np.clip(array, low, high)
+            return clipped
+        where = tuple(int(axis) for axis in np.argwhere(~near)[0])
+        low, high = (np.broadcast_to(bound, array.shape)[where] for bound in (low, high))
+        reason = f"{array[where]} is not within {low} and {high}"
+        _refuse(f"{path}{list(where)}", reason + _by_rounding(array[where], low, high))
 
     def _parts(self, value: Any, count: int | None, path: str) -> tuple[Any, ...]:
         if type(value) not in (tuple, list):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ludus.core.env import Env
 from ludus.core.types import State as SavedState
 from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
@@ -15,6 +14,7 @@ from ludus.kernel.object_fields import is_known
 from ludus.kernel.one_env import action_reader, observation_reader, observation_source
 from ludus.kernel.program import Program, StepShape, program_drawing_from, program_for
 from ludus.kernel.storage import Storage
+from ludus.kernel.watched import WatchedEnv
 from ludus.kernel.words_rng import generator_to_words, seed_to_words, words_to_generator
 from ludus.spaces import Discrete
 
@@ -31,7 +31,7 @@ _BUILT |= {"_columns", "_every", "_info_arrays", "_told", "_unwatched"}
 _CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
 
-class KernelEnv(Env[Any, Any]):
+class KernelEnv(WatchedEnv):
     """An environment whose dynamics are a :class:`Kernel`.
 
     Subclasses set :attr:`kernel` and build the params; rendering is theirs, from :attr:`state`.
@@ -53,8 +53,6 @@ class KernelEnv(Env[Any, Any]):
         self._seed: int | None = None
         self._generator: np.random.Generator | None = None
         self.last_action: Any = None
-        self._advance: Callable[[Any], Any]
-        self._unwatched: Callable[[Any], Any]
         self._build()
 
     @property
@@ -109,20 +107,22 @@ class KernelEnv(Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Draw a first state; ``options`` go to :meth:`reset_params`."""
         storage = self._storage
-        params = self.reset_params(options)
+        params, own = self.reset_params(options), self._params
         if seed is not None or not (self._seeded or self._generator is not None):
             if self._generator is not None:
                 self._generator = None
                 self._use(program_for(storage))
             self._seed = seed_to_words(seed, storage.U[0])
             self._seeded = True
-        if params is not self.params:
+        if params is not own:
             storage.set_params(params)
+        if self._holding:
+            self._forget_edits()
         self._pull()
         self._program.function("reset", gil=True)(self._table, self._every)
         self._push()
-        if params is not self.params:
-            storage.set_params(self.params)
+        if params is not own:
+            storage.set_params(own)
             self._collect_arguments()
         self._started = True
         self.last_action = None
@@ -132,7 +132,7 @@ class KernelEnv(Env[Any, Any]):
 
     def reset_params(self, options: dict[str, Any] | None) -> Any:
         """Return the params for one reset; override to act on ``options``."""
-        return self.params
+        return self._params
 
     def step(self, action: Any) -> StepResult:
         """Advance by one action.
@@ -220,40 +220,6 @@ class KernelEnv(Env[Any, Any]):
                 self._push()
 
         return advance
-
-    # --- attributes that users edit in place ----------------------------------------------------
-
-    def _watch(self) -> None:
-        """Have the next step call :meth:`_before_step` first."""
-        if self._advance != self._watched_advance:
-            self._unwatched, self._advance = self._advance, self._watched_advance
-
-    def _is_watched(self) -> bool:
-        """Tell whether the user holds something that the next step must look at."""
-        return False
-
-    def _before_step(self, action: Any) -> None:
-        """Read what the user may have edited; for subclasses that watch."""
-
-    def _after_step(self) -> None:
-        """Note that a watched step was made; for subclasses that watch."""
-
-    def _watched_advance(self, action: Any) -> Any:
-        self._before_step(action)
-        self._advance = self._unwatched
-        try:
-            result = self._advance(action)
-            self._after_step()
-        finally:
-            if self._is_watched():
-                self._watch()
-        return result
-
-    def _take_edits(self) -> None:
-        """Write what the user edited in place into the storage; for subclasses."""
-
-    def _forget_edits(self) -> None:
-        """Let go of what the user may still edit, after another state came; for subclasses."""
 
     def _lend(self, started: bool, seed: int | None) -> None:
         """Stand in for an environment of a batch, whose numbers are in the storage now."""

@@ -17,7 +17,11 @@ COLUMN = "\0column"
 
 
 def admitted_columns(
-    told: dict[str, Any], num_envs: int, space: Space[Any], finals: Any | None
+    told: dict[str, Any],
+    num_envs: int,
+    space: Space[Any],
+    finals: Any | None,
+    rounding_steps: int = 0,
 ) -> dict[str, Any]:
     """Return the infos with arrays of objects where lists stand for them.
 
@@ -26,6 +30,7 @@ def admitted_columns(
         num_envs: how many environments.
         space: observation space of a single environment, for last observations.
         finals: which environments ended in this step, where last observations are due.
+        rounding_steps: how many floating-point numbers beyond a bound they may be.
 
     Raises:
         Inadmissible: a column has not an entry per environment, a mask is no array of bools, or
@@ -41,7 +46,7 @@ def admitted_columns(
         raise Inadmissible("infos['_final_obs'] is not where episodes ended.")
     for index in np.flatnonzero(mask).tolist():
         name = f"infos['final_obs'][{index}]"
-        column[index] = admit(space, column[index], name=name)
+        column[index] = admit(space, column[index], name=name, rounding_steps=rounding_steps)
     return infos
 
 

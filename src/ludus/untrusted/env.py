@@ -53,7 +53,11 @@ class BoxedEnv(Env[Any, Any]):
         self._read: Callable[[], Any] | None = None
         self._put: Callable[[Any], None] | None = None
         if plan.observation is not None:
-            self._read = row_reader(declared.observation_space, plan.observations(self._landing))
+            self._read = row_reader(
+                declared.observation_space,
+                plan.observations(self._landing),
+                rounding_steps=options.rounding_steps,
+            )
         if plan.action is not None:
             views = plan.actions(opened.channel.request)
             self._put = action_writer(declared.action_space, views, None)
@@ -165,7 +169,12 @@ class BoxedEnv(Env[Any, Any]):
                     channel.violation("The box sent a result that has not five parts.")
                 observation, reward, ended, cut, loose = parts
                 info = admitted_info(encode(loose), infos)
-                observation = admit(self.observation_space, observation, name="observation")
+                observation = admit(
+                    self.observation_space,
+                    observation,
+                    name="observation",
+                    rounding_steps=self._options.rounding_steps,
+                )
             number = admitted_reward(reward, self._options.reward_range)
             flags = admitted_flag(ended, "terminated"), admitted_flag(cut, "truncated")
         except Inadmissible as problem:

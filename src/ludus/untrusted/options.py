@@ -33,6 +33,9 @@ class BoxOptions:
         start_timeout: seconds until the environment must be built, imports included.
         step_timeout: seconds each later call may take.
         reward_range: lowest and highest reward; infinite and undefined ones never pass.
+        rounding_steps: how many floating-point numbers beyond a bound of the declared Box an
+            observation may be; it is set to the bound then. By default an observation that is
+            outside by as little as one rounding step is refused, and the error says so.
         infos: how large infos may be.
         frame_bytes: how large what ``render`` returns may be.
         state_bytes: how large a saved state may be.
@@ -49,6 +52,7 @@ class BoxOptions:
     start_timeout: float = 60.0
     step_timeout: float = 10.0
     reward_range: tuple[float, float] = (-math.inf, math.inf)
+    rounding_steps: int = 0
     infos: Limits = INFO_LIMITS
     frame_bytes: int = 64 * _MIB
     state_bytes: int = 64 * _MIB
@@ -69,6 +73,10 @@ class BoxOptions:
             size = getattr(self, name)
             if not isinstance(size, int) or not 0 <= size <= 1 << 31:
                 raise ValueError(f"BoxOptions.{name} is {size!r}; expected 0 to 2 GiB.")
+        if type(self.rounding_steps) is not int or not 0 <= self.rounding_steps <= 16:
+            raise ValueError(
+                f"BoxOptions.rounding_steps is {self.rounding_steps!r}; expected 0 to 16."
+            )
         if not isinstance(self.spaces, SpaceLimits):
             raise ValueError(f"BoxOptions.spaces is {self.spaces!r}; expected SpaceLimits.")
         low, high = self.reward_range

@@ -75,7 +75,9 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
         self._put: Callable[[Any], None] | None = None
         if plan.observation is not None:
             views = plan.observations(self._landing)
-            self._read = batch_reader(declared.observation_space, views)
+            self._read = batch_reader(
+                declared.observation_space, views, rounding_steps=options.rounding_steps
+            )
         if plan.action is not None:
             views = plan.actions(opened.channel.request)
             self._put = action_writer(declared.action_space, views, num_envs)
@@ -179,7 +181,12 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
         self._check_rewards(rewards)
         flags = np.stack([ended, cut])
         info = admitted_info(encode(told), self._options.infos)
-        observations = admit(self.observation_space, observations, name="observations")
+        observations = admit(
+            self.observation_space,
+            observations,
+            name="observations",
+            rounding_steps=self._options.rounding_steps,
+        )
         return observations, rewards, flags, self._admit_infos(info, flags)
 
     def _check_rewards(self, rewards: Any) -> None:
@@ -193,7 +200,8 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _admit_infos(self, told: dict[str, Any], flags: Any) -> dict[str, Any]:
         finals = flags.any(axis=0) if self._mode is AutoresetMode.SAME_STEP else None
-        return admitted_columns(told, self.num_envs, self.single_observation_space, finals)
+        steps = self._options.rounding_steps
+        return admitted_columns(told, self.num_envs, self.single_observation_space, finals, steps)
 
     # --- the rest of the contract ----------------------------------------------------------
 

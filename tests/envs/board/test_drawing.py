@@ -90,8 +90,11 @@ def test_modes():
 def test_people_read_text(capsys):
     env = BoardEnv("tic-tac-toe", render_mode="human")
     env.reset(seed=1)
-    assert env.render() is None
     assert capsys.readouterr().out == "...\n...\n...\n"
+    env.step(4)
+    assert capsys.readouterr().out.count("\n") == 3
+    assert env.render() is None
+    assert capsys.readouterr().out.count("\n") == 3
 
 
 def test_without_pygame(monkeypatch):

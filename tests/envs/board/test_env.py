@@ -292,3 +292,20 @@ def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     with pytest.raises(DependencyNotInstalled, match=r"pip install 'ludus-gym\[board\]'"):
         BoardEnv("chess")
+
+
+def test_action_masks_are_those_of_the_infos():
+    env = ludus.make("TicTacToe-v1" if "TicTacToe-v1" in ludus.registry else "ConnectFour-v1")
+    _, info = env.reset(seed=3)
+    rng = np.random.default_rng(0)
+    over = False
+    while not over:
+        mask = env.get_wrapper_attr("action_masks")()
+        assert mask.dtype == np.bool_
+        np.testing.assert_array_equal(mask, info["action_mask"])
+        _, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(mask))))
+    assert not info["action_mask"].any()
+    assert env.unwrapped.action_masks().all()
+    with ludus.make_vec("ConnectFour-v1", 2) as envs:
+        envs.reset(seed=3)
+        assert np.stack(envs.call("action_masks")).shape == (2, 7)

@@ -158,7 +158,7 @@ def test_pictures():
 
 def test_refused():
     with pytest.raises(UnsupportedMode, match="render_mode"):
-        TurnBasedEnv("hex", render_mode="human")
+        TurnBasedEnv("hex", render_mode="hologram")
     with pytest.raises(Error, match="illegal_move_mode"):
         TurnBasedEnv("hex", illegal_move_mode="cry")
     env = TurnBasedEnv("tic-tac-toe", render_mode="ansi")
@@ -168,3 +168,19 @@ def test_refused():
     with pytest.raises(InvalidAction, match="turn"):
         env.step(None)
     assert env.render() == "...\n...\n...\n"
+
+
+@pytest.mark.parametrize("game", ["tic-tac-toe", "connect-four", "hex"])
+def test_petting_zoos_render_test(game, capsys):
+    zoo = pytest.importorskip("pettingzoo.test")
+    zoo.render_test(lambda **options: pettingzoo_env(game, **options))
+    assert capsys.readouterr().out
+
+
+def test_human_mode_prints_without_being_asked(capsys):
+    env = TurnBasedEnv("tic-tac-toe", render_mode="human")
+    env.reset(seed=0)
+    assert capsys.readouterr().out == env._position.text()
+    env.step(4)
+    assert capsys.readouterr().out == env._position.text()
+    assert env.render() is None

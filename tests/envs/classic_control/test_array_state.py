@@ -141,6 +141,8 @@ def test_bad_states(bad, error):
     env.state.pop()
     with pytest.raises(ValueError, match="shape"):
         env.step(0)
+    env.reset(seed=0)
+    np.testing.assert_array_equal(env.state, before)
 
 
 def test_batches_have_an_array_too():

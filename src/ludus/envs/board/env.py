@@ -40,8 +40,8 @@ class BoardEnv(Env[Any, Any]):
         resign: Offer one more action, the last one, that gives the game up.
         engine_options: Path and limits of an opponent that is a program, see
             :class:`ludus.envs.board.opponents.settings.EngineSettings`.
-        render_mode: ``"ansi"`` returns the board as text, ``"human"`` prints it, ``"rgb_array"``
-            returns a picture.
+        render_mode: ``"ansi"`` returns the board as text, ``"human"`` prints it after
+            every reset and step, ``"rgb_array"`` returns a picture.
 
     Raises:
         Error: An option has no such value, or there is no such game or opponent.
@@ -104,6 +104,8 @@ class BoardEnv(Env[Any, Any]):
         self._position = self.rules.start(self.np_random)
         self._done = False
         self._done = self._await_turn() or self.position.over
+        if self.render_mode == "human":
+            self.render()
         return self._seen()
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
@@ -115,6 +117,8 @@ class BoardEnv(Env[Any, Any]):
             Error: The opponent failed, or chose a move that is not legal; only a reset helps.
         """
         reward = 0.0 if self._done else self._play(action)
+        if self.render_mode == "human":
+            self.render()
         observation, info = self._seen()
         return observation, reward, self._done, False, info
 
@@ -177,6 +181,14 @@ class BoardEnv(Env[Any, Any]):
         if self._classic:
             info["state"] = {"board": observation.copy(), "to_play": color}
         return observation, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return which actions are legal now; where none is, after the end, all count as legal.
+
+        sb3-contrib's MaskablePPO calls this method, and can use no mask without a legal action.
+        """
+        mask: NDArray[np.bool_] = self._seen()[1]["action_mask"].astype(np.bool_)
+        return mask if mask.any() else ~mask
 
     def render(self) -> str | NDArray[np.uint8] | None:
         """Return the board as text or as a picture, or print it."""

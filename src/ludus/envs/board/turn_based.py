@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -33,7 +34,8 @@ class TurnBasedEnv:
         board_size: Points per side, for games whose boards differ.
         illegal_move_mode: ``"lose"`` the game by an illegal move, or ``"raise"``.
         resign: Offer one more action, the last one, that gives the game up.
-        render_mode: ``"ansi"`` returns the board as text, ``"rgb_array"`` as a picture.
+        render_mode: ``"ansi"`` returns the board as text, ``"rgb_array"`` as a picture;
+            ``"human"`` prints it after every reset and step.
 
     Raises:
         Error: An option has no such value, or there is no such game.
@@ -42,7 +44,7 @@ class TurnBasedEnv:
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "ludus_board",
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": ["human", "ansi", "rgb_array"],
         "render_fps": 1,
         "is_parallelizable": False,
     }
@@ -117,6 +119,8 @@ class TurnBasedEnv:
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self.agent_selection = self.possible_agents[self._position.to_move]
+        if self.render_mode == "human":
+            self.render()
 
     def _begun(self) -> tuple[Position, np.random.Generator]:
         if self._position is None or self._rng is None:
@@ -176,6 +180,8 @@ class TurnBasedEnv:
             self._cumulative_rewards[each] += reward
         self.terminations = dict.fromkeys(self.agents, over)
         self.agent_selection = self.possible_agents[1 - player if over else position.to_move]
+        if self.render_mode == "human":
+            self.render()
 
     def _leave(self, agent: str, action: Any) -> None:
         if action is not None:
@@ -194,10 +200,12 @@ class TurnBasedEnv:
             yield self.agent_selection
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """Return the board as text or as a picture, as the mode says; without one, ``None``."""
+        """Return the board as text or as a picture, or print it, as the mode says."""
         position, _ = self._begun()
         if self.render_mode == "rgb_array":
             return picture_of(position)
+        if self.render_mode == "human":
+            sys.stdout.write(position.text())
         return position.text() if self.render_mode == "ansi" else None
 
     def state(self) -> Any:

@@ -60,6 +60,7 @@ class ArrayStateEnv(KernelEnv):
             taken = self._storage.lengths[0] > 0
             dtype = self.later_dtype if taken else self.first_dtype
             self._shown = self._row().astype(dtype)
+            self._holding = True
             self._watch()
         return self._shown
 
@@ -68,7 +69,7 @@ class ArrayStateEnv(KernelEnv):
         if value is not None:
             self._row()[:] = self._checked(value)
         self._shown = value
-        self._started = value is not None
+        self._holding = self._started = value is not None
         self._collect_arguments()
 
     def _observe(self) -> np.ndarray[Any, Any]:
@@ -112,32 +113,25 @@ class ArrayStateEnv(KernelEnv):
     def _watched_advance(self, action: Any) -> Any:
         self._take_edits()
         shown, self._shown = self._shown, None
+        self._holding = False
         self._advance = self._unwatched
         try:
             return self._advance(action)
         except Exception:
             # The state is the same still, so is the array.
-            self._shown = shown
+            self._shown, self._holding = shown, True
             self._watch()
             raise
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Draw a first state; ``options`` go to :meth:`reset_params`."""
-        self._take_edits()
-        self._forget_edits()
-        return super().reset(seed=seed, options=options)
-
     def _forget_edits(self) -> None:
         if self._shown is not None:
-            self._shown = None
+            self._shown, self._holding = None, False
             self._advance = self._unwatched
 
     def __getstate__(self) -> dict[str, Any]:
         self._take_edits()
         kept = super().__getstate__()
-        return {name: value for name, value in kept.items() if name != "_shown"}
+        return {name: value for name, value in kept.items() if name not in ("_shown", "_holding")}
 
     def _save_state(self) -> SavedState:
         self._take_edits()

@@ -96,7 +96,7 @@ class ArrayStateVectorEnv(KernelVectorEnv):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        env = self.__dict__.get("env")
+        env: Any = self.__dict__.get("env")
         declared = None if env is None else _declared(env, name)
         if not isinstance(declared, Parameter):
             super().__setattr__(name, value)

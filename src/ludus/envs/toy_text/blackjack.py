@@ -293,6 +293,7 @@ class BlackjackEnv(KernelEnv):
             shown = cards
         if shown is cards:
             self._hands[owner] = (cards, cards.copy())
+            self._holding = True
             self._watch()
         return shown
 
@@ -303,23 +304,17 @@ class BlackjackEnv(KernelEnv):
         self._take_edits()
 
     def _after_step(self) -> None:
-        self._hands.clear()
+        self._forget_edits()
 
     def _forget_edits(self) -> None:
         self._hands.clear()
+        self._holding = False
 
     def _take_edits(self) -> None:
         """Deal the cards of hands that were edited in place."""
         for owner, (shown, before) in list(self._hands.items()):
             if shown != before:
                 setattr(self, owner, shown)
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Deal two cards to the dealer and two to the player."""
-        self._hands.clear()
-        return super().reset(seed=seed, options=options)
 
     def __getstate__(self) -> dict[str, Any]:
         self._take_edits()
@@ -330,7 +325,7 @@ class BlackjackEnv(KernelEnv):
         return super()._save_state()
 
     def _load_state(self, fields: SavedState) -> None:
-        self._hands.clear()
+        self._forget_edits()
         super()._load_state(fields)
 
     @property
