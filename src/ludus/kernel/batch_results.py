@@ -130,8 +130,7 @@ class BatchResults:
             values = zip(*(part[indices] for part in last), strict=True)
         else:
             values = last[indices]
-        for index, value in zip(indices.tolist(), values, strict=True):
-            kept[index] = value
+        kept[indices] = np.fromiter(values, dtype=object, count=len(indices))
         return kept
 
     @cached_property
