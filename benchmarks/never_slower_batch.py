@@ -170,6 +170,16 @@ def peer_mode(env_id: str, row: Row) -> str:
     return "vector_entry_point" if own and not row.same_step else "sync"
 
 
+def peer_problem(env_id: str) -> str | None:
+    """Return why Gymnasium cannot run an id here, if it cannot."""
+    try:
+        for row in (ROWS[0], ROWS[1]):
+            gymnasium.make_vec(env_id, 1, vectorization_mode=peer_mode(env_id, row)).close()
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return None
+
+
 def has_floats(env_id: str) -> bool:
     space = ludus.make_vec(env_id, 1).single_observation_space
     return isinstance(space, ludus.spaces.Box) and space.dtype.kind == "f"
@@ -247,6 +257,10 @@ def main() -> None:
     options, report = parse(), Report()
     warnings.simplefilter("ignore")
     for env_id in options.ids:
+        problem = peer_problem(env_id)
+        if problem is not None:
+            console.print(f"{env_id} is left out: Gymnasium cannot run it here.\n  {problem}")
+            continue
         found = measure_id(env_id, options)
         show(env_id, found)
         for one in found:

@@ -294,3 +294,32 @@ def test_random_words_from_outside_are_checked():
     state["storage"]["U"][2, 4] = 2**40
     with pytest.raises(StateError, match="random words of environment 2"):
         envs.set_state(state)
+
+
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize(
+    "env_id", ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "FrozenLake-v1", "Blackjack-v1"]
+)
+def test_observations_are_in_c_order(env_id, copy):
+    envs = ludus.make_vec(env_id, 9, copy=copy)
+    seen, _ = envs.reset(seed=0)
+    batches = [seen, envs.step(envs.action_space.sample())[0]]
+    for batch in batches:
+        for part in batch if isinstance(batch, tuple) else (batch,):
+            assert part.flags.c_contiguous
+            assert part.flags.aligned
+    if env_id != "Blackjack-v1":
+        steps = np.stack([envs.action_space.sample() for _ in range(3)])
+        assert envs.rollout(steps).observations.flags.c_contiguous
+
+
+def test_a_reset_without_seeds_goes_on_with_the_streams():
+    envs, twin = cartpoles(4), cartpoles(4)
+    np.testing.assert_array_equal(envs.reset()[0], twin.reset()[0])
+    assert envs.np_random_seed == (5, 6, 7, 8)
+    mask = np.array([True, False, True, False])
+    envs.reset(seed=[1, None, 3, None], options={"reset_mask": mask})
+    assert envs.np_random_seed == (1, 6, 3, 8)
+    with pytest.raises(Error, match="greater or equal to zero"):
+        envs.reset(seed=-1)
+    assert envs.np_random_seed == (1, 6, 3, 8)

@@ -24,7 +24,7 @@ def batch(env_id="CartPole-v1", *, native=True, n=N, **options):
 
 
 def is_native(envs):
-    return envs._read._fill_finals is not None
+    return envs._read.fill_finals is not None
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 20])
@@ -145,7 +145,7 @@ def test_what_callers_do_to_the_arrays_stays_with_them(spoil):
             assert one.flags.writeable
             assert one.dtype == np.float32
         spoil(infos["final_obs"])
-    spoilt = envs._read._fill_finals(0)
+    spoilt = envs._read.fill_finals(0)[0]
     assert all(one is None for one in spoilt)
 
 
@@ -166,7 +166,7 @@ def test_nothing_leaks():
     envs = batch(max_episode_steps=1)
     actions = envs.action_space.sample()
     envs.step(actions)
-    counted = (None, np.dtype(np.float32), np.ndarray, envs._read._fill_finals)
+    counted = (None, np.dtype(np.float32), np.ndarray, envs._read.fill_finals)
     gc.collect()
     before = [sys.getrefcount(thing) for thing in counted]
     kept = []

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ludus.kernel.cpython import builtin_function, with_declarations
-from ludus.kernel.object_fields import ARRAY, load, load_item
+from ludus.kernel.object_fields import ARRAY, TUPLE, load, load_item
 from ludus.kernel.step_call import new_array_address
 
 __all__ = ["FinalObservations", "finals_source"]
@@ -41,41 +41,47 @@ class FinalObservations:
         # The arrays of episodes, one for each environment.
         episodes = np.full(self._n, None, dtype=object)
         arrays = (self._kept, episodes, pattern, last, listed, filled)
-        symbols = {"ludus.ndarray": id(np.ndarray), "ludus.new_array": new_array_address()}
+        known = {"ludus.ndarray": np.ndarray, "ludus.bool": np.dtype(np.bool_)}
+        symbols = {name: id(value) for name, value in known.items()}
+        symbols["ludus.new_array"] = new_array_address()
         address = shim_address(finals_source(pattern.ndim), symbols)
         owner = (*arrays, self._n, pattern.nbytes)
-        self._fill = builtin_function("finals", address, owner=owner, one=True)
+        self.at_once = builtin_function("finals", address, owner=owner, one=True)
+        """As a call, but ``None`` if each of the arrays is in use."""
 
-    def of(self, over: Any) -> Any:
-        """Return the last observations of the environments in a mask."""
+    def of(self, over: Any) -> tuple[Any, Any, Any]:
+        """Return what a call returns, for the environments in a mask."""
         indices = np.flatnonzero(over)
         self._listed[: len(indices)] = indices
         return self(len(indices))
 
-    def __call__(self, count: int) -> Any:
+    def __call__(self, count: int) -> tuple[Any, Any, Any]:
         """Return an array of objects: an observation where an episode is over, else ``None``.
+
+        With it come two masks of these environments, both of them new.
 
         Args:
             count: How many episodes are over; their environments are listed.
         """
-        filled = self._fill(count)
+        filled = self.at_once(count)
         if filled is None:
             self._kept[self._turn] = np.full(self._n, None, dtype=object)
             self._turn = (self._turn + 1) % _TURNS
-            filled = self._fill(count)
-        return filled
+            filled = self.at_once(count)
+        return filled  # type: ignore[no-any-return]
 
 
 def finals_source(axes: int) -> str:
     """Return ``shim(owner, count)`` as LLVM IR.
 
-    It expects ``ludus.ndarray``, the type, and ``ludus.new_array``, NumPy's function that makes
-    arrays. ``owner`` is a tuple of arrays and two numbers: the arrays of objects that take turns,
-    the environments' arrays, an array like one observation, all last observations, the indices of
-    finished environments, for each turn the number of places filled and their indices; the number
-    of environments and the bytes of an observation.
+    It expects ``ludus.ndarray``, the type, ``ludus.bool``, the dtype, and ``ludus.new_array``,
+    NumPy's function that makes arrays. ``owner`` is a tuple of arrays and two numbers: the arrays
+    of objects that take turns, the environments' arrays, an array like one observation, all last
+    observations, the indices of finished environments, for each turn the number of places filled
+    and their indices; the number of environments and the bytes of an observation.
 
-    The result is one of the arrays that take turns, ``None`` if each of them is in use.
+    The result is a tuple: one of the arrays that take turns, and two masks of the finished
+    environments. It is ``None`` if each of the arrays is in use.
 
     Args:
         axes: How many axes an observation has.
@@ -88,6 +94,7 @@ def finals_source(axes: int) -> str:
     return with_declarations(
         [
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
             "declare i64 @llvm.vector.reduce.or.v8i64(<8 x i64>)",
             "define ptr @shim(ptr %owner, ptr %count_object) {",
             *lines,
@@ -99,6 +106,7 @@ def finals_source(axes: int) -> str:
             *_find_free(),
             *_clear(),
             *_fill(axes),
+            *_give_masks(),
             "}",
         ]
     )
@@ -266,8 +274,6 @@ def _fill(axes: int) -> list[str]:
         "  store i64 %k, ptr %own",
         "  %left = icmp slt i64 %k, %count",
         "  br i1 %left, label %finished, label %end",
-        "end:",
-        "  ret ptr %chosen",
         "finished:",
         "  %i.at = getelementptr i64, ptr %listed.data, i64 %k",
         "  %i = load i64, ptr %i.at",
@@ -306,3 +312,60 @@ def _fill(axes: int) -> list[str]:
         "  %k.next = add i64 %k, 1",
         "  br label %each",
     ]
+
+
+def _give_masks() -> list[str]:
+    """Return the lines that make the masks and return everything as a tuple."""
+    made = "ptr @ludus.ndarray, ptr @ludus.bool, i32 1, ptr %chosen.dims"
+    lines = ["end:", *load("chosen.dims", "%chosen", ARRAY["dims"])]
+    masks = ("first", "second")
+    for name in masks:
+        lines += [
+            "  call void @Py_IncRef(ptr @ludus.bool)",
+            f"  %{name} = call ptr @ludus.new_array({made}, ptr null, ptr null, i32 0, ptr null)",
+            f"  %{name}.made = icmp ne ptr %{name}, null",
+        ]
+    # A missing one leaves a null pointer in the tuple, which is freed like any other.
+    lines += [
+        "  %tuple = call ptr @PyTuple_New(i64 3)",
+        "  %tuple.made = icmp ne ptr %tuple, null",
+        "  br i1 %tuple.made, label %pack, label %no_tuple",
+        "no_tuple:",
+        *(f"  call void @Py_DecRef(ptr %{name})" for name in ("chosen", *masks)),
+        "  ret ptr null",
+        "pack:",
+    ]
+    for k, name in enumerate(("chosen", *masks)):
+        lines += [
+            f"  %item{k} = getelementptr i8, ptr %tuple, i64 {TUPLE + 8 * k}",
+            f"  store ptr %{name}, ptr %item{k}",
+        ]
+    lines += [
+        "  %masks.made = and i1 %first.made, %second.made",
+        "  br i1 %masks.made, label %masks, label %drop",
+        "drop:",
+        "  call void @Py_DecRef(ptr %tuple)",
+        "  ret ptr null",
+        "masks:",
+    ]
+    for name in masks:
+        lines += load(f"{name}.data", f"%{name}", ARRAY["data"])
+        lines.append(f"  call void @llvm.memset.p0.i64(ptr %{name}.data, i8 0, i64 %n, i1 false)")
+    lines += [
+        "  br label %mark",
+        "mark:",
+        "  %j = phi i64 [0, %masks], [%j.next, %mark.body]",
+        "  %j.left = icmp slt i64 %j, %count",
+        "  br i1 %j.left, label %mark.body, label %give",
+        "give:",
+        "  ret ptr %tuple",
+        "mark.body:",
+        "  %j.at = getelementptr i64, ptr %places, i64 %j",
+        "  %j.index = load i64, ptr %j.at",
+    ]
+    for name in masks:
+        lines += [
+            f"  %{name}.flag = getelementptr i8, ptr %{name}.data, i64 %j.index",
+            f"  store i8 1, ptr %{name}.flag",
+        ]
+    return [*lines, "  %j.next = add i64 %j, 1", "  br label %mark"]

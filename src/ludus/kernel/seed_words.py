@@ -17,7 +17,7 @@ from ludus.kernel.seed_call import DRAW, HASH, LANES, MIX, POOL, hash_constants,
 from ludus.kernel.words_rng import MULTIPLIER, WORDS, seed_to_words
 from ludus.seeding import check_seed
 
-__all__ = ["seed_rows", "seeds_to_words"]
+__all__ = ["seed_rows", "seed_streams", "seeds_to_words"]
 
 _LARGEST = 1 << 32 * POOL
 _LOW32 = 0xFFFFFFFF
@@ -63,6 +63,37 @@ def seed_rows(
         seeds_to_words(used, drawn, native=native)
         words[due] = drawn
     return dict(zip(due, used, strict=True))
+
+
+def seed_streams(
+    words: Any,
+    seeds: Sequence[int | None],
+    mask: Any,
+    started: Any,
+    *,
+    before: Sequence[int | None],
+    native: bool,
+) -> Sequence[int | None]:
+    """Do what :func:`seed_rows` does; return the seeds of all rows.
+
+    Args:
+        words: A row for each environment.
+        seeds: A seed for each; ``None`` leaves the row alone.
+        mask: Of each row whether it may be seeded; ``None`` for all.
+        started: Of each row whether it was seeded before.
+        before: The seeds before.
+        native: Whether to compute in native code instead of NumPy.
+
+    Raises:
+        Error: A seed is not a Python int, or negative; nothing has changed then.
+    """
+    if mask is None and isinstance(seeds, range):
+        check_seed(seeds.start)
+        seeds_to_words(seeds, words, native=native)
+        return seeds
+    chosen = np.ones(len(words), np.bool_) if mask is None else mask
+    used = seed_rows(words, seeds, chosen, started, native=native)
+    return [used.get(row, seed) for row, seed in enumerate(before)]
 
 
 def seeds_to_words(seeds: Sequence[int], words: Any, *, native: bool = False) -> None:

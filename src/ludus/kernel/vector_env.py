@@ -20,13 +20,12 @@ from ludus.kernel.env import KernelEnv
 from ludus.kernel.object_fields import is_known
 from ludus.kernel.program import program_for
 from ludus.kernel.rollout import Buffers, Trajectory
-from ludus.kernel.seed_words import seed_rows, seeds_to_words
+from ludus.kernel.seed_words import seed_streams, seeds_to_words
 from ludus.kernel.shared_call import FAILED
 from ludus.kernel.source import MODES, OVER
 from ludus.kernel.storage import NO_LIMIT, Storage
 from ludus.kernel.team import Board, Team
 from ludus.kernel.words_rng import WORDS
-from ludus.seeding import check_seed
 from ludus.spaces import Tuple, batch_space
 
 __all__ = ["VECTOR_ARGUMENTS", "KernelVectorEnv"]
@@ -131,7 +130,10 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         # What it needs in native code is compiled along with the step.
         self._function("step")
         if seed is not None or not self._started.all():
-            self._seed_streams(seeds_per_env(seed, self.num_envs), mask)
+            seeds = seeds_per_env(seed, self.num_envs)
+            words, native = self._storage.U, self._program.jit
+            rows = (words, seeds, mask, self._started)
+            self._seeds = seed_streams(*rows, before=self._seeds, native=native)
         params = self.env.reset_params(rest or None)
         storage = self._storage
         if params is not self.env.params:
@@ -141,18 +143,6 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             storage.set_params(self.env.params)
         self._started |= chosen
         return self._observations(), self._read.infos(storage.X, chosen)
-
-    def _seed_streams(self, seeds: Sequence[int | None], mask: Any) -> None:
-        """Seed the random streams of those in the mask, or of all without one."""
-        storage, native = self._storage, self._program.jit
-        if mask is None and isinstance(seeds, range):
-            check_seed(seeds.start)
-            seeds_to_words(seeds, storage.U, native=native)
-            self._seeds = seeds
-            return
-        chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
-        used = seed_rows(storage.U, seeds, chosen, self._started, native=native)
-        self._seeds = [used.get(index, before) for index, before in enumerate(self._seeds)]
 
     def _run_reset(self, mask: Any) -> None:
         """Reset by a step that steps none, so that there is one function less to compile."""
@@ -186,7 +176,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         if count < 0:
             raise self._refusal(count, storage.A)
         if count and self._same_step:
-            infos = self._reset_finished() if self._resets_here else self._finals(count)
+            infos = self._tell_finals(count)
         else:
             infos = self._read.infos(storage.X) if self._tells else {}
         if self._shares:
@@ -237,6 +227,8 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             raise ResetNeeded("Call reset() before the first step().")
         self._step = self._function("step")
         self._step_at_once = self._whole_step()
+        if self._same_step:
+            self._tell_finals = self._whole_finals()
         if self._team.size > 1 and self._program.jit:
             self._board = Board(self._team, self._program.shared(), self._table)
         self._running = True
@@ -259,18 +251,23 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
     def _observations(self) -> Any:
         return self._seen if self._shares else self._read.copied()
 
-    def _finals(self, count: int) -> dict[str, Any]:
-        """Return the infos of a step that has finished episodes and started the next ones."""
+    def _whole_finals(self) -> Callable[[int], dict[str, Any]]:
+        """Return a function from the number of finished episodes to the infos of such a step."""
+        if self._resets_here:
+            return self._reset_finished
+        fill = self._read.fill_finals
+        # Threads list what they have stepped, each in a part of its own.
+        if self._tells or fill is None or not self._alone:
+            return self._finals
+        return self._read.listed_finals(fill)
+
+    def _finals(self, _count: int) -> dict[str, Any]:
         storage, read = self._storage, self._read
         over = storage.T | storage.C
-        # Threads list what they have stepped, each in a part of its own.
-        listed = count if self._alone else None
-        if not self._tells:
-            return read.finals(over, {}, listed)
-        told = read.infos(storage.X)
-        return told | read.finals(over, read.infos(storage.XF, over), listed)
+        told, final = read.infos(storage.X), read.infos(storage.XF, over)
+        return told | read.finals(over, final)
 
-    def _reset_finished(self) -> dict[str, Any]:
+    def _reset_finished(self, _count: int) -> dict[str, Any]:
         """Reset what the step finished, once the infos of its last states have been made."""
         storage = self._storage
         over = storage.T | storage.C
@@ -331,7 +328,10 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             # Filled with something valid: what is not reached must not be taken for a mistake.
             taken = np.broadcast_to(s.bounds[:, :1], (steps, *s.A.shape)).astype(s.A.dtype)
             # A name of its own keeps it alive while compiled code has its address.
-            words = self._words(policy_seed)
+            words = np.empty((self.num_envs, WORDS), np.uint64)
+            seeds_to_words(
+                range(policy_seed, policy_seed + self.num_envs), words, native=program.jit
+            )
             loop, inputs = program.rollout_policy(policy), (weights, program.address(words))
         given = (*inputs, *map(program.address, (taken, *made)), steps)
         count = self._run_loop(lambda first, last: loop(self._table, *given, first, last))
@@ -339,12 +339,6 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             raise self._refusal(count, taken)
         s.seen[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
         return made.trajectory(taken, self.env)
-
-    def _words(self, seed: int) -> Any:
-        """Return the random words of a policy's streams, one per environment."""
-        words = np.empty((self.num_envs, WORDS), np.uint64)
-        seeds_to_words(range(seed, seed + self.num_envs), words, native=self._program.jit)
-        return words
 
     def _run_loop(self, work: Callable[[int, int], int]) -> int:
         if not self._resets_here:

@@ -75,13 +75,16 @@ class NormalizeReward(
         """Step, update the statistics unless frozen, and scale the rewards."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         returns = self.accumulated_reward
-        # The step after an end only resets, unless the reset came within the last step.
-        active = np.ones(self.num_envs, np.bool_) if self._same_step else ~self._prev_dones
-        returns[active] = (
-            returns[active] * self.gamma * (1 - terminations[active]) + rewards[active]
-        )
-        if self.update_running_mean and active.any():
-            self.return_rms.update(returns[active])
+        following = returns * self.gamma * (1 - terminations) + rewards
+        if self._same_step or not self._prev_dones.any():
+            returns[:] = active = following.astype(returns.dtype)
+        else:
+            # The step after an end only resets, unless the reset came within the last step.
+            runs = ~self._prev_dones
+            np.copyto(returns, following, casting="same_kind", where=runs)
+            active = returns[runs]
+        if self.update_running_mean and active.size:
+            self.return_rms.update(active)
         self._prev_dones = np.logical_or(terminations, truncations)
         if self._same_step:
             returns[self._prev_dones] = 0
