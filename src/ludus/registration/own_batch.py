@@ -24,7 +24,7 @@ def find_own_batch(spec: EnvSpec) -> None:
     """
     if spec.vector_entry_point is not None or spec.entry_point is None:
         return
-    creator = resolve(spec.id, spec.entry_point)
+    creator: Any = resolve(spec.id, spec.entry_point)
     # A kernel environment cannot exist before the module has been imported.
     kernels: Any = sys.modules.get("ludus.kernel.env")
     if kernels is None or not isinstance(creator, type):
