@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -189,3 +191,23 @@ def test_generator_state_round_trip(kind):
 def test_bad_generator_state(state):
     with pytest.raises(StateError, match="random generator"):
         ludus.seeding.generator_from_state(state)
+
+
+def test_what_a_class_does_not_implement_it_says() -> None:
+    class Empty(ludus.Env[Any, Any]):
+        pass
+
+    class OnlyReset(ludus.Env[Any, Any]):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            return 0, {}
+
+    class EmptyBatch(ludus.vector.VectorEnv[Any, Any, Any]):
+        pass
+
+    for call in (Empty().reset, lambda: Empty().step(0), lambda: OnlyReset().step(0)):
+        with pytest.raises(NotImplementedError, match=r"(Empty|OnlyReset) does not implement"):
+            call()
+    assert OnlyReset().reset(seed=1) == (0, {})
+    with pytest.raises(NotImplementedError, match="EmptyBatch does not implement reset"):
+        EmptyBatch().reset(seed=0)

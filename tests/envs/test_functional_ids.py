@@ -7,6 +7,7 @@ step by step from common states, and where cards are drawn, with the cards that 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import sys
 import types
 import warnings
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import ludus
+from ludus.core.vector_env import AutoresetMode
 from ludus.envs.tabular.cliffwalking import CliffWalkingJaxEnv
 from ludus.envs.toy_text.blackjack import State as Cards
 from ludus.envs.toy_text.blackjack import hand_of
@@ -295,15 +297,111 @@ def test_pictures(env_id, monkeypatch):
     assert len(np.unique(frame.reshape(-1, 3), axis=0)) >= 3
 
 
-@pytest.mark.parametrize("name", ["cartpole.CartPoleJaxVectorEnv", "pendulum.PendulumJaxVectorEnv"])
-def test_vector_classes(name):
-    module, _, cls = name.partition(".")
-    package = __import__(f"ludus.envs.phys2d.{module}", fromlist=[cls])
-    envs = getattr(package, cls)(3, max_episode_steps=5)
-    single = make(ludus, f"phys2d/{cls.removesuffix('JaxVectorEnv')}-v0").unwrapped
-    seen, _ = envs.reset(seed=7)
-    np.testing.assert_array_equal(seen[1], single.reset(seed=8)[0])
-    envs.action_space.seed(0)
-    cut = [envs.step(envs.action_space.sample())[3].tolist() for _ in range(5)]
+FUNCTIONS = {
+    "phys2d.cartpole:CartPoleFunctional": "phys2d/CartPole-v1",
+    "phys2d.pendulum:PendulumFunctional": "phys2d/Pendulum-v0",
+    "tabular.blackjack:BlackjackFunctional": "tabular/Blackjack-v0",
+    "tabular.cliffwalking:CliffWalkingFunctional": "tabular/CliffWalking-v0",
+}
+
+
+def both(place):
+    """Return a class of ours and Gymnasium's of the same name."""
+    module, _, name = place.partition(":")
+    packages = (f"{library}.envs.{module}" for library in ("ludus", "gymnasium"))
+    return [getattr(importlib.import_module(package), name) for package in packages]
+
+
+@pytest.mark.parametrize("place", FUNCTIONS)
+def test_functions_in_jax_are_those_of_gymnasium(place):
+    ours, theirs = (cls() for cls in both(place))
+    # Theirs take no key here.
+    keyless = "cliffwalking" in place
+    actions = ours.action_space
+    actions.seed(3)
+    for seed in range(6):
+        key = jax.random.PRNGKey(seed)
+        states = [functions.initial(key) for functions in (ours, theirs)]
+        for step in range(12):
+            jax.tree.map(
+                lambda a, b: np.testing.assert_allclose(a, b, **CLOSE), *map(tuple_of, states)
+            )
+            key = jax.random.fold_in(key, step)
+            action = actions.sample()
+            following = [
+                f.transition(s, action, key) for f, s in zip((ours, theirs), states, strict=True)
+            ]
+            given = zip((ours, theirs), states, following, strict=True)
+            rest = [[], [] if keyless else [key]]
+            told = [
+                (f.observation(n, *k), f.reward(s, action, n, *k), f.terminal(n, *k))
+                for (f, s, n), k in zip(given, rest, strict=True)
+            ]
+            for mine, other in zip(*told, strict=True):
+                np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-5)
+                assert mine.dtype == np.asarray(other).dtype or other is False
+            assert isinstance(told[0][0], jax.Array)
+            states = following
+            if told[0][2]:
+                break
+
+
+def tuple_of(state):
+    return tuple(state) if isinstance(state, tuple) else (state,)
+
+
+@pytest.mark.parametrize("place", FUNCTIONS)
+def test_functions_in_jax_can_be_compiled_and_batched(place):
+    plain, batched = both(place)[0](), both(place)[0]()
+    batched.transform(jax.vmap)
+    batched.transform(jax.jit)
+    keys = jax.random.split(jax.random.PRNGKey(1), 5)
+    state = batched.initial(keys)
+    plain.action_space.seed(0)
+    actions = np.array([plain.action_space.sample() for _ in range(5)])
+    following = batched.transition(state, actions, keys)
+    rewards = batched.reward(state, actions, following, keys)
+    ends, seen = batched.terminal(following, keys), batched.observation(following, keys)
+    for row in range(5):
+        before = plain.initial(keys[row])
+        after = plain.transition(before, actions[row], keys[row])
+        np.testing.assert_allclose(seen[row], plain.observation(after), **CLOSE)
+        np.testing.assert_allclose(rewards[row], plain.reward(before, actions[row], after), **CLOSE)
+        assert bool(ends[row]) == bool(plain.terminal(after))
+    assert (rewards.dtype, ends.dtype) == (np.float32, np.bool_)
+
+
+def test_rules_of_the_house_in_jax():
+    functions = both("tabular.blackjack:BlackjackFunctional")[0]()
+    natural = functions.get_default_params(natural=True, sab=False)
+    cards = jax.numpy.zeros(21)
+    dealt = functions.initial(jax.random.PRNGKey(0))._replace(
+        player_hand=cards.at[:2].set(jax.numpy.array([1.0, 10.0])),
+        dealer_hand=cards.at[:2].set(jax.numpy.array([10.0, 8.0])),
+    )
+    stood = functions.transition(dealt, 0, jax.random.PRNGKey(1))
+    assert float(functions.reward(dealt, 0, stood)) == 1.0
+    assert float(functions.reward(dealt, 0, stood, params=natural)) == 1.5
+
+
+@pytest.mark.parametrize(
+    "place", ["phys2d.cartpole:CartPoleJaxVectorEnv", "phys2d.pendulum:PendulumJaxVectorEnv"]
+)
+def test_vector_classes(place):
+    ours, theirs = (cls(3, max_episode_steps=5) for cls in both(place))
+    assert repr(ours.observation_space) == repr(theirs.observation_space)
+    assert ours.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    assert ours.metadata["jax"]
+    results = ours.reset(seed=7), theirs.reset(seed=7)
+    ours.action_space.seed(0)
+    cut = []
+    for _ in range(5):
+        for mine, other in zip(*results, strict=True):
+            if not isinstance(mine, dict):
+                assert isinstance(mine, jax.Array)
+                np.testing.assert_allclose(mine, other, **CLOSE)
+        action = ours.action_space.sample()
+        results = ours.step(action), theirs.step(action)
+        cut.append(results[0][3].tolist())
     assert cut == [[False] * 3] * 4 + [[True] * 3]
-    envs.close()
+    ours.close()

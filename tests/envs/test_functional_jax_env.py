@@ -17,8 +17,10 @@ import ludus
 from ludus.core.vector_env import AutoresetMode
 from ludus.envs.functional_jax_env import FunctionalJaxEnv, FunctionalJaxVectorEnv
 from ludus.envs.phys2d import CartPoleFunctional
+from ludus.envs.phys2d.cartpole import KERNEL as CARTPOLE
 from ludus.errors import DependencyNotInstalled, Error, ResetNeeded
 from ludus.experimental.functional import FuncEnv
+from ludus.experimental.kernel_functional import KernelFuncEnv
 from tests.interop.programs import run_program
 
 jax = pytest.importorskip("jax")
@@ -331,8 +333,14 @@ def test_registered_and_wrapped():
         del ludus.registry["tests/Swing-v0"]
 
 
+class KernelOnly(KernelFuncEnv):
+    """Functions of a kernel that have no twin in JAX."""
+
+    kernel = CARTPOLE
+
+
 def test_functions_of_kernels():
-    env = FunctionalJaxEnv(CartPoleFunctional())
+    env = FunctionalJaxEnv(KernelOnly())
     first, _ = env.reset(seed=1)
     assert env.observation_space.contains(first)
     assert env.step(1)[1:] == (1.0, False, False, {})
@@ -341,8 +349,22 @@ def test_functions_of_kernels():
     env.step(1)
     np.testing.assert_array_equal(env.step(0)[0], seen)
     assert (env.reset()[0] != first).any()
-    with pytest.raises(TypeError, match=r"CartPoleFunctional.*kernel.*make_vec"):
-        FunctionalJaxVectorEnv(CartPoleFunctional(), 2)
+    with pytest.raises(TypeError, match=r"KernelOnly.*kernel.*make_vec"):
+        FunctionalJaxVectorEnv(KernelOnly(), 2)
+
+
+def test_functions_of_kernels_that_have_a_twin_in_jax():
+    env, envs = (
+        FunctionalJaxEnv(CartPoleFunctional()),
+        FunctionalJaxVectorEnv(CartPoleFunctional(), 2),
+    )
+    for made in (env, envs):
+        first, _ = made.reset(seed=1)
+        again, _ = made.reset(seed=1)
+        assert isinstance(first, jax.Array)
+        np.testing.assert_array_equal(first, again)
+    assert env.step(1)[1:] == (1.0, False, False, {})
+    assert envs.step(np.array([0, 1]))[1].tolist() == [1.0, 1.0]
 
 
 def test_without_jax(monkeypatch):

@@ -11,6 +11,8 @@ import ludus
 from ludus.interop.gymnasium import register_in_gymnasium
 from ludus.interop.gymnasium.adapter import AsGymnasium
 from ludus.interop.gymnasium.vector_adapter import AsGymnasiumVector
+from ludus.registration.discovery import load_own
+from ludus.research.bundled import bundled_env_ids
 from tests.interop.programs import run_program
 from tests.reference.twins import assert_same
 
@@ -28,7 +30,7 @@ def test_every_ludus_id_can_be_made_by_gymnasium() -> None:
     made_by_ludus = {
         spec.kwargs["ludus_id"] for spec in gymnasium.registry.values() if "ludus_id" in spec.kwargs
     }
-    assert made_by_ludus == set(ludus.registry)
+    assert made_by_ludus == {*ludus.registry, *bundled_env_ids()}
 
 
 def test_names_of_other_packages_are_left_to_them() -> None:
@@ -150,3 +152,43 @@ env = gymnasium.make("ludus.interop.gymnasium.envs:ludus/CartPole-v1")
 print(type(env.unwrapped).__name__)
 """
     assert run_program(code, tmp_path, aliased=False) == "AsGymnasium\n"
+
+
+def test_research_tasks_are_made_by_gymnasium() -> None:
+    names = {env_id for env_id in gymnasium.registry if env_id.startswith("mlgym/")}
+    load_own(everything=True)
+    bundled = {
+        env_id
+        for env_id, spec in ludus.registry.items()
+        if spec.namespace == "mlgym" and spec.security.trust == "builtin"
+    }
+    assert names == bundled == set(bundled_env_ids())
+    with gymnasium.make("mlgym/battleOfSexes-v0") as env:
+        assert isinstance(env.unwrapped, AsGymnasium)
+        env.action_space.seed(0)
+        assert env.action_space.contains(env.action_space.sample())
+        assert "ls" in env.action_space
+        observation, _ = env.reset(seed=0)
+        assert observation["task"].startswith("Two players")
+        observation, reward, terminated, truncated, _ = env.step("ls")
+        assert "strategy.py" in observation["output"]
+        assert (float(reward), terminated, truncated) == (0.0, False, False)
+
+
+ASKED = """
+import importlib.util, sys
+import ludus
+for _ in range(2):
+    assert importlib.util.find_spec("gymnasium").name == "gymnasium"
+assert "gymnasium" not in sys.modules
+import gymnasium
+assert "ludus/CartPole-v1" in gymnasium.registry
+assert importlib.util.find_spec("gymnasium") is gymnasium.__spec__
+assert gymnasium.make("ludus/CartPole-v1").reset(seed=0)
+assert not any("import_hook" in type(finder).__module__ for finder in sys.meta_path)
+"""
+
+
+@pytest.mark.parametrize("aliased", [False, True])
+def test_asking_for_gymnasium_breaks_nothing(aliased: bool, tmp_path: Path) -> None:
+    run_program(ASKED, tmp_path, aliased=aliased)

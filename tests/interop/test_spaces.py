@@ -143,6 +143,8 @@ def test_a_subclass_is_converted_as_what_it_derives_from() -> None:
 class Words(spaces.Space[str]):
     """A space that Gymnasium has no counterpart of."""
 
+    is_np_flattenable = False
+
     def sample(self, mask: Any = None, probability: Any = None) -> str:
         return ["yes", "no", "perhaps"][int(self.np_random.integers(3))]
 

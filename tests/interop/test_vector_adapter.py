@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.interop.gymnasium import from_gymnasium_vector, to_gymnasium_vector
+from ludus.interop.gymnasium import (
+    from_gymnasium,
+    from_gymnasium_vector,
+    to_gymnasium,
+    to_gymnasium_vector,
+)
 from ludus.interop.gymnasium.vector_adapter import to_autoreset_mode
 from tests.reference.twins import assert_same, twin_env
 
@@ -120,3 +125,41 @@ def test_autoreset_modes_convert_by_value() -> None:
         assert theirs is gymnasium.vector.AutoresetMode[mode.name]
         assert to_autoreset_mode(theirs) is mode
     assert to_autoreset_mode("sync") == "sync"
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_the_mode_is_a_member_of_the_own_enum(
+    adapt: Any, source: Any, target: Any, mode: str
+) -> None:
+    assert adapt(vector(source, mode)).autoreset_mode is target.vector.AutoresetMode(mode)
+
+
+def test_the_mode_of_a_compiled_batch() -> None:
+    adapted = to_gymnasium_vector(ludus.make_vec("CartPole-v1", 2, autoreset_mode="SameStep"))
+    assert adapted.autoreset_mode is gymnasium.vector.AutoresetMode.SAME_STEP
+
+
+def test_an_environment_without_a_mode_has_no_such_attribute() -> None:
+    class Bare(ludus.vector.VectorEnv):
+        num_envs = 1
+        observation_space = action_space = ludus.spaces.MultiDiscrete([2])
+        single_observation_space = single_action_space = ludus.spaces.Discrete(2)
+
+    with pytest.raises(AttributeError, match="autoreset_mode"):
+        to_gymnasium_vector(Bare()).autoreset_mode  # noqa: B018
+
+
+@DIRECTIONS
+def test_the_functions_for_one_environment_take_a_batch(
+    adapt: Any, source: Any, target: Any
+) -> None:
+    single = to_gymnasium if adapt is to_gymnasium_vector else from_gymnasium
+    env = vector(source)
+    adapted = single(env)
+    assert type(adapted) is type(adapt(env))
+    assert isinstance(adapted, target.vector.VectorEnv)
+    native = vector(target)
+    assert single(native) is native
+    with pytest.raises(TypeError, match=rf"{single.__name__}\(\) takes a single environment"):
+        adapt(source.make("CartPole-v1"))

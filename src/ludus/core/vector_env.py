@@ -64,7 +64,11 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
             NotImplementedError: The class has no ``reset`` of its own.
         """
         # The contract's return value is the subclass's to give; this part only seeds.
-        if type(self).reset is VectorEnv.reset:
+        if (
+            type(self).reset is VectorEnv.reset
+            and type(self) is not VectorEnv
+            and "reset" not in vars(self)
+        ):
             raise NotImplementedError(
                 f"{type(self).__name__} does not implement reset(); define it, call "
                 "super().reset(seed=seed) in it, and return observations and a dict."

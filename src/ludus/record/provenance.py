@@ -19,6 +19,7 @@ from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import VectorEnv
 from ludus.record.sources import env_source, package_source
 from ludus.registration.table import registry
+from ludus.served_names import own_name
 from ludus.version import __version__
 
 __all__ = ["provenance"]
@@ -129,7 +130,7 @@ def _source(spec: EnvSpec) -> str | None:
 
 
 def _name(cls: type) -> str:
-    return f"{cls.__module__}:{cls.__qualname__}"
+    return own_name(f"{cls.__module__}:{cls.__qualname__}")
 
 
 def _git(folder: Path) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ludus.core.spec import EnvSpec
 from ludus.registration.entry_point import load_env_creator
+from ludus.served_names import own_name
 
 __all__ = ["env_source", "package_source"]
 
@@ -73,7 +74,12 @@ def _modules_behind(creator: Any) -> list[str]:
     owner = getattr(creator, "__self__", None)
     cls = creator if isinstance(creator, type) else owner if isinstance(owner, type) else None
     owners = [creator] if cls is None else cls.__mro__
-    return [base.__module__ for base in owners if hasattr(base, "__module__")]
+    return [_module_of(base) for base in owners if hasattr(base, "__module__")]
+
+
+def _module_of(value: Any) -> str:
+    """Return the module of a class or function by Ludus's own name, also while it is served."""
+    return own_name(f"{value.__module__}:{value.__qualname__}").partition(":")[0]
 
 
 def _gather(name: str, package: str, found: set[str]) -> None:
@@ -88,7 +94,7 @@ def _gather(name: str, package: str, found: set[str]) -> None:
             if package == "ludus" or value.__name__ != f"{name}.{key}":
                 _gather(value.__name__, package, found)
         elif isinstance(value, type | FunctionType):
-            _gather(value.__module__, package, found)
+            _gather(_module_of(value), package, found)
 
 
 def _counts(name: str, package: str) -> bool:

@@ -24,14 +24,18 @@ def find_own_batch(spec: EnvSpec) -> None:
     """
     if spec.vector_entry_point is not None or spec.entry_point is None:
         return
-    creator = resolve(spec.id, spec.entry_point)
-    # A kernel environment cannot exist before the module has been imported.
-    kernels: Any = sys.modules.get("ludus.kernel.env")
-    if kernels is None or not isinstance(creator, type):
-        return
-    if issubclass(creator, kernels.KernelEnv) and not _overrides_steps(creator):
+    creator: Any = resolve(spec.id, spec.entry_point)
+    if _is_kernel_env(creator) and not _overrides_steps(creator):
         text = isinstance(spec.entry_point, str)
         spec.vector_entry_point = f"{spec.entry_point}.vector" if text else creator.vector
+
+
+def _is_kernel_env(creator: Any) -> bool:
+    # A kernel environment cannot exist before the module has been imported.
+    kernels: Any = sys.modules.get("ludus.kernel.env")
+    return (
+        kernels is not None and isinstance(creator, type) and issubclass(creator, kernels.KernelEnv)
+    )
 
 
 def _overrides_steps(cls: type) -> bool:

@@ -47,7 +47,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
     @property
     def prev_done(self) -> np.ndarray[Any, Any]:
         """Which environments begin a new episode with the next step."""
-        return self._storage.D[: self.num_envs].astype(np.bool_)
+        return np.array(self._storage.D[: self.num_envs], dtype=np.bool_)
 
     def reset(
         self,

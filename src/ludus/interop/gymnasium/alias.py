@@ -130,8 +130,8 @@ def _look_up(module: str, name: str) -> Any:
                 raise
             raise _missing(module, name or home) from problem
         return getattr(found, name) if name else found
-    for found in (_in_constants, _in_sources, _in_imports):
-        value = found(module, name)
+    for search in (_in_constants, _in_sources, _in_imports):
+        value = search(module, name)
         if value is not _MISSING:
             return value
     raise _missing(module, name)

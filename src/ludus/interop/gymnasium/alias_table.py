@@ -361,7 +361,7 @@ EAGER = tuple(
 
 def served_names() -> dict[str, str]:
     """Return, for ``"module:class"`` of Ludus, Gymnasium's name of the same class."""
-    names = {}
+    names: dict[str, str] = {}
     for module, row in ROWS.items():
         source, *_ = row.sources.split()
         for name in row.defines.split():

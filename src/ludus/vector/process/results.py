@@ -96,7 +96,8 @@ class Results:
         mask = infos.get("_final_info")
         if mask is None or self.in_pipe:
             return
-        sent, which = infos.get("final_obs"), infos.get("_final_obs")
+        sent: Any = infos.get("final_obs")
+        which = infos.get("_final_obs")
         finals = np.full(self._plan.num_envs, None, dtype=object)
         for index in np.flatnonzero(mask).tolist():
             kept = which is None or not which[index]
