@@ -73,6 +73,28 @@ layers: install-dev ## Imports point one way
 unit: system install-dev ## Tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
+# A representative part of the tests, in a virtual environment of its own for each end of the declared
+# versions: `lowest` is constraints-lowest.txt, `highest` is what pip takes without constraints. Another
+# interpreter: make test-versions PYTHON=python3.13 VERSIONS=highest. torch and what needs it are left
+# out, because the wheels of old versions bring gigabytes of CUDA; VERSIONED_EXTRAS adds them.
+VENV_VERSIONS ?= .venv-versions
+VERSIONS ?= lowest highest
+VERSIONED_EXTRAS ?= all,audit,jax
+VERSIONED_TOOLS := hypothesis pillow psutil 'pytest>=9,<10' pytest-rerunfailures pytest-timeout
+VERSIONED_TESTS ?= tests/bench tests/cli tests/codec tests/interop/test_adapter.py \
+	tests/interop/test_spaces.py tests/interop/test_vector_adapter.py tests/kernel/test_kernel.py \
+	tests/record tests/spaces tests/test_versions.py tests/vector
+lowest: CONSTRAINTS := --constraint constraints-lowest.txt
+
+.PHONY: test-versions lowest highest
+test-versions: $(VERSIONS) ## Run a part of the tests with the lowest and the highest dependencies
+
+lowest highest:
+	$(PYTHON) -m venv $(VENV_VERSIONS)/$@
+	$(VENV_VERSIONS)/$@/bin/pip $(QUIETLY) install --only-binary :all: $(CONSTRAINTS) \
+		--editable '.[$(VERSIONED_EXTRAS)]' $(VERSIONED_TOOLS)
+	LUDUS_VERSIONS=$@ $(VENV_VERSIONS)/$@/bin/python -m pytest $(VERSIONED_TESTS)
+
 # Apart from .venv, because gymnax wants an older Gymnasium than the tests compare with.
 $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 	$(PYTHON) -m venv $(VENV_BENCH)
@@ -97,6 +119,9 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 	$(BENCH)/python benchmarks/store.py
 	$(BENCH)/python benchmarks/research.py
 
+bench-sb3: install-dev ## Compare Stable-Baselines3 on Ludus's batches with its own
+	$(BIN)/python benchmarks/sb3.py
+
 # An index out of reach is said, and no failure; --require vulnerabilities would make it one.
 audit: install-dev ## Audit Ludus: its code, its dependencies and their licences
 	$(BIN)/ludus audit ludus-gym --config pyproject.toml --show medium --timeout 10
@@ -107,4 +132,4 @@ build: install-dev ## Build wheel and sdist, with a bill of materials
 		--timeout 10 --sbom dist/sbom.cdx.json
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) $(VENV_BENCH) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_BENCH) $(VENV_VERSIONS) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import minari
 import pytest
 from typer.testing import CliRunner
 
@@ -34,6 +33,7 @@ def test_parquet_there_and_back(folder: Path, tmp_path: Path) -> None:
 def test_minari_there_and_back(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     target = tmp_path / "mine" / "a-v0"
     done = run("export", folder, target, "--to", "minari", "--id", "mine/a-v0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ METHODS = {
     "get_episode_lengths": "lengths",
     "get_episode_rewards": "returns",
     "get_episode_times": "times",
+    "get_total_steps": "steps",
 }
-"""Methods of ``Monitor``, and what they return."""
+"""Methods of ``Monitor``, and what of a history they return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class _History:
     returns: list[float] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
+    steps: int = 0
 
 
 class Episodes:
@@ -126,6 +128,16 @@ class Episodes:
         if self._writers:
             self._writers[index].write_row(told)
         return told
+
+    def method(self, name: str, index: int) -> Callable[[], Any]:
+        """Return one of the :data:`METHODS` for one environment."""
+
+        def history() -> Any:
+            kept = self.history[index]
+            kept.steps = self.total_steps
+            return getattr(kept, METHODS[name])
+
+        return history
 
     def close(self) -> None:
         """Close the files."""

@@ -181,8 +181,8 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
         """
         chosen = self._chosen(indices)
         episodes = getattr(self, "_episodes", None)
-        if episodes is not None and attr_name in _MONITORED:
-            return [_MONITORED[attr_name](episodes, index) for index in chosen]
+        if episodes is not None and attr_name in METHODS:
+            return [episodes.method(attr_name, index) for index in chosen]
         return self._rows.get(attr_name, chosen)
 
     def set_attr(self, attr_name: str, value: Any, indices: _Indices = None) -> None:
@@ -203,7 +203,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
             Error: It changes an environment that is only a part of a batch.
         """
         chosen = self._chosen(indices)
-        if self._episodes is not None and method_name in _MONITORED:
+        if self._episodes is not None and method_name in METHODS:
             return [found() for found in self.get_attr(method_name, chosen)]
         return self._rows.call(method_name, chosen, method_args, method_kwargs)
 
@@ -226,15 +226,6 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
             IndexError: There is no such environment.
         """
         return [range(self.num_envs)[index] for index in self._get_indices(indices)]
-
-
-_MONITORED = {
-    **{
-        name: lambda episodes, index, what=what: lambda: getattr(episodes.history[index], what)
-        for name, what in METHODS.items()
-    },
-    "get_total_steps": lambda episodes, _index: lambda: episodes.total_steps,
-}
 
 
 def _resets_in_same_step(env: VectorEnv[Any, Any, Any]) -> bool:
