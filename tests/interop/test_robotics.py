@@ -34,9 +34,20 @@ print(digest.hexdigest(), getattr(gym, "__ludus__", False))
 """
 
 
-@pytest.mark.parametrize("id", ["PointMaze_UMaze-v3", "AdroitHandDoor-v1"])
+@pytest.mark.parametrize("id", ["PointMaze_UMaze-v3", "AdroitHandDoor-v1", "AntMaze_UMaze-v5"])
 def test_others_robots_give_the_same_numbers(id: str, tmp_path: Path) -> None:
     theirs = run_program(PLAY.format(id=id), tmp_path, aliased=False).split()
     ours = run_program(PLAY.format(id=id), tmp_path, aliased=True).split()
     assert (theirs[-1], ours[-1]) == ("False", "True")
     assert ours[-2] == theirs[-2]
+
+
+def test_the_ant_in_its_file_is_the_one_that_is_built() -> None:
+    mujoco = pytest.importorskip("mujoco")
+    from ludus.envs import mujoco as robots
+    from ludus.envs.mujoco.models.ant import ant
+
+    file = Path(robots.__file__).parent / "assets" / "ant.xml"
+    read, built = mujoco.MjModel.from_xml_path(str(file)), ant().compile()
+    for name in ("body_mass", "body_inertia", "geom_size", "geom_quat", "jnt_range", "jnt_axis"):
+        assert (getattr(read, name) == getattr(built, name)).all(), name

@@ -8,7 +8,6 @@ builds from its entry point and adapts the environment.
 
 from __future__ import annotations
 
-import pkgutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -109,6 +108,9 @@ def packages_to_import(name: str) -> list[str]:
     Gymnasium. If there is none, these are the modules that announce environments without a
     namespace to Gymnasium. They are found by names and metadata alone, and are not imported yet.
     """
+    # Needed for an error message only.
+    import pkgutil
+
     word = _folded(name.partition("-")[0].partition("_")[0])
     found: set[str] = set()
     if len(word) >= _SHORTEST_NAME:
