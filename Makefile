@@ -112,7 +112,6 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 	$(BENCH)/python benchmarks/compile_time.py
 	$(BENCH)/python benchmarks/user_kernel.py
 	$(BENCH)/python benchmarks/vector.py
-	$(BENCH)/python benchmarks/never_slower_batch.py
 	$(BENCH)/python benchmarks/engines.py
 	$(BENCH)/python benchmarks/sandbox.py
 	$(BENCH)/python benchmarks/record.py

@@ -1,4 +1,4 @@
-"""One environment at a time: is Ludus ever slower than Gymnasium?
+"""Is Ludus ever slower than Gymnasium?
 
 Parts, each over every id that Gymnasium's registry holds and Ludus can make:
 
@@ -6,6 +6,7 @@ Parts, each over every id that Gymnasium's registry holds and Ludus can make:
   reset     `reset(seed=n)` with a new seed each time
   frame     `render()` with render_mode="rgb_array", after a step that is not counted
   wrapper   a step through each of Gymnasium's wrappers, over the same trivial environment
+  batch     steps and resets of batches, see batch_rows.py; figures are per environment
 
 Both libraries run in this process and take turns. A figure is the median round in microseconds of
 the process's own processor time, so that other programs on the machine disturb little; "times" is
@@ -31,16 +32,19 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("MUJOCO_GL", "egl")
 
 import gymnasium
+from batch_rows import USES, bar_of, batch_side, suits
 from measure import Bar, Report, Side, console, progress, race, stepping, table
 from trivial_env import LIBRARY_BOUND, WRAPPERS, wrapped
 
 import ludus
 
-PARTS = ("step", "reset", "frame", "wrapper")
+PARTS = ("step", "reset", "frame", "wrapper", "batch")
 ENGINES = ("mujoco", "atari")
 DRAWN = ("classic_control", "toy_text", "box2d")
 ACTIONS, WARM_UP = 1_000, 60
 """Actions per environment, and steps before the first frame: races begin with another picture."""
+SAME_STEP_COST = 1.3
+"""How many times as long as a step that resets in the next one a CartPole's may take."""
 SEEDS = 300
 """How many seeds each side resets with, in turn."""
 
@@ -162,6 +166,9 @@ def rows(parts: list[str], *, quick: bool) -> Iterator[Row]:
                 bar = 0.97 if name in LIBRARY_BOUND else 1.0
                 yield Row(part, name, bar, partial(wrapped, name))
             continue
+        if part == "batch":
+            yield from batch_rows(ids)
+            continue
         build = {"step": steps, "reset": resets, "frame": frames}[part]
         for env_id in ids:
             kind = family(env_id)
@@ -169,6 +176,25 @@ def rows(parts: list[str], *, quick: bool) -> Iterator[Row]:
                 continue
             bar = 0.97 if kind in ENGINES else 1.5 if part == "frame" and kind in DRAWN else 1.0
             yield Row(part, env_id, bar, partial(build, env_id))
+
+
+def batch_rows(ids: list[str]) -> Iterator[Row]:
+    """Yield the lines about batches; Atari's are the emulator's own in both libraries."""
+    for env_id in ids:
+        if family(env_id) in ("atari", "missing"):
+            continue
+        for use in USES:
+            if suits(env_id, use):
+                build = partial(batch_side, env_id, use)
+                yield Row("batch", f"{env_id} {use.name}", bar_of(env_id, use), build)
+
+
+def race_autoreset_modes(rounds: int, seconds: float, report: Report) -> None:
+    """Race a CartPole batch's autoreset modes against one another."""
+    sides = {use.name: batch_side("CartPole-v1", use, ludus) for use in USES[:2]}
+    rates = race(sides, rounds=rounds, seconds=seconds, clock=time.process_time)
+    cost = rates["next step"].over(rates["same step"])
+    report.bars.append(Bar("CartPole-v1: same step / next step", cost, at_most=SAME_STEP_COST))
 
 
 def gymnasium_wrappers() -> list[str]:
@@ -202,7 +228,7 @@ def measure(
     report.add_rates({"part": row.part, "name": row.name, "times": times}, rates)
     report.bars.append(bar := Bar(f"{row.part} {row.name}", times, at_least=row.bar))
     mark = "[green]✓[/]" if bar.held else "[bold red]✗[/]"
-    cells = (f"{1e6 / rates[name].median:.2f}" for name in ("ludus", "gymnasium"))
+    cells = (f"{1e6 / rates[name].median:.4g}" for name in ("ludus", "gymnasium"))
     return row.name, *cells, f"{times:.2f}", f"≥ {row.bar:g} {mark}"
 
 
@@ -238,6 +264,8 @@ def main() -> None:
                 tables[row.part].add_row(*cells)
             report.write(options.json)
             advance()
+    if "batch" in options.part and not options.only:
+        race_autoreset_modes(2 * rounds, seconds, report)
     for shown in tables.values():
         if shown.row_count:
             console.print(shown)
