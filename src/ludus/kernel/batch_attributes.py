@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
             value = found(*args, **kwargs) if callable(found) else found
             return copy.deepcopy(value) if isinstance(value, dict | list) else value
 
-        return tuple(self._each(work))
+        return tuple(self.visit(work))
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return the attribute of each environment; a method is called without arguments."""
@@ -63,14 +63,30 @@ class BatchAttributes(VectorEnv[Any, Any, Any]):
         differ = any(not _same(value, given[0]) for value in given[1:])
         if differ and not isinstance(getattr(type(self.env), name, None), property):
             raise _one_for_all(name)
-        self._each(lambda env, index: env.set_wrapper_attr(name, given[index]))
+        self.visit(lambda env, index: env.set_wrapper_attr(name, given[index]))
 
-    def _each(self, work: Callable[[KernelEnv, int], Any]) -> list[Any]:
-        """Return what the work gives for each environment; refuse params that come to differ."""
+    def visit(
+        self, work: Callable[[KernelEnv, int], Any], indices: Iterable[int] | None = None
+    ) -> list[Any]:
+        """Call a function with a single environment that stands in for each of these in turn.
+
+        Args:
+            work: Takes the environment and its number. What it changes, it changes in the batch.
+            indices: Which ones; by default all.
+
+        Returns:
+            What ``work`` returned, in order.
+
+        Raises:
+            ValueError: The params, or the code that runs, would come to differ between
+                environments.
+        """
+        chosen = range(self.num_envs) if indices is None else list(indices)
         before, kernel = self.env.params, self.env.kernel
-        found, params = [], []
+        found: list[Any] = []
+        params = [before] if set(chosen) != set(range(self.num_envs)) else []
         try:
-            for index in range(self.num_envs):
+            for index in chosen:
                 if self.env.params is not before:
                     self.env.params = before
                 with self._visited(index) as env:

@@ -380,12 +380,6 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         self._started[...] = started
         self._running = False
 
-    def env_at(self, index: int) -> KernelEnv:
-        """Return the single environment in the state of one of these, until the next call."""
-        if self._started[index]:
-            self.env.state = self._storage.state_at(index)
-        return self.env
-
     def render(self) -> tuple[Any, ...] | None:
         """Return the frame of each environment, drawn by the single environment."""
         self._check_open()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -68,10 +68,13 @@ class ArrayStateVectorEnv(KernelVectorEnv):
         self._shown = None
         return super().reset(seed=seed, options=options)
 
-    def _each(self, work: Callable[[Any, int], Any]) -> list[Any]:
+    def visit(
+        self, work: Callable[[Any, int], Any], indices: Iterable[int] | None = None
+    ) -> list[Any]:
+        """Call a function with a single environment that stands in for each of these in turn."""
         self._take_edits()
         self._shown = None
-        return super()._each(work)
+        return super().visit(work, indices)
 
     def render(self) -> tuple[Any, ...] | None:
         """Return the frame of each environment."""

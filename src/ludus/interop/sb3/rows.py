@@ -41,6 +41,8 @@ def rows_of(env: VectorEnv[Any, Any, Any]) -> Rows:
     base = env.unwrapped
     if hasattr(base, "envs"):
         return _Separate(base.envs)
+    if hasattr(base, "visit"):
+        return _Compiled(base)
     if hasattr(base, "call"):
         return _Remote(base)
     return _Shared(base)
@@ -99,8 +101,34 @@ class _Remote:
             )
 
 
+class _Compiled:
+    """Environments of a compiled batch, in which a single one stands in for each."""
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+
+    def get(self, name: str, indices: Sequence[int]) -> list[Any]:
+        found: list[Any] = self._env.visit(lambda env, _: env.get_wrapper_attr(name), indices)
+        return found
+
+    def set(self, name: str, value: Any, indices: Sequence[int]) -> None:
+        self._env.visit(lambda env, _: env.set_wrapper_attr(name, value), indices)
+
+    def call(
+        self, name: str, indices: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
+        def work(env: Any, _: int) -> Any:
+            return env.get_wrapper_attr(name)(*args, **kwargs)
+
+        found: list[Any] = self._env.visit(work, indices)
+        return found
+
+    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
+        return [False for _ in indices]
+
+
 class _Shared:
-    """Environments of compiled code or an engine: states, without objects of their own.
+    """Environments of an engine: states, without objects of their own.
 
     One environment object stands for each in turn, put into its state. So attributes and methods
     that read are there; what would change one of them is refused.
