@@ -276,8 +276,6 @@ class Program:
         """
         from numba import njit, types
 
-        from ludus.kernel.authoring.run_errors import located
-
         signature = types.int64(
             *({"i": types.int64, "f": types.float64}[kind] for kind in self._kinds(name))
         )
@@ -288,11 +286,7 @@ class Program:
             own = other != "nrt" if alone else self.tag in other
             return own and other != function.__name__
 
-        with (
-            self._review.compiling(self._memo) as check,
-            lean_compiler(is_helper),
-            located(self.tag),
-        ):
+        with self._review.compiling(self._memo) as check, lean_compiler(is_helper):
             made = njit(signature, **_OPTIONS)(function)
             check(*made.overloads.values())
             return keep(path, numba_code(made))

@@ -7,13 +7,14 @@ place, which numba has put into the code.
 from __future__ import annotations
 
 import ctypes
+import io
 import linecache
 import pickle
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["compiled_error", "located", "raiser"]
+__all__ = ["compiled_error", "raiser"]
 
 
 class _Record(ctypes.Structure):
@@ -26,6 +27,16 @@ class _Record(ctypes.Structure):
         ("unwrap", ctypes.c_void_p),
         ("dynamic", ctypes.c_int32),
     )
+
+
+class _ExceptionReader(pickle.Unpickler):
+    """Reads numba's pickle of an exception, and builds nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = getattr(sys.modules.get(module), name, None)
+        if isinstance(found, type) and issubclass(found, Exception):
+            return found
+        raise pickle.UnpicklingError(f"{module}.{name} is not a known exception")
 
 
 def compiled_error(kernel: str, address: int) -> Exception:
@@ -71,54 +82,12 @@ def _read(address: int) -> tuple[Any, tuple[Any, ...], tuple[str, str, int] | No
         return None, (), None
     record = _Record.from_address(address)
     try:
-        # A part of the code that has just run, from the same file.
-        kind, arguments, place = pickle.loads(ctypes.string_at(record.data, record.size))  # noqa: S301
-    except Exception:
+        text = io.BytesIO(ctypes.string_at(record.data, record.size))
+        kind, arguments, place = _ExceptionReader(text).load()
+    except Exception:  # whatever is in it, the error itself is reported
         return None, (), None
     return kind, tuple(arguments or ()), place
 
 
 def _is_internal(file: str) -> bool:
     return "/numba/" in file.replace("\\", "/") or file.startswith("<driver of ")
-
-
-@contextmanager
-def located(tag: str) -> Iterator[None]:
-    """Compile inside, so that every error of compiled code knows its place.
-
-    Numba notes the place of ``raise`` statements only; an index out of range has none.
-
-    Args:
-        tag: What the names of compiled functions end with.
-    """
-    from unittest.mock import patch
-
-    from numba.core.callconv import CPUCallConv
-    from numba.core.lowering import Lower
-
-    lower_inst: Any = getattr(Lower, "lower_inst", None)
-    build: Any = getattr(CPUCallConv, "build_excinfo_struct", None)
-    if lower_inst is None or build is None:
-        yield
-        return
-    lowering: list[Any] = []
-
-    def lower(lowerer: Any, instruction: Any) -> Any:
-        lowering.append((lowerer.func_ir.func_id.func_name, instruction.loc))
-        try:
-            return lower_inst(lowerer, instruction)
-        finally:
-            lowering.pop()
-
-    def describe(convention: Any, kind: Any, args: Any, loc: Any, name: Any) -> Any:
-        kind, args, place = build(convention, kind, args, loc, name)
-        if lowering:
-            name, loc = lowering[-1]
-            place = (name.removesuffix(tag), loc.filename, loc.line)
-        return kind, args, place
-
-    with (
-        patch.object(Lower, "lower_inst", lower),
-        patch.object(CPUCallConv, "build_excinfo_struct", describe),
-    ):
-        yield
