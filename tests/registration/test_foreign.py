@@ -174,8 +174,20 @@ def test_unknown_ids_and_lists_import_no_package(
 def test_the_error_names_the_package_to_import(install: Any) -> None:
     install("hillenvs", BOMB)
     install("gym_root", BOMB, entry="__root__")
-    assert packages_to_import("HillEnvs-Steep") == ["hillenvs"]
-    with pytest.raises(NameNotFound, match=r"make\('hillenvs:HillEnvs-Steep-v0'\)"):
-        ludus.make("HillEnvs-Steep-v0")
-    assert packages_to_import("Zzz") == ["gym_root"]
+    assert packages_to_import("HillEnv-Steep") == ["hillenvs"]
+    with pytest.raises(NameNotFound, match=r"make\('hillenvs:HillEnv-Steep-v0'\)"):
+        ludus.make("HillEnv-Steep-v0")
+    assert "gym_root" in packages_to_import("Zzz")
     assert "hillenvs" not in sys.modules
+
+
+def test_an_id_that_begins_with_the_name_of_a_package_imports_it(install: Any) -> None:
+    install("gymhills", AT_IMPORT.format(ns="").replace("Hill-v0", "GymHills-Steep-v0"))
+    install("gymhillside", BOMB)
+    with pytest.raises(NameNotFound, match="GymHill"):
+        ludus.make("GymHill-Steep-v0")
+    assert "gymhills" not in sys.modules
+    env = ludus.make("GymHills-Steep-v0")
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == 5
+    assert "gymhillside" not in sys.modules

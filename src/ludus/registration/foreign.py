@@ -1,7 +1,8 @@
 """Environments that other packages register in Gymnasium.
 
 Such a package calls ``gymnasium.register`` when it is imported. Nothing is imported here: as long
-as Gymnasium is not imported, nobody can have registered anything in it. Ids that Ludus has are
+as Gymnasium is not imported, nobody can have registered anything in it. The module that an id names
+is imported by ``lookup``. Ids that Ludus has are
 never replaced. An adopted spec is a copy of Gymnasium's, with the trust of a plugin; ``make``
 builds from its entry point and adapts the environment.
 """
@@ -17,7 +18,7 @@ from ludus.core.spec import EnvSpec, WrapperSpec
 from ludus.errors import Error
 from ludus.registration.table import check_can_register, registry
 
-__all__ = ["adopt_specs", "as_spec", "is_adopted", "packages_to_import"]
+__all__ = ["adopt_specs", "as_spec", "is_adopted", "module_named_by", "packages_to_import"]
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -119,6 +120,18 @@ def packages_to_import(name: str) -> list[str]:
         found = {m for m in installed if _folded(m).startswith(word) and _needs_gymnasium(m)}
     found = found or {point.module.partition(".")[0] for point in _announced_to_gymnasium()}
     return sorted(module for module in found if module not in sys.modules and _is_name(module))
+
+
+def module_named_by(name: str) -> str | None:
+    """Return the installed module that an environment's name begins with, if it needs Gymnasium.
+
+    For ``MiniGrid-Empty-5x5`` that is ``minigrid``. Nothing is imported.
+    """
+    word = name.partition("-")[0].lower()
+    # A module that is loaded has registered what it has to register.
+    if not _is_name(word) or word in sys.modules or not _needs_gymnasium(word):
+        return None
+    return word
 
 
 def _announced_to_gymnasium() -> Iterator[EntryPoint]:

@@ -14,7 +14,12 @@ from ludus.registration.discovery import (
     plugin_namespaces,
     root_packages,
 )
-from ludus.registration.foreign import adopt_specs, is_adopted, packages_to_import
+from ludus.registration.foreign import (
+    adopt_specs,
+    is_adopted,
+    module_named_by,
+    packages_to_import,
+)
 from ludus.registration.table import explain_missing, find_highest_version, registry
 
 __all__ = ["find_known", "find_spec", "spec"]
@@ -87,6 +92,9 @@ def _get(env_id: str) -> EnvSpec | None:
     if env_id not in registry:
         load_plugins(parse_env_id(env_id)[0])
     if env_id not in registry or is_adopted(env_id):
+        adopt_specs()
+    if env_id not in registry and (module := module_named_by(env_id)) is not None:
+        _import_registering(module)
         adopt_specs()
     return registry.get(env_id)
 
