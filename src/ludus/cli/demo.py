@@ -51,6 +51,8 @@ def run(
     )
     out.print(f"Its first episode on film: {_film(folder / 'video')}\n")
     out.print(_speeds())
+    if importlib.util.find_spec("pygame") is not None:
+        out.print(_frame_rates())
     _benchmark(_free(folder / "bench"))
     _research(_free(folder / "research"))
 
@@ -194,4 +196,33 @@ def _speeds() -> Table:
         # A thousand processes' worth of environments is no use to the slower ones.
         counts = sizes if "batch" in name else sizes[:2]
         table.add_row(name, *(f"{_steps_per_second(backends[name](n)):,.0f}" for n in counts))
+    return table
+
+
+def _frames_per_second(env: Any, seconds: float = 0.3) -> float:
+    env.reset(seed=0)
+    env.render()
+    count, start = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - start) < seconds:
+        env.render()
+        count += 1
+    env.close()
+    return count / elapsed
+
+
+def _frame_rates() -> Table:
+    """Compare how fast frames are drawn with Gymnasium, if it is installed."""
+    makers: dict[str, Callable[..., Any]] = {"Ludus": make}
+    if importlib.util.find_spec("gymnasium") is not None:
+        import gymnasium
+
+        makers["Gymnasium"] = gymnasium.make
+    ids = ("CartPole-v1", "FrozenLake-v1", "Taxi-v4")
+    table = Table(title="\nFrames per second", title_justify="left")
+    table.add_column("library")
+    for env_id in ids:
+        table.add_column(env_id, justify="right")
+    for name, maker in makers.items():
+        envs = (maker(env_id, render_mode="rgb_array") for env_id in ids)
+        table.add_row(name, *(f"{_frames_per_second(env):,.0f}" for env in envs))
     return table
