@@ -70,6 +70,8 @@ class BipedalWalker(ReplayedEnv):
         DependencyNotInstalled: Box2D is missing.
     """
 
+    uncalled_hooks = ("_generate_clouds", "_generate_terrain")
+
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],
         "render_fps": FPS,

@@ -48,6 +48,11 @@ class CarRacing(ReplayedEnv):
         DependencyNotInstalled: Box2D or pygame is missing.
     """
 
+    uncalled_hooks = (
+        *("_create_image_array", "_create_track", "_draw_colored_polygon", "_init_colors"),
+        *("_reinit_colors", "_render", "_render_indicators", "_render_road"),
+    )
+
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array", "state_pixels"],
         "render_fps": FPS,

@@ -77,6 +77,8 @@ class LunarLander(ReplayedEnv):
         ValueError: ``gravity`` is not between -12 and 0.
     """
 
+    uncalled_hooks = ("_clean_particles", "_create_particle")
+
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],
         "render_fps": FPS,

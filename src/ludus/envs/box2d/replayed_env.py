@@ -24,6 +24,7 @@ from ludus.core.state import (
     write_fields,
 )
 from ludus.core.types import State
+from ludus.envs.hooks import RefusesHooks
 from ludus.envs.screen import Screen, warn_no_render_mode
 from ludus.errors import ResetNeeded, StateError
 from ludus.seeding import generator_state
@@ -33,13 +34,15 @@ __all__ = ["ReplayedEnv", "StepResult"]
 StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 
-class ReplayedEnv(Env[Any, Any]):
+class ReplayedEnv(RefusesHooks, Env[Any, Any]):
     """An environment saved as its reset and the actions since.
 
     Subclasses implement :meth:`_begin` and :meth:`_advance`, which draw from ``np_random`` only,
     :meth:`_plain_action` and :meth:`_show_on`. In :attr:`state_fields` they name what one episode
     leaves to the next, in :attr:`engine_fields` what belongs to the engine and cannot be copied.
     """
+
+    uncalled_hooks = ("_destroy",)
 
     state_fields: ClassVar[tuple[str, ...]] = ()
     engine_fields: ClassVar[tuple[str, ...]] = ()

@@ -156,6 +156,10 @@ class PendulumEnv(PictureEnv):
             return None
         return clip(float(self.last_action[0]), -self.params.max_torque, self.params.max_torque)
 
+    @last_u.setter
+    def last_u(self, value: float | None) -> None:
+        self.last_action = None if value is None else (float(value),)
+
     def draw(self, canvas: Any) -> None:
         """Draw the rod and the torque."""
         draw(canvas, self.named_state().theta, self.last_u, self.params.max_torque)

@@ -8,12 +8,13 @@ import numpy as np
 
 from ludus.envs.classic_control.array_state import ArrayStateEnv
 from ludus.envs.classic_control.parameter import Parameter
+from ludus.envs.hooks import RefusesHooks
 from ludus.envs.screen import Screen, warn_no_render_mode
 
 __all__ = ["PictureEnv"]
 
 
-class PictureEnv(ArrayStateEnv):
+class PictureEnv(RefusesHooks, ArrayStateEnv):
     """A kernel environment rendered by drawing its state on a canvas.
 
     Subclasses set :attr:`screen_width` and :attr:`screen_height` and implement :meth:`draw`.

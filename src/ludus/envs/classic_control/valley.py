@@ -50,6 +50,8 @@ class ValleyEnv(PictureEnv):
         OverflowError: A reset option is infinite or NaN.
     """
 
+    uncalled_hooks = ("_height",)
+
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],
         "render_fps": 30,

@@ -8,6 +8,7 @@ import numpy as np
 
 from ludus.core.finite import check_finite
 from ludus.core.vector_env import AutoresetMode
+from ludus.envs.hooks import RefusesHooks
 from ludus.envs.mujoco.arithmetic import Array, Fields
 from ludus.envs.mujoco.env import MujocoEnv, control_mismatch
 from ludus.envs.mujoco.options import check_options
@@ -18,7 +19,7 @@ __all__ = ["Outcome", "RobotEnv"]
 Outcome = tuple[Any, Any, dict[str, Any]]
 
 
-class RobotEnv(MujocoEnv):
+class RobotEnv(RefusesHooks, MujocoEnv):
     """A robot whose rules also hold for many robots at once.
 
     Subclasses implement :meth:`features`, :meth:`outcome` and :meth:`draw_state`, and may give
@@ -27,6 +28,11 @@ class RobotEnv(MujocoEnv):
     there are many robots, and so they index from the front and reduce over the first axis. A
     subclass's constructor ends with :meth:`_ready`.
     """
+
+    uncalled_hooks = (
+        *("_get_rew", "contact_cost", "contact_forces", "control_cost", "get_body_com"),
+        *("healthy_reward", "is_healthy", "state_vector", "terminated"),
+    )
 
     state_fields: ClassVar[tuple[str, ...]] = ()
     reads: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ import numpy as np
 
 from ludus.core.types import State as SavedState
 from ludus.envs.classic_control.parameter import Flag
+from ludus.envs.hooks import RefusesHooks
 from ludus.envs.toy_text.blackjack_drawing import SIZE, draw
 from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
@@ -222,7 +223,7 @@ def hand_of(cards: Iterable[int]) -> tuple[int, int, bool]:
     return hand, count, soft
 
 
-class BlackjackEnv(KernelEnv):
+class BlackjackEnv(RefusesHooks, KernelEnv):
     """Take cards until you stop or exceed 21; then the dealer draws to 17 and the hands compare.
 
     The observation is the player's total (an ace counts 11 unless that busts), the dealer's open
@@ -240,6 +241,8 @@ class BlackjackEnv(KernelEnv):
         player, dealer: The cards held, in order; may be assigned.
         dealer_top_card_suit, dealer_top_card_value_str: How the open card is drawn.
     """
+
+    uncalled_hooks = ("_get_obs",)
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],

@@ -65,6 +65,8 @@ class CliffWalkingEnv(TabularEnv):
     without it.
     """
 
+    uncalled_hooks = ("_calculate_transition_prob", "_limit_coordinates")
+
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array", "ansi"],
         "render_fps": 4,

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ludus.envs.hooks import RefusesHooks
 from ludus.envs.view import View
 from ludus.kernel import Kernel, KernelEnv
 from ludus.kernel.random import random
@@ -225,7 +226,7 @@ def _is_outcome(found: Any, states: int) -> bool:
         return False
 
 
-class TabularEnv(KernelEnv):
+class TabularEnv(RefusesHooks, KernelEnv):
     """Base of the games with a table; what planners and tutorials read of them.
 
     Attributes:
@@ -237,6 +238,8 @@ class TabularEnv(KernelEnv):
         lastaction: The last action, ``None`` after a reset.
         nS, nA, isd: Classic Gym's names for the sizes and the start distribution.
     """
+
+    uncalled_hooks = ("_render_gui",)
 
     kernel = KERNEL
     first_prob: ClassVar[float] = 1
@@ -329,6 +332,10 @@ class TabularEnv(KernelEnv):
     def lastaction(self) -> int | None:
         """The last action, ``None`` after a reset."""
         return None if self.last_action is None else int(self.last_action)
+
+    @lastaction.setter
+    def lastaction(self, value: int | None) -> None:
+        self.last_action = value
 
     @property
     def initial_state_distrib(self) -> np.ndarray[Any, Any]:

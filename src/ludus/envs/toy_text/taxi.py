@@ -87,6 +87,11 @@ class TaxiEnv(TabularEnv):
         ValueError: A probability is not between 0 and 1.
     """
 
+    uncalled_hooks = (
+        *("_build_dry_transitions", "_build_rainy_transitions", "_dropoff", "_pickup"),
+        *("action_mask", "decode", "encode", "get_surf_loc"),
+    )
+
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "ansi", "rgb_array"],
         "render_fps": 4,
