@@ -432,10 +432,11 @@ def message(id):
     raise AssertionError(id)
 
 assert "Did you mean: `CartPole`?" in message("CartPol-v1")
-text = message("MiniGrid-Empty-5x5-v0")
-assert "minigrid" in text and "make('minigrid:MiniGrid-Empty-5x5-v0')" in text, text
+text = message("Mini-Empty-5x5-v0")
+assert "minigrid" in text and "make('minigrid:Mini-Empty-5x5-v0')" in text, text
 assert "gymnasium" not in sys.modules and "minigrid" not in sys.modules
-import minigrid
+assert gym.make("MiniGrid-Empty-5x5-v0").reset(seed=0)[0]["image"].shape == (7, 7, 3)
+assert "minigrid" in sys.modules
 assert "Did you mean: `MiniGrid-Empty-8x8`?" in message("MiniGrid-Emty-8x8-v0")
 try:
     gym.make("minigrid:MiniGrid-Empty-5x5-v9")
