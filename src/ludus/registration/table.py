@@ -72,8 +72,8 @@ def explain_missing(
     if not specs:
         where = f" in namespace {ns}" if ns else ""
         names = {spec.name for spec in registry.values() if spec.namespace == ns}
-        hint = did_you_mean(name, names) or _elsewhere(name) or _to_import(env_id, unimported)
-        hint = hint or _unloaded(root_packages)
+        hint = did_you_mean(name, names) or _elsewhere(name)
+        hint = hint or _to_import(env_id, unimported) + _unloaded(root_packages)
         return NameNotFound(
             f"Environment `{name}` doesn't exist{where}.{hint} "
             "ludus.search('text') and ludus.pprint_registry() list what there is."
