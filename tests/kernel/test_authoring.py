@@ -189,6 +189,14 @@ def fail_rollout(env_class):
     envs.rollout(np.zeros((3, 4), np.int64))
 
 
+def test_code_that_was_compiled_for_another_file_tells_no_wrong_place(failing, tmp_path):
+    with pytest.raises(ValueError, match="two steps"):
+        fail_single(failing)
+    with pytest.raises(ValueError, match="two steps") as moved:
+        fail_single(written_env(tmp_path, **FAILING))
+    assert str(tmp_path) in moved.value.__notes__[0]
+
+
 @pytest.mark.parametrize("run", [fail_single, fail_batch, fail_rollout])
 def test_compiled_code_raises_what_the_source_raises(failing, run, monkeypatch):
     with pytest.raises(ValueError, match="two steps") as compiled:

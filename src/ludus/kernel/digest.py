@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import opcode
 import sys
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -19,6 +20,8 @@ _ENGINE = (
     *("program.py", "compiled_random.py", "intrinsics.py", "jit.py", "rows.py"),
     *("authoring/returned.py", "authoring/run_errors.py", "authoring/typed.py"),
 )
+
+_RAISE = opcode.opmap["RAISE_VARARGS"]
 
 
 def digest(kernel: Kernel, text: str) -> str:
@@ -67,4 +70,7 @@ def _sources(kernel: Kernel) -> str:
 
 def _code_text(code: CodeType) -> str:
     inner = (_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
-    return repr((code.co_code, code.co_names, code.co_varnames, *inner))
+    # Compiled code tells the place of what it raises, so it is worth nothing elsewhere.
+    raises = _RAISE in code.co_code[::2]
+    place = (code.co_filename, *code.co_lines()) if raises else ()
+    return repr((code.co_code, code.co_names, code.co_varnames, *inner, *place))

@@ -238,9 +238,7 @@ def test_the_stream_of_a_batch_goes_on_after_its_attributes_were_read():
 
 
 def test_subclasses_whose_overrides_would_be_ignored():
-    with pytest.raises(
-        TypeError, match=r"overrides _dsdt\(\), which AcrobotEnv of Ludus"
-    ):
+    with pytest.raises(TypeError, match=r"overrides _dsdt\(\), which AcrobotEnv of Ludus"):
         type("Bent", (AcrobotEnv,), {"_dsdt": lambda self, state: state})
     with pytest.raises(TypeError, match=r"Growing\.gravity is a property; compiled code reads"):
         type("Growing", (CartPoleEnv,), {"gravity": property(lambda self: 1.0)})
