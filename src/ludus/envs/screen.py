@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,14 @@ from ludus import logger
 from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled, Error
 
-__all__ = ["Screen", "import_pygame", "pixels_of", "show_text", "warn_no_render_mode"]
+__all__ = [
+    "Screen",
+    "fill_polygon",
+    "import_pygame",
+    "pixels_of",
+    "show_text",
+    "warn_no_render_mode",
+]
 
 _DRIVER = "SDL_VIDEODRIVER"
 _HEADLESS = (
@@ -38,6 +46,25 @@ def import_pygame() -> Any:
             f"`{pip_install('classic-control')}`"
         ) from problem
     return pygame
+
+
+_filling = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """Replace the lock in a fork: another thread may have held it."""
+    global _filling
+    _filling = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+def fill_polygon(canvas: Any, corners: Any, color: Any) -> None:
+    """Fill a polygon; pygame's function keeps its corners where other threads write, too."""
+    fill = sys.modules["pygame.gfxdraw"].filled_polygon
+    with _filling:
+        fill(canvas, corners, color)
 
 
 def pixels_of(surface: Any) -> np.ndarray[Any, Any]:

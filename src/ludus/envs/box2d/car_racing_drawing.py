@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ludus.envs.box2d.car import SIZE, WHEEL_RADIUS, WHEEL_WIDTH, Car
-from ludus.envs.screen import import_pygame
+from ludus.envs.screen import fill_polygon, import_pygame
 
 __all__ = ["FIELD", "HEIGHT", "WIDTH", "RacePicture", "draw_car"]
 
@@ -118,7 +118,7 @@ class RacePicture:
         return mirror
 
     def _draw_ground(self, pygame: Any, canvas: Any, camera: Camera, grounds: Any) -> None:
-        outline, fill = pygame.gfxdraw.aapolygon, pygame.gfxdraw.filled_polygon
+        outline, fill = pygame.gfxdraw.aapolygon, fill_polygon
         far, near = grounds
         layers = ((_FIELD, [far]), (_GRASS, [near] * len(_GRASS)), (self.road, None))
         for shapes, given in layers:

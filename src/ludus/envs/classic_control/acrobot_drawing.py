@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ludus.envs.screen import import_pygame
+from ludus.envs.screen import fill_polygon, import_pygame
 
 __all__ = ["draw"]
 
@@ -40,7 +40,7 @@ def draw(canvas: Any, angles: tuple[float, float], lengths: tuple[float, float])
             (end_x - across[0], end_y - across[1]),
             (x - across[0], y - across[1]),
         ]
-        pygame.gfxdraw.filled_polygon(canvas, corners, color)
+        fill_polygon(canvas, corners, color)
         pygame.gfxdraw.aapolygon(canvas, corners, color)
         for place in ((x, y), (end_x, end_y)):
             _draw_disc(canvas, pygame, place, half, color)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.envs.screen import import_pygame
+from ludus.envs.screen import fill_polygon, import_pygame
 
 __all__ = ["draw"]
 
@@ -35,7 +35,7 @@ def draw(canvas: Any, x: float, theta: float, position_limit: float) -> None:
         turned = pygame.math.Vector2(corner).rotate_rad(-theta)
         pole.append((turned.x + axle[0], turned.y + axle[1]))
     for shape, color in ((cart, CART), (pole, POLE)):
-        gfx.filled_polygon(canvas, shape, color)
+        fill_polygon(canvas, shape, color)
         gfx.aapolygon(canvas, shape, color)
     gfx.filled_circle(canvas, *axle, POLE_WIDTH // 2, AXLE)
     gfx.aacircle(canvas, *axle, POLE_WIDTH // 2, AXLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
-from ludus.envs.screen import import_pygame
+from ludus.envs.screen import fill_polygon, import_pygame
 
 __all__ = ["draw"]
 
@@ -44,7 +44,7 @@ def draw(canvas: Any, position: float, valley: Valley) -> None:
 
     canvas.fill(SKY)
     ridge = [point(valley.min_position + pixel / scale) for pixel in range(0, width + 6, 6)]
-    pygame.gfxdraw.filled_polygon(canvas, [(0, 0), *ridge, (width, 0)], HILL)
+    fill_polygon(canvas, [(0, 0), *ridge, (width, 0)], HILL)
     pygame.draw.lines(canvas, RIDGE, False, ridge, 3)
     _draw_flag(canvas, pygame, *point(valley.goal_position))
     _draw_car(canvas, pygame, point(position), math.atan(1.35 * math.cos(3 * position)))
@@ -54,7 +54,7 @@ def _draw_flag(canvas: Any, pygame: Any, x: float, y: float) -> None:
     top = y + FLAG_HEIGHT
     pygame.draw.line(canvas, POLE, (x, y), (x, top), 3)
     cloth = [(x + 1, top), (x + 1, top - 18), (x + 30, top - 9)]
-    pygame.gfxdraw.filled_polygon(canvas, cloth, FLAG)
+    fill_polygon(canvas, cloth, FLAG)
     pygame.gfxdraw.aapolygon(canvas, cloth, FLAG)
 
 
@@ -65,7 +65,7 @@ def _draw_car(canvas: Any, pygame: Any, foot: tuple[float, float], tilt: float) 
 
     for shape, color in ((BODY_SHAPE, BODY), (GLASS_SHAPE, GLASS)):
         corners = [placed(*corner) for corner in shape]
-        pygame.gfxdraw.filled_polygon(canvas, corners, color)
+        fill_polygon(canvas, corners, color)
         pygame.gfxdraw.aapolygon(canvas, corners, color)
     for offset in (-12, 12):
         x, y = (round(number) for number in placed(offset, RADIUS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ludus.envs.screen import import_pygame
+from ludus.envs.screen import fill_polygon, import_pygame
 
 __all__ = ["draw"]
 
@@ -28,7 +28,7 @@ def draw(canvas: Any, theta: float, torque: float | None, max_torque: float) -> 
         turned = pygame.math.Vector2(corner).rotate_rad(angle)
         rod.append((turned.x + middle, turned.y + middle))
     tip = pygame.math.Vector2(scale, 0).rotate_rad(angle)
-    gfx.filled_polygon(canvas, rod, ROD)
+    fill_polygon(canvas, rod, ROD)
     gfx.aapolygon(canvas, rod, ROD)
     for x, y in ((middle, middle), (int(tip.x + middle), int(tip.y + middle))):
         gfx.filled_circle(canvas, x, y, int(half), ROD)

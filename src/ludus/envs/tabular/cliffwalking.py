@@ -68,7 +68,14 @@ class CliffWalkingJaxEnv(CliffWalkingEnv):
         self.func_env = CliffWalkingFunctional(options)
         super().__init__(render_mode=render_mode)
 
+    def _pays_ints(self) -> bool:
+        return False
+
     @property
     def lastaction(self) -> int | None:
         """The last direction, ``None`` after a reset."""
         return None if self.last_action is None else int(self.last_action[0])
+
+    @lastaction.setter
+    def lastaction(self, value: int | None) -> None:
+        self.last_action = None if value is None else (value,)

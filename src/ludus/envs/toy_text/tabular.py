@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -242,8 +242,6 @@ class TabularEnv(RefusesHooks, KernelEnv):
     uncalled_hooks = ("_render_gui",)
 
     kernel = KERNEL
-    first_prob: ClassVar[float] = 1
-    """``info["prob"]`` of a reset, as Gymnasium has it."""
     _known: Transitions | None = None
     _distribution_shown = False
 
@@ -309,10 +307,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
         """Draw a start state."""
         if self._distribution_shown:
             self.params.start[:] = np.cumsum(self._distribution)
-        seen, infos = super().reset(seed=seed, options=options)
-        if infos:
-            infos["prob"] = self.first_prob
-        return seen, infos
+        return super().reset(seed=seed, options=options)
 
     def _pays_ints(self) -> bool:
         return self._whole

@@ -98,7 +98,6 @@ class TaxiEnv(TabularEnv):
     }
     kernel = KERNEL
     rules: ClassVar[Rules] = Rules(MAP)
-    first_prob = 1.0
 
     fickle_passenger = Flag(False)
     fickle_probability = _Probability(0.3)

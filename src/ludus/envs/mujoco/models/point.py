@@ -12,7 +12,7 @@ __all__ = ["point"]
 def point() -> Any:
     """Return the point, whose nose shows where it is heading."""
     spec = new_model(
-        "point",
+        "MuJoCo Model",
         timestep=0.02,
         geoms={
             "conaffinity": 0,
