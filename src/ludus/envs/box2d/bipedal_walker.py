@@ -70,7 +70,7 @@ class BipedalWalker(ReplayedEnv):
         DependencyNotInstalled: Box2D is missing.
     """
 
-    uncalled_hooks = ("_generate_clouds", "_generate_terrain")
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_generate_clouds", "_generate_terrain")
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],

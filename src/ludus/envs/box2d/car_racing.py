@@ -48,7 +48,7 @@ class CarRacing(ReplayedEnv):
         DependencyNotInstalled: Box2D or pygame is missing.
     """
 
-    uncalled_hooks = (
+    uncalled_hooks: ClassVar[tuple[str, ...]] = (
         *("_create_image_array", "_create_track", "_draw_colored_polygon", "_init_colors"),
         *("_reinit_colors", "_render", "_render_indicators", "_render_road"),
     )

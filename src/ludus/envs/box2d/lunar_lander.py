@@ -77,7 +77,7 @@ class LunarLander(ReplayedEnv):
         ValueError: ``gravity`` is not between -12 and 0.
     """
 
-    uncalled_hooks = ("_clean_particles", "_create_particle")
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_clean_particles", "_create_particle")
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],

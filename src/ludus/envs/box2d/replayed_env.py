@@ -42,7 +42,7 @@ class ReplayedEnv(RefusesHooks, Env[Any, Any]):
     leaves to the next, in :attr:`engine_fields` what belongs to the engine and cannot be copied.
     """
 
-    uncalled_hooks = ("_destroy",)
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_destroy",)
 
     state_fields: ClassVar[tuple[str, ...]] = ()
     engine_fields: ClassVar[tuple[str, ...]] = ()

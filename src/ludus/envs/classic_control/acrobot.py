@@ -264,7 +264,7 @@ class AcrobotEnv(PictureEnv):
     bounds uniform noise on the torque.
     """
 
-    uncalled_hooks = ("_dsdt", "_terminal")
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_dsdt", "_terminal")
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],

@@ -50,7 +50,7 @@ class ValleyEnv(PictureEnv):
         OverflowError: A reset option is infinite or NaN.
     """
 
-    uncalled_hooks = ("_height",)
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_height",)
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],

@@ -29,7 +29,7 @@ class RobotEnv(RefusesHooks, MujocoEnv):
     subclass's constructor ends with :meth:`_ready`.
     """
 
-    uncalled_hooks = (
+    uncalled_hooks: ClassVar[tuple[str, ...]] = (
         *("_get_rew", "contact_cost", "contact_forces", "control_cost", "get_body_com"),
         *("healthy_reward", "is_healthy", "state_vector", "terminated"),
     )

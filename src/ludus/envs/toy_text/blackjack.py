@@ -242,7 +242,7 @@ class BlackjackEnv(RefusesHooks, KernelEnv):
         dealer_top_card_suit, dealer_top_card_value_str: How the open card is drawn.
     """
 
-    uncalled_hooks = ("_get_obs",)
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_get_obs",)
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array"],

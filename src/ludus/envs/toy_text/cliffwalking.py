@@ -65,7 +65,7 @@ class CliffWalkingEnv(TabularEnv):
     without it.
     """
 
-    uncalled_hooks = ("_calculate_transition_prob", "_limit_coordinates")
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_calculate_transition_prob", "_limit_coordinates")
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": ["human", "rgb_array", "ansi"],

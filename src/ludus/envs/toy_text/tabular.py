@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -239,7 +239,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
         nS, nA, isd: Classic Gym's names for the sizes and the start distribution.
     """
 
-    uncalled_hooks = ("_render_gui",)
+    uncalled_hooks: ClassVar[tuple[str, ...]] = ("_render_gui",)
 
     kernel = KERNEL
     _known: Transitions | None = None

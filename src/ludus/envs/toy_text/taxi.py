@@ -87,7 +87,7 @@ class TaxiEnv(TabularEnv):
         ValueError: A probability is not between 0 and 1.
     """
 
-    uncalled_hooks = (
+    uncalled_hooks: ClassVar[tuple[str, ...]] = (
         *("_build_dry_transitions", "_build_rainy_transitions", "_dropoff", "_pickup"),
         *("action_mask", "decode", "encode", "get_surf_loc"),
     )
