@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import numpy as np
 import psutil
@@ -270,9 +271,15 @@ def test_open_and_close_many_times_leaks_nothing(tmp_path):
 def test_forgotten_environments_are_ended():
     envs = AsyncVectorEnv([CounterEnv] * 2)
     workers = [process.pid for process in envs.processes]
+    known = weakref.ref(envs)
     del envs
     gc.collect()
-    assert wait_until(lambda: not any(psutil.pid_exists(pid) for pid in workers))
+    assert known() is None, [(type(one), repr(one)[:300]) for one in gc.get_referrers(known())]
+    assert wait_until(lambda: not any(psutil.pid_exists(pid) for pid in workers)), [
+        psutil.Process(pid).as_dict(["status", "ppid", "create_time"])
+        for pid in workers
+        if psutil.pid_exists(pid)
+    ]
 
 
 def test_exit_without_close_ends_by_itself(tmp_path):

@@ -6,6 +6,7 @@ import resource
 import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ludus.errors import StateError
@@ -171,8 +172,10 @@ class Agent:
     (tmp_path / "mine.py").write_text(source)
 
     def work():
-        # So that an agent that wants too much gets a MemoryError, and the machine no trouble.
-        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        # So that an agent that wants too much gets a MemoryError, and the machine no trouble. What
+        # the tests before this one have mapped counts as well.
+        most = psutil.Process().memory_info().vms + (4 << 30)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         done = start(answers(tmp_path), f"me={tmp_path / 'mine.py'}:Agent", tmp_path / "run")
         (result,) = done.results
         assert (result.outcome, result.score) == ("scored", 0.8), result

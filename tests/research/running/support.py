@@ -117,7 +117,11 @@ def in_child(work) -> int:
             traceback.print_exc()
         finally:
             os._exit(code)
-    _, status = os.waitpid(pid, 0)
+    try:
+        _, status = os.waitpid(pid, 0)
+    except BaseException:  # the test took too long
+        os.kill(pid, signal.SIGKILL)
+        raise
     return os.waitstatus_to_exitcode(status)
 
 
