@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import ludus
-from ludus.sandbox import Mount, Policy, open_sandbox, shown
+from ludus.sandbox import Mount, Policy, open_sandbox, owned, shown
 from tests.sandbox.support import needs
 
 CANARY = "a grader or a key"
@@ -253,10 +253,35 @@ def test_the_least_memory_is_still_enough_for_a_shell():
         assert shell.run("ls /usr/bin | wc -l").returncode == 0
 
 
-def test_folders_and_single_files_are_told_apart():
-    record = b'a/b,1,2\nsix.py,sha,1\r\n"x y/z",,\n../../../bin/p,s,1\na/c,,\n'
-    found = dict(shown._by_first(record))
-    assert set(found) == {b"a", b"six.py", b"x y", b".."}
+def test_folders_single_files_and_programs_are_told_apart(tmp_path):
+    record = b'a/b,1,2\nsix.py,sha,1\r\n"x y/z",,\n../../../bin/p,s,1\na/c,,\n../../../bin/q,,'
+    (tmp_path / "RECORD").write_bytes(record)
+    (tmp_path / "top_level.txt").write_text("a b")
+    (found,) = owned.owned_by([str(tmp_path)])
+    assert {*found.names} >= {"a", "six.py", "x y", "b", "b.py"}
+    assert not {*found.names} & {"..", "", "bin", "z"}
+    assert found.programs == ["p", "q"]
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": [[], ["b"]]}', b"\xff"])
+def test_lists_that_are_kept_are_asked_for_their_age(tmp_path, monkeypatch, kept):
+    monkeypatch.setenv("LUDUS_STATE", str(tmp_path / "state"))
+    info = tmp_path / "a-1.dist-info"
+    info.mkdir()
+    (info / "RECORD").write_text("a/b,,\n")
+    (first,) = owned.owned_by([str(info)])
+    assert "a" in first.names
+    monkeypatch.setattr(owned, "_said_by", None)  # not asked again
+    assert owned.owned_by([str(info)]) == [first]
+    monkeypatch.undo()
+    monkeypatch.setenv("LUDUS_STATE", str(tmp_path / "state"))
+    (info / "RECORD").write_text("c/b,,\n")
+    (second,) = owned.owned_by([str(info)])
+    assert "c" in second.names
+    assert "a" not in second.names
+    (tmp_path / "state" / "distributions.json").write_bytes(kept)
+    assert owned.owned_by([str(info)]) == [second]
+    assert not list((tmp_path / "state").glob("*.json.*"))
 
 
 def test_what_is_seen_follows_what_is_named():

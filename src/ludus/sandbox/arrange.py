@@ -20,8 +20,7 @@ from ludus.sandbox import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
     Steps = Sequence[Sequence[str | int]]
 
@@ -187,19 +186,18 @@ def _mount_points() -> list[str]:
 
 
 def serve() -> None:
-    """Arrange stages that are made without root: one per line of the input, until that ends.
+    """Arrange stages that are made without root: one per plan in the input, until that ends.
 
-    A line is JSON: ``holder``, the pid of the process whose namespaces they are; ``folder``, where
-    to mount; ``sizes`` of file systems to limit, by path; ``shown``, pairs of a folder and the
-    steps of its mask. Each is answered by a line: ``done``, or what failed.
+    A plan is a line with its length, and words that end with a null byte each: the pid of the
+    process whose namespaces they are; where to mount; how many file systems to limit, and the path
+    and size of each; then of each folder its path, how many steps its mask has, and of each step
+    three words. Each plan is answered by a line: ``done``, or what failed.
     """
-    import json
-
-    for line in sys.stdin.buffer:
-        plan = json.loads(line)
+    while line := sys.stdin.buffer.readline():
+        words = iter(os.fsdecode(sys.stdin.buffer.read(int(line))).split("\0")[:-1])
         if (child := os.fork()) == 0:
             try:
-                _arrange_stage(plan)
+                _arrange_stage(words)
             except BaseException as error:
                 os.write(1, f"{error!r}\n".encode("utf-8", "replace"))
             else:
@@ -210,11 +208,12 @@ def serve() -> None:
             os.write(1, b"it was killed\n")
 
 
-def _arrange_stage(plan: dict[str, Any]) -> None:
-    holder = os.pidfd_open(plan["holder"])
+def _arrange_stage(words: Iterator[str]) -> None:
+    holder, folder = os.pidfd_open(int(next(words))), next(words)
     kernel.enter(holder, kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
-    for path, size in plan["sizes"].items():
-        limit_inodes(path, size)
-    arrangement = Arrangement(plan["folder"])
-    for source, steps in plan["shown"]:
-        arrangement.show(source, steps)
+    for _ in range(int(next(words))):
+        limit_inodes(next(words), int(next(words)))
+    arrangement = Arrangement(folder)
+    for source in words:
+        steps = range(int(next(words)))
+        arrangement.show(source, [(next(words), next(words), next(words)) for _ in steps])

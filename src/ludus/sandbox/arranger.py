@@ -10,13 +10,12 @@ The process reads plans from its input and ends when that does: when the owner e
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import select
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +57,17 @@ def arrange_stage(holder: int, plan: Mapping[str, Any]) -> None:
 
     Args:
         holder: pid of the process.
-        plan: what ``arrange.serve`` takes.
+        plan: ``folder``, where to mount; ``sizes`` of file systems to limit, by path; ``shown``,
+            pairs of a folder and the steps of its mask.
 
     Raises:
         SandboxError: it cannot be mounted, or the process has ended.
     """
-    line = json.dumps({"holder": holder, **plan}).encode() + b"\n"
+    words = b"".join(os.fsencode(f"{word}\0") for word in (holder, *_words(plan)))
     with _guard:
         arranger = _arranger()
         try:
-            answer = _ask(arranger, line)
+            answer = _ask(arranger, b"%d\n%b" % (len(words), words))
         except BaseException:
             # Its answer may still come, and would be taken for that of the next plan.
             arranger.kill()
@@ -77,11 +77,23 @@ def arrange_stage(holder: int, plan: Mapping[str, Any]) -> None:
         raise SandboxError(f"Cannot set up the sandbox: {said}.")
 
 
-def _ask(arranger: subprocess.Popen[bytes], line: bytes) -> bytes:
+def _words(plan: Mapping[str, Any]) -> Iterator[str | int]:
+    """Yield a plan word by word, as ``arrange.serve`` reads it: json would take long to import."""
+    yield plan["folder"]
+    yield len(plan["sizes"])
+    for path, size in plan["sizes"].items():
+        yield from (path, size)
+    for source, steps in plan["shown"]:
+        yield from (source, len(steps))
+        for kind, path, *more in steps:
+            yield from (kind, path, *(more or ("",)))
+
+
+def _ask(arranger: subprocess.Popen[bytes], plan: bytes) -> bytes:
     if arranger.stdin is None or arranger.stdout is None:
         raise SandboxError("The process that arranges stages has no streams.")
     try:
-        arranger.stdin.write(line)
+        arranger.stdin.write(plan)
         arranger.stdin.flush()
     except BrokenPipeError:
         return b""

@@ -22,6 +22,7 @@ from functools import cache
 
 from ludus.errors import SandboxClosed, SandboxError, SandboxUnavailable
 from ludus.sandbox import cgroup, seccomp, uids
+from ludus.sandbox.arranger import start_arranger
 from ludus.sandbox.image import (
     ETC_BINDS,
     PLACES,
@@ -31,7 +32,7 @@ from ludus.sandbox.image import (
 from ludus.sandbox.job import Command, Job, LocalJob, Pipes
 from ludus.sandbox.pidspace import PidSpace, only_child
 from ludus.sandbox.results import Enforcement
-from ludus.sandbox.shown import python_roots
+from ludus.sandbox.shown import python_roots, shown_folders
 from ludus.sandbox.stage import RootStage, Stage, UserStage, read_child_pid
 from ludus.sandbox.staged import StagedBox, reclaim
 
@@ -67,6 +68,12 @@ class Bubblewrap(StagedBox):
     def unavailable(cls) -> str | None:
         """Return why boxes cannot be made here, after one trial per process."""
         return _trial()
+
+    @classmethod
+    def get_ready(cls) -> None:
+        """Start the process that arranges stages, which a box of root does without."""
+        if os.geteuid() != 0:
+            start_arranger()
 
     @classmethod
     def enforcement(cls) -> Enforcement:
@@ -324,19 +331,26 @@ def _trial() -> str | None:
         user = (
             {"user": uids.pool()[-1], "group": uids.pool()[-1], "extra_groups": []} if root else {}
         )
-        done = subprocess.run(  # noqa: S603 - our own arguments
+        with subprocess.Popen(  # noqa: S603 - our own arguments
             [_bwrap(), *options.split()],
-            capture_output=True,
-            timeout=10,
-            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             cwd="/",
             **user,  # type: ignore[call-overload]
-        )
+        ) as process:
+            # The first box needs this next, and it takes about as long as the trial.
+            shown_folders()
+            try:
+                _, errors = process.communicate(timeout=10)
+            except BaseException:
+                process.kill()
+                raise
     except (OSError, subprocess.SubprocessError, SandboxUnavailable) as error:
         return f"{error}"
-    if done.returncode == 0:
+    if process.returncode == 0:
         return None
-    said = done.stderr.decode("utf-8", "replace").strip()
+    said = errors.decode("utf-8", "replace").strip()
     return (
         f"Found {said!r}; required are unprivileged user namespaces and bubblewrap 0.8 or later. "
         "Check /proc/sys/user/max_user_namespaces, kernel.unprivileged_userns_clone and "

@@ -111,6 +111,10 @@ class Sandbox(Files):
         """Return why the backend cannot run here, with the next step; ``None`` if it can."""
 
     @classmethod
+    def get_ready(cls) -> None:
+        """Start what takes a while and will be needed, before a box opens."""
+
+    @classmethod
     @abstractmethod
     def enforcement(cls) -> Enforcement:
         """Return what the backend can hold a box to on this machine."""

@@ -53,8 +53,9 @@ def open_sandbox(
         PolicyNotEnforceable: some limits would not hold.
         ValueError: there is no backend of that name, or it has no images.
     """
-    _sweep_once()
     chosen = backend_class(backend) if backend is not None else _first_that_works()
+    chosen.get_ready()
+    _sweep_once()
     reason = chosen.unavailable()
     if reason is not None:
         raise SandboxUnavailable(f"The {chosen.backend} backend cannot run here. {reason}")

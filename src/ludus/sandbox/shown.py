@@ -14,11 +14,15 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
+
+from ludus.sandbox.owned import owned_by
+
+# It is worked out before the first sandbox opens, and pathlib would take three times as long.
+# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH208
 
 __all__ = [
     "Shown",
@@ -45,7 +49,6 @@ _PARTS = ("", "bin", "include", "lib", "share", _LIB, f"{_LIB}/site-packages")
 # What only a copy of Ludus has, wherever its package begins.
 _MARKS = ("research/grading", "sandbox/contract.py")
 _PLACES = {"": "research", "ludus": "ludus", "src/ludus": "src"}
-_PROGRAM = re.compile(rb'\.\./\.\./bin/([^/,"]+)')
 
 
 Steps = tuple[tuple[str | int, ...], ...]
@@ -78,20 +81,21 @@ class Shown:
     def _steps(self, *, choose: bool) -> Steps:
         made: dict[str, tuple[str | int, ...]] = {}
         for inside in sorted(self.names, key=lambda path: path.count("/") + bool(path)):
-            path = Path(self.folder, inside)
-            if not path.is_dir() or path.is_symlink() or not self.shows(path):
+            path = f"{self.folder}/{inside}".rstrip("/")
+            if not os.path.isdir(path) or os.path.islink(path) or not self.shows(Path(path)):
                 continue
             parts = inside.split("/") if inside else []
             for length in range(1, len(parts) + 1):
                 way = "/".join(parts[:length])
                 made.setdefault(way, ("pass", way))
             prefix = f"{inside}/" if inside else ""
-            if choose and path.name.endswith("-packages"):
+            if choose and path.endswith("-packages"):
                 made[inside] = ("choose", inside)
-                steps = (_step(path / name, f"{prefix}{name}") for name in self.names[inside])
+                steps = (_step(f"{path}/{name}", f"{prefix}{name}") for name in self.names[inside])
                 made.update((str(step[1]), step) for step in steps if step is not None)
             else:
-                hidden = (name for name in _listed(path) if name not in self.names[inside])
+                seen = set(self.names[inside])
+                hidden = (name for name in _listed(path) if name not in seen)
                 made.update((f"{prefix}{name}", ("hide", f"{prefix}{name}")) for name in hidden)
         return tuple(made.values())
 
@@ -167,7 +171,7 @@ def _system_names(folder: str) -> dict[str, tuple[str, ...]]:
     for packages in _system_packages(root):
         # The system's own has no lists of what belongs to whom.
         own = not packages.is_relative_to("/usr/local")
-        inside = _not_copies(packages) if own else _recorded(packages)[0]
+        inside = _not_copies(str(packages)) if own else _recorded(str(packages))[0]
         names[str(packages.relative_to(root))] = inside
     return names
 
@@ -191,7 +195,7 @@ def _python_names(folder: str) -> dict[str, tuple[str, ...]]:
     packages, programs = root / _LIB / "site-packages", _matching(root / "bin", _PROGRAMS)
     # A virtual environment does without those of the Python that it was made from.
     if str(packages) in sys.path or sysconfig.get_path("purelib") == str(packages):
-        shown, more = _recorded(packages)
+        shown, more = _recorded(str(packages))
         programs = tuple(dict.fromkeys((*programs, *more)))
         shown = (*shown, "__pycache__")
         compiled = _listed(packages / "__pycache__")
@@ -220,9 +224,9 @@ def _matching(folder: Path, patterns: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _listed(folder: Path) -> list[str]:
+def _listed(folder: str | Path) -> list[str]:
     try:
-        return sorted(path.name for path in folder.iterdir())
+        return sorted(os.listdir(folder))
     except OSError:
         return []
 
@@ -230,66 +234,36 @@ def _listed(folder: Path) -> list[str]:
 def _stamp(folder: str) -> int:
     """Return when names in a folder changed last."""
     try:
-        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked whenever a sandbox is opened
+        return os.stat(folder).st_mtime_ns
     except OSError:
         return 0
 
 
-def _recorded(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _recorded(folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what belongs to distributions in a folder of packages, and their programs.
 
     Ludus is not among them.
     """
     there, owned, programs, ours = _listed(folder), set[str](), set[str](), set[str]()
-    for info in there:
-        if not info.endswith((".dist-info", ".egg-info")):
-            continue
-        found, scripts = _owned(folder / info)
+    infos = [name for name in there if name.endswith((".dist-info", ".egg-info"))]
+    for info, found in zip(infos, owned_by([f"{folder}/{name}" for name in infos]), strict=True):
         mine = re.split(r"[-.]", info.lower(), maxsplit=1)[0]
-        if mine.partition("_")[0] == "ludus" or "ludus" in found:
-            ours |= {info, *found}
+        if mine.partition("_")[0] == "ludus" or "ludus" in found.names:
+            ours.update((info, *found.names))
         else:
-            owned |= {info, *found}
-            programs |= scripts
+            owned.update((info, *found.names))
+            programs.update(found.programs)
     allowed = owned - ours
-    kept = tuple(name for name in there if name in allowed and not _is_apart(folder / name))
+    kept = tuple(name for name in there if name in allowed and not _is_apart(folder, name))
     return kept, tuple(sorted(programs))
 
 
-def _owned(info: Path) -> tuple[set[str], set[str]]:
-    """Return the top-level names and the programs of a distribution."""
-    names, programs = set[str](), set[str]()
-    with suppress(OSError):
-        for first, lines in _by_first((info / "RECORD").read_bytes()):
-            names.add(os.fsdecode(first))
-            found = (_PROGRAM.match(line) for line in lines if first == b"..")
-            programs.update(os.fsdecode(match[1]) for match in found if match)
-    with suppress(OSError):
-        names.update((info / "top_level.txt").read_text().split())
-    modules = {f"{name}{end}" for name in names for end in (".py", ".libs")}
-    return (names | modules) - {"", "..", "."}, programs
-
-
-def _by_first(record: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Yield the first parts of the paths in a list, with what follows them.
-
-    Lists have tens of thousands of lines; these are taken away one part at a time.
-    """
-    left = b"\n" + record.replace(b"\r", b"")
-    while line := left.lstrip(b"\n").partition(b"\n")[0]:
-        first, slash, _ = line.partition(b"/")
-        first = first if slash and b"," not in first else line.partition(b",")[0] + b","
-        before, *lines = left.split(b"\n" + first + (b"" if first.endswith(b",") else b"/"))
-        yield first.strip(b',"'), lines
-        left = before + b"".join(more[more.find(b"\n") :] for more in lines if b"\n" in more)
-
-
-def _step(path: Path, inside: str) -> tuple[str | int, ...] | None:
+def _step(path: str, inside: str) -> tuple[str | int, ...] | None:
     """Return how a mask shows a name that is chosen."""
     try:
-        found = path.lstat()
+        found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
-            return ("link", inside, str(path.readlink()))
+            return ("link", inside, os.readlink(path))
     except OSError:
         return None  # gone meanwhile
     if stat.S_ISDIR(found.st_mode):
@@ -297,35 +271,34 @@ def _step(path: Path, inside: str) -> tuple[str | int, ...] | None:
     return ("file", inside, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
 
-def _not_copies(folder: Path) -> tuple[str, ...]:
-    paths = (folder / name for name in _listed(folder))
-    return tuple(path.name for path in paths if not _is_apart(path))
+def _not_copies(folder: str) -> tuple[str, ...]:
+    return tuple(name for name in _listed(folder) if not _is_apart(folder, name))
 
 
-def _is_apart(path: Path) -> bool:
+def _is_apart(folder: str, name: str) -> bool:
     """Return whether a name among packages is something else, or leads to something else."""
-    name = path.name.lower()
+    path, name = f"{folder}/{name}", name.lower()
     if name == "ludus" or name.startswith(
         ("ludus-", "ludus.", "ludus_", "_editable", "__editable")
     ):
         return True
     if name.endswith((".pth", ".egg-link")):
         return _leads_out(path)
-    if path.is_symlink():
-        return not path.resolve().is_relative_to(path.parent.resolve())
+    if os.path.islink(path):
+        return not Path(path).resolve().is_relative_to(Path(folder).resolve())
     try:
-        inside = set(os.listdir(path))  # noqa: PTH208 - hundreds of them
+        inside = set(os.listdir(path))
     except OSError:
         return False  # a file
-    if inside & {".git", "pyvenv.cfg"}:
+    if not inside.isdisjoint((".git", "pyvenv.cfg")):
         return True
     places = [top for top, first in _PLACES.items() if first in inside]
-    return any(all((path / top / mark).exists() for mark in _MARKS) for top in places)
+    return any(all(os.path.exists(f"{path}/{top}/{mark}") for mark in _MARKS) for top in places)
 
 
-def _leads_out(path: Path) -> bool:
+def _leads_out(path: str) -> bool:
     try:
-        lines = path.read_text(errors="replace").splitlines()
+        lines = Path(path).read_text(errors="replace").splitlines()
     except OSError:
         return True
     return any(line.lstrip().startswith("/") for line in lines)

@@ -18,7 +18,7 @@ from typing import Any
 from ludus.errors import SandboxError
 from ludus.sandbox import kernel
 from ludus.sandbox.arrange import Arrangement, inodes
-from ludus.sandbox.arranger import arrange_stage, start_arranger
+from ludus.sandbox.arranger import arrange_stage
 from ludus.sandbox.image import ETC_BINDS, PLACES, write_etc
 from ludus.sandbox.job import Pipes
 from ludus.sandbox.masks import mask_folder
@@ -263,7 +263,6 @@ class UserStage(Stage):
         info, child_info = os.pipe()
         self._pipes = pipes = Pipes(status=False)
         argv = [self.bwrap, *self._arguments(), "--info-fd", str(child_info), "--", *_HOLD]
-        start_arranger()
         try:
             self._holder = self.worker.call(
                 lambda: subprocess.Popen(  # noqa: S603 - our own launcher
