@@ -181,7 +181,7 @@ class BipedalWalker(ReplayedEnv):
         gain = 0.0 if self.prev_shaping is None else good - self.prev_shaping
         self.prev_shaping = good
         fallen = touches.fallen or x < 0
-        reward = -100.0 if fallen else _less_effort(gain, efforts, bool(action[4]))
+        reward = -100 if fallen else _less_effort(gain, efforts, bool(action[4]))
         return np.array(seen, np.float32), reward, fallen or x > FINISH, False, {}
 
     # --- many at once ---------------------------------------------------------------------------
@@ -240,13 +240,13 @@ class BipedalWalkerHardcore:
         )
 
 
-def _less_effort(gain: float, efforts: list[float], single: bool) -> float:
+def _less_effort(gain: float, efforts: list[float], single: bool) -> np.floating[Any]:
     """Return the gain less what each motor costs, rounded after every step if ``single``."""
     if single:
         rest, cost = np.float32(gain), np.float32(EFFORT)
         for effort in efforts:
             rest = rest - cost * np.float32(effort)
-        return float(rest)
+        return rest
     for effort in efforts:
         gain -= EFFORT * effort
-    return gain
+    return np.float64(gain)

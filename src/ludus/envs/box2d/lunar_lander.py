@@ -250,11 +250,12 @@ class LunarLander(ReplayedEnv):
         good = shaping(x, y, vx, vy, angle, left, right)
         gain = 0.0 if self.prev_shaping is None else good - self.prev_shaping
         self.prev_shaping = good
-        reward, terminated = gain - main_cost - side_cost, False
+        terminated = False
+        reward: float = np.float64(gain - main_cost - side_cost)
         if touches.fallen or abs(x) >= 1.0:
-            reward, terminated = -100.0, True
+            reward, terminated = -100, True
         if not lander.awake:
-            reward, terminated = 100.0, True
+            reward, terminated = 100, True
         turn = 20.0 * lander.angularVelocity / FPS
         seen = np.array((x, y, vx, vy, angle, turn, left, right), np.float32)
         return seen, reward, terminated, False, {}

@@ -9,7 +9,7 @@ every action since; to set it is to run the episode again, which gives every bit
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from ludus.seeding import generator_state
 
 __all__ = ["ReplayedEnv", "StepResult"]
 
-StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
+StepResult = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 
 class ReplayedEnv(RefusesHooks, Env[Any, Any]):

@@ -16,6 +16,7 @@ from ludus.envs.classic_control.utils import angle_normalize
 from ludus.envs.reset_options import check_range, number_option
 from ludus.envs.single_precision import is_float32, narrow
 from ludus.kernel import Kernel
+from ludus.kernel.env import StepResult
 from ludus.kernel.math import sin, sincos
 from ludus.kernel.random import uniform
 from ludus.spaces import Box, Space
@@ -144,6 +145,11 @@ class PendulumEnv(PictureEnv):
         check_range(-theta, theta)
         check_range(-theta_dot, theta_dot)
         return params._replace(initial_theta=theta, initial_theta_dot=theta_dot)
+
+    def step(self, action: Any) -> StepResult:
+        """Advance by one torque; the reward is a number of NumPy's, as in Gymnasium."""
+        observation, reward, terminated, truncated, info = super().step(action)
+        return observation, np.float64(reward), terminated, truncated, info
 
     def _get_obs(self) -> np.ndarray[Any, Any]:
         """Return the observation; override to return another one."""

@@ -241,6 +241,9 @@ class TabularEnv(RefusesHooks, KernelEnv):
 
     uncalled_hooks: ClassVar[tuple[str, ...]] = ("_render_gui",)
 
+    first_prob: ClassVar[float] = 1
+    """What ``reset`` says of the start; Gymnasium's games differ in its type."""
+
     kernel = KERNEL
     _known: Transitions | None = None
     _distribution_shown = False
@@ -307,7 +310,9 @@ class TabularEnv(RefusesHooks, KernelEnv):
         """Draw a start state."""
         if self._distribution_shown:
             self.params.start[:] = np.cumsum(self._distribution)
-        return super().reset(seed=seed, options=options)
+        observation, info = super().reset(seed=seed, options=options)
+        info["prob"] = self.first_prob
+        return observation, info
 
     def _pays_ints(self) -> bool:
         return self._whole
