@@ -74,9 +74,9 @@ def trajectory_hash(env_id):
         feed(digest, env.reset(seed=seed))
         env.action_space.seed(seed)
         for _ in range(steps):
-            result = env.step(env.action_space.sample())
-            feed(digest, result)
-            if result[2] or result[3]:
+            seen, reward, *rest = env.step(env.action_space.sample())
+            feed(digest, (seen, float(reward), *rest))
+            if rest[0] or rest[1]:
                 feed(digest, env.reset())
     env.close()
     return digest.hexdigest()[:32]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ludus.envs.toy_text.cliffwalking_drawing import CELL, draw
-from ludus.envs.toy_text.tabular import TabularEnv, Transitions, tabulate
+from ludus.envs.toy_text.tabular import Game, TabularEnv, Transitions
 from ludus.envs.view import View
 
 __all__ = ["DOWN", "LEFT", "POSITION_MAPPING", "RIGHT", "UP", "CliffWalkingEnv"]
@@ -39,6 +40,14 @@ def table_of(is_slippery: bool) -> Transitions:
         }
         for s in range(ROWS * COLS)
     }
+
+
+@cache
+def game_of(is_slippery: bool) -> Game:
+    """Return the game."""
+    starts = np.zeros(ROWS * COLS)
+    starts[START] = 1.0
+    return Game.of(table_of(is_slippery), starts)
 
 
 def text_of(s: int) -> str:
@@ -77,11 +86,8 @@ class CliffWalkingEnv(TabularEnv):
         self.start_state_index = START
         self.is_slippery = is_slippery
         self.cell_size = (CELL, CELL)
-        table = table_of(is_slippery)
-        starts = np.zeros(ROWS * COLS)
-        starts[START] = 1.0
-        view = View(COLS * CELL, ROWS * CELL)
-        super().__init__(tabulate(table, starts), table, starts, view, render_mode)
+        game = game_of(bool(is_slippery))
+        super().__init__(game.params, game, View(COLS * CELL, ROWS * CELL), render_mode)
 
     def render(self) -> np.ndarray[Any, Any] | str | None:
         """Return the grid as text or picture, or show it in a window."""

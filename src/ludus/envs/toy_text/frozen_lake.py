@@ -11,7 +11,7 @@ from ludus.core.colorize import colorize
 from ludus.envs.arguments import probability
 from ludus.envs.toy_text.frozen_lake_drawing import CELL, draw
 from ludus.envs.toy_text.frozen_lake_maps import MAPS, generate_random_map, is_valid, read_map
-from ludus.envs.toy_text.tabular import TabularEnv, Transitions, tabulate
+from ludus.envs.toy_text.tabular import Game, TabularEnv, Transitions
 from ludus.envs.view import View
 
 __all__ = [
@@ -131,7 +131,8 @@ class FrozenLakeEnv(TabularEnv):
         starts /= starts.sum()
         width, height = min(CELL * self.ncol, 512), min(CELL * self.nrow, 512)
         self.cell_size = (width // self.ncol, height // self.nrow)
-        super().__init__(tabulate(table, starts), table, starts, View(width, height), render_mode)
+        game = Game.of(table, starts)
+        super().__init__(game.params, game, View(width, height), render_mode)
 
     def render(self) -> np.ndarray[Any, Any] | str | None:
         """Return the map as text or picture, or show it in a window."""

@@ -173,6 +173,20 @@ def tabulate(transitions: Transitions, distribution: np.ndarray[Any, Any]) -> Pa
     return Params(states, actions, outcomes, np.cumsum(distribution), table)
 
 
+class Game(NamedTuple):
+    """A table that nobody changes, so that environments can share it, and its start states."""
+
+    table: Transitions
+    starts: np.ndarray[Any, Any]
+    params: Params
+    pays_ints: bool
+
+    @classmethod
+    def of(cls, table: Transitions, starts: np.ndarray[Any, Any]) -> Game:
+        """Make one from a table and the probabilities of its start states."""
+        return cls(table, starts, tabulate(table, starts), pays_ints(table))
+
+
 def plain_rows(table: Transitions) -> Transitions:
     """Return a copy of a table of transitions, outcomes as tuples.
 
@@ -251,24 +265,25 @@ class TabularEnv(RefusesHooks, KernelEnv):
     def __init__(
         self,
         params: Any,
-        table: Transitions,
-        distribution: np.ndarray[Any, Any],
+        game: Game,
         view: View,
         render_mode: str | None,
     ) -> None:
-        self._whole = pays_ints(table)
-        super().__init__(params, render_mode=render_mode)
-        self._transitions = table
+        self._whole = game.pays_ints
+        # What may be edited is this environment's own.
+        own = params._replace(start=params.start.copy())
+        super().__init__(own, render_mode=render_mode)
+        self._transitions = game.table
         self.nS, self.nA = params.states, params.actions
         self.window_size = view.size
-        self._distribution = distribution
+        self._distribution = game.starts.copy()
         self._view = view
 
     @property
     def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name
         """The table of transitions."""
         if self._known is None:
-            self._known = plain_rows(self._transitions)
+            self._known, self._transitions = self._transitions, plain_rows(self._transitions)
             self._watch()
         return self._transitions
 
@@ -311,7 +326,8 @@ class TabularEnv(RefusesHooks, KernelEnv):
         if self._distribution_shown:
             self.params.start[:] = np.cumsum(self._distribution)
         observation, info = super().reset(seed=seed, options=options)
-        info["prob"] = self.first_prob
+        if info:
+            info["prob"] = self.first_prob
         return observation, info
 
     def _pays_ints(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ludus.core.colorize import colorize
 from ludus.envs.arguments import probability
 from ludus.envs.classic_control.parameter import Flag, Parameter
-from ludus.envs.toy_text.tabular import TabularEnv, tabulate
+from ludus.envs.toy_text.tabular import Game, TabularEnv
 from ludus.envs.toy_text.taxi_drawing import SIZE, draw
 from ludus.envs.toy_text.taxi_kernel import KERNEL, Params, State
 from ludus.envs.toy_text.taxi_rules import (
@@ -30,6 +31,12 @@ from ludus.errors import ResetNeeded
 __all__ = ["MAP", "TaxiEnv", "TaxiV1Env", "TaxiV2Env"]
 
 NAMES = ("South", "North", "East", "West", "Pickup", "Dropoff")
+
+
+@lru_cache(maxsize=8)
+def game_of(rules: Rules, straight: float | None) -> Game:
+    """Return the game; its table takes longer than all else that ``make`` does."""
+    return Game.of(table_of(rules, straight), starts_of(rules))
 
 
 def text_of(town: tuple[str, ...], s: int, lastaction: int | None) -> str:
@@ -117,10 +124,9 @@ class TaxiEnv(TabularEnv):
         self.max_row = self.max_col = 4
         self.rainy_probability = probability("rainy_probability", rainy_probability)
         fickle_probability = probability("fickle_probability", fickle_probability)
-        table = table_of(self.rules, self.rainy_probability if is_rainy else None)
-        starts = starts_of(self.rules)
-        params = Params(*tabulate(table, starts), bool(fickle_passenger), fickle_probability)
-        super().__init__(params, table, starts, View(*SIZE), render_mode)
+        game = game_of(self.rules, self.rainy_probability if is_rainy else None)
+        params = Params(*game.params, bool(fickle_passenger), fickle_probability)
+        super().__init__(params, game, View(*SIZE), render_mode)
 
     @property
     def s(self) -> int:
