@@ -14,6 +14,7 @@ from ludus.core.ids import get_env_id
 from ludus.core.spec import EnvSpec, SecuritySpec, WrapperSpec
 from ludus.errors import RegistrationError
 from ludus.registration.table import check_can_register, registry
+from ludus.served_names import OWN_NAMES
 
 __all__ = ["add_spec", "namespace", "register", "register_envs"]
 
@@ -120,8 +121,9 @@ def register(
 def add_spec(spec: EnvSpec) -> None:
     """Enter a spec into the registry, inside the current namespace if there is one.
 
-    An environment that Ludus has already, arguments included, keeps its entry when the package
-    that it runs on registers it: ``import ale_py`` does so where Ludus is served as Gymnasium.
+    An environment that Ludus has already, arguments included, stays Ludus's when the package that
+    it runs on registers it, and only shows that package's entry point: ``import ale_py`` registers
+    so where Ludus is served as Gymnasium.
 
     Raises:
         RegistrationError: The spec contradicts a registered one or, coming from a plugin, would
@@ -144,7 +146,10 @@ def add_spec(spec: EnvSpec) -> None:
         if spec.security.trust == "builtin":
             raise RegistrationError(f"{spec.id!r} claims trust='builtin'; only Ludus itself may")
     elif spec.id in registry:
-        if _is_served(spec, registry[spec.id]):
+        known = registry[spec.id]
+        if _is_served(spec, known):
+            OWN_NAMES.setdefault(str(spec.entry_point), str(known.entry_point))
+            registry[spec.id] = dataclasses.replace(known, entry_point=spec.entry_point)
             return
         logger.warn(f"Overriding environment {spec.id} already in registry.", stacklevel=3)
     registry[spec.id] = spec

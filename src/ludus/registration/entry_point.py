@@ -12,6 +12,7 @@ from ludus.core.env import Env
 from ludus.core.vector_env import VectorEnv
 from ludus.errors import Error, InvalidArgument
 from ludus.registration.table import did_you_mean
+from ludus.served_names import own_name
 
 __all__ = ["EnvCreator", "VectorEnvCreator", "check_arguments", "load_env_creator", "resolve"]
 
@@ -43,7 +44,7 @@ def load_env_creator(name: str) -> Callable[..., Any]:
             f"The entry point is {name!r}, expected 'module:name' with one colon, for example "
             "'my_package.maze:MazeEnv'."
         )
-    module_name, _, attribute = name.partition(":")
+    module_name, _, attribute = own_name(name).partition(":")
     module = importlib.import_module(module_name)
     try:
         creator: Callable[..., Any] = attrgetter(attribute)(module)
