@@ -205,7 +205,7 @@ def why_no_docker() -> str | None:
     if "DOCKER_HOST" in os.environ or Path("/var/run/docker.sock").exists():
         return None
     root = str(Path(__file__).parent.parent)
-    sys.path.append(root)
+    sys.path.insert(0, root)  # some distributions install a "tests" of their own
     os.environ["PYTHONPATH"] = root
     from tests.sandbox.daemon import why_no_daemon
 
