@@ -28,6 +28,8 @@ IDS = sorted(
 
 def described(value):
     """Return the types in a value, as text."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return f"objects {[described(part) for part in value]}"
     if isinstance(value, np.ndarray):
         return f"array{value.shape} {value.dtype} {value.flags.writeable}"
     if isinstance(value, dict):
@@ -68,3 +70,14 @@ def test_types_are_those_of_gymnasium(name):
 def test_types_of_batches_are_those_of_gymnasium(name, mode):
     reference = gymnasium.make_vec(name, 3, vectorization_mode="sync")
     assert types_of(ludus.make_vec(name, 3, vectorization_mode=mode)) == types_of(reference)
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Blackjack-v1", "Taxi-v4"])
+@pytest.mark.filterwarnings("ignore")
+def test_types_of_last_observations_are_those_of_gymnasium(name):
+    def make(library):
+        options = {"autoreset_mode": library.vector.AutoresetMode.SAME_STEP}
+        mode = None if library is ludus else "sync"
+        return library.make_vec(name, 1, vectorization_mode=mode, vector_kwargs=options)
+
+    assert types_of(make(ludus)) == types_of(make(gymnasium))

@@ -91,9 +91,9 @@ class BatchResults:
             if mask is None:
                 infos[name], infos[f"_{name}"] = values, self._all.copy()
             else:
-                keep = mask.reshape(-1, *[1] * (values.ndim - 1))
-                infos[name] = np.where(keep, values, np.zeros(1, values.dtype))
-                infos[f"_{name}"] = mask.copy()
+                kept = np.zeros(values.shape, values.dtype)
+                np.copyto(kept, values, where=mask.reshape(-1, *[1] * (values.ndim - 1)))
+                infos[name], infos[f"_{name}"] = kept, mask.copy()
         return infos
 
     def finals(self, over: Any, final_infos: dict[str, Any]) -> dict[str, Any]:
@@ -123,13 +123,13 @@ class BatchResults:
 
     def _final_observations(self, over: Any) -> Any:
         last = self.observations(self._storage.OF)
-        kept = np.full(self._storage.n, None, dtype=object)
+        kept = np.empty(self._storage.n, dtype=object)
         indices = np.flatnonzero(over)
         values: Any
         if isinstance(last, tuple):
-            values = zip(*(part[indices] for part in last), strict=True)
+            values = zip(*(_plain(part[indices]) for part in last), strict=True)
         else:
-            values = last[indices]
+            values = _plain(last[indices])
         kept[indices] = np.fromiter(values, dtype=object, count=len(indices))
         return kept
 
@@ -140,6 +140,11 @@ class BatchResults:
             return None
         storage = self._storage
         return FinalObservations(self.observations(storage.OF), storage.L)
+
+
+def _plain(values: Any) -> Any:
+    """Return numbers as an environment alone returns them; arrays stay as they are."""
+    return values.tolist() if values.ndim == 1 else values
 
 
 def _told(final_infos: dict[str, Any], kept: Any, over: Any, told: Any) -> dict[str, Any]:
