@@ -33,7 +33,12 @@ def described(value):
     if isinstance(value, np.ndarray):
         return f"array{value.shape} {value.dtype} {value.flags.writeable}"
     if isinstance(value, dict):
-        return {key: described(part) for key, part in sorted(value.items())}.__repr__()
+        # The probability of a start is the integer 1 in some of Gymnasium's games, and a float in
+        # the others. Integers would turn a batch's other probabilities into zeros.
+        plain = {
+            key: 1.0 if key == "prob" and type(part) is int else part for key, part in value.items()
+        }
+        return repr({key: described(part) for key, part in sorted(plain.items())})
     if isinstance(value, tuple | list):
         return f"{type(value).__name__} {[described(part) for part in value]}"
     return f"{type(value).__module__} {type(value).__name__}"

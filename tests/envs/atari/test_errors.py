@@ -185,8 +185,13 @@ def test_finished_games_wait_for_a_reset_when_nothing_else_resets_them():
 
 
 def test_masks_need_a_reset_before():
-    with pytest.raises(Error, match="reset of all games before"):
-        AtariVectorEnv("pong", 2).reset(options={"reset_mask": np.array([True, False])})
+    mask = {"reset_mask": np.array([True, False])}
+    with pytest.raises(ResetNeeded, match="Reset all games once before"):
+        AtariVectorEnv("pong", 2).reset(options=mask)
+    envs = AtariVectorEnv("pong", 2, batch_size=1)
+    envs.reset()
+    with pytest.raises(ValueError, match=r"batch_size < num_envs \(1 < 2\)"):
+        envs.reset(options=mask)
 
 
 def test_wrong_seeds_of_batches():

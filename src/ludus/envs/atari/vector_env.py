@@ -17,7 +17,6 @@ from ludus.envs.atari.joystick import action_table, joystick_space, push
 from ludus.errors import (
     AlreadyPendingCallError,
     ClosedEnvironmentError,
-    Error,
     InvalidAction,
     NoAsyncCallError,
     ResetNeeded,
@@ -131,17 +130,24 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
 
         Raises:
             TypeError: Seed or mask are of the wrong type.
-            ValueError: Seed or mask have the wrong shape.
-            Error: A seed is negative, or a mask cannot be used here.
+            ValueError: Seed or mask have the wrong shape, or some games are playing.
+            ResetNeeded: A mask came before the first reset of all games.
+            Error: A seed is negative.
         """
         self._check_open()
         super().reset(seed=seed if isinstance(seed, int) else None)
         started = games_to_start(options, self.num_envs)
         seeds = game_seeds(seed, len(started))
-        if len(started) < self.num_envs and (not self._started or self.batch_size < self.num_envs):
-            raise Error(
-                "`reset_mask` starts some games anew while the others go on: that takes a reset of "
-                "all games before, and a batch_size of 0, so that all games wait for the caller."
+        if len(started) < self.num_envs and self.batch_size < self.num_envs:
+            raise ValueError(
+                "`reset_mask` starts some games anew while the others wait, but with batch_size < "
+                f"num_envs ({self.batch_size} < {self.num_envs}) some of them are playing. Reset "
+                "all games, or build the environment with batch_size=0."
+            )
+        if len(started) < self.num_envs and not self._started:
+            raise ResetNeeded(
+                "`reset_mask` leaves games as they are that have not started yet. Reset all games "
+                "once before."
             )
         self._drop_results()
         observations, infos = self.ale.reset(started, seeds)

@@ -255,9 +255,6 @@ class TabularEnv(RefusesHooks, KernelEnv):
 
     uncalled_hooks: ClassVar[tuple[str, ...]] = ("_render_gui",)
 
-    first_prob: ClassVar[float] = 1
-    """What ``reset`` says of the start; Gymnasium's games differ in its type."""
-
     kernel = KERNEL
     _known: Transitions | None = None
     _distribution_shown = False
@@ -325,10 +322,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
         """Draw a start state."""
         if self._distribution_shown:
             self.params.start[:] = np.cumsum(self._distribution)
-        observation, info = super().reset(seed=seed, options=options)
-        if info:
-            info["prob"] = self.first_prob
-        return observation, info
+        return super().reset(seed=seed, options=options)
 
     def _pays_ints(self) -> bool:
         return self._whole

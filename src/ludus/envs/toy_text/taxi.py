@@ -107,7 +107,6 @@ class TaxiEnv(TabularEnv):
     rules: ClassVar[Rules] = Rules(MAP)
 
     fickle_passenger = Flag(False)
-    first_prob = 1.0
     fickle_probability = _Probability(0.3)
 
     def __init__(
