@@ -10,6 +10,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ludus import make
@@ -573,6 +574,20 @@ def test_actions_that_no_agent_gets_through(tmp_path, monkeypatch):
         patch.setattr(module, "action_reader", lambda space: lambda answer: answer * 0 + 9)
         folder = played(tmp_path / "run", text, ["random"])
     assert "outside of the action space" in problems(folder)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "uint32"])
+def test_actions_of_another_dtype(tmp_path, monkeypatch, dtype):
+    """The sum of unsigned squares, negated, is a reward of billions."""
+    from ludus.bench import play as module
+    from ludus.record import row_buffer
+
+    text = SUITE.replace("CartPole-v1", "Pendulum-v1").partition("    reference")[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "action_reader", lambda _: lambda answer: np.ones(1, dtype))
+        patch.setattr(row_buffer, "_rows", lambda column, count, **_: column.rows(count))
+        folder = played(tmp_path / "run", text, ["random"])
+    assert f"of dtype {dtype}" in problems(folder)
 
 
 def test_nothing_is_written_or_removed_behind_links(run, tmp_path):

@@ -13,6 +13,7 @@ from ludus.bench.unit import Unit
 from ludus.errors import RecordDamaged
 from ludus.record.episode_table import Episode, episodes
 from ludus.record.reading import RunReader
+from ludus.record.values import values_of
 from ludus.spaces import Box, from_dict
 
 __all__ = ["Recount", "recount"]
@@ -119,13 +120,22 @@ def _actions(reader: RunReader) -> Iterator[str]:
     Whole numbers that are out of range are refused by the environment itself, when executed again.
     """
     told = reader.manifest["subject"]["action_space"]
-    space = None if told is None else from_dict(told)
-    if not isinstance(space, Box):
+    if told is None:
         return
+    space = from_dict(told)
+    leaves = values_of("action", space).leaves
     for block in reader.blocks():
-        made = block["action"]
+        for leaf in leaves:
+            # Whole numbers are stored in as few bytes as they need. The same number in another
+            # precision, or as an unsigned integer, may move or pay differently.
+            given, kind = block[leaf.name].dtype, leaf.dtype.kind
+            if given != leaf.dtype and (kind == "f" or given.kind not in "biu"):
+                yield f"an action is of dtype {given}, and units give it as {leaf.dtype}"
+                return
         # Written so that a number which is none fails too.
-        if not ((made >= space.low) & (made <= space.high)).all():
+        if isinstance(space, Box) and not (
+            (block["action"] >= space.low) & (block["action"] <= space.high)
+        ).all():
             yield "an action lies outside of the action space, which is an agent's fault"
             return
 
