@@ -133,9 +133,10 @@ def _actions(reader: RunReader) -> Iterator[str]:
                 yield f"an action is of dtype {given}, and units give it as {leaf.dtype}"
                 return
         # Written so that a number which is none fails too.
-        if isinstance(space, Box) and not (
-            (block["action"] >= space.low) & (block["action"] <= space.high)
-        ).all():
+        if (
+            isinstance(space, Box)
+            and not ((block["action"] >= space.low) & (block["action"] <= space.high)).all()
+        ):
             yield "an action lies outside of the action space, which is an agent's fault"
             return
 

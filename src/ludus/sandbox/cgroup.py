@@ -224,6 +224,8 @@ class Group(Gauges):
         return next(folder for folder in self.folders if folder.parent == parent)
 
 
+_PATIENCE = 5.0
+"""Seconds in which killed processes should have ended."""
 _FORGET = (("memory.force_empty", "0"), ("memory.reclaim", "1T"))  # version 1, version 2
 
 
@@ -239,7 +241,7 @@ def kill_group(folder: Path, *, forget: bool = False) -> None:
     """
     if not folder.name.startswith(_PREFIX):
         raise ValueError(f"{folder} is no group of a box; its processes are not ours to kill.")
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + _PATIENCE
     while True:
         if forget and not _words(folder / "cgroup.procs"):
             for file, text in _FORGET:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from ludus import logger
 from ludus.errors import SandboxClosed
 from ludus.sandbox.callers import Callers
 from ludus.sandbox.files import Files
@@ -30,6 +31,8 @@ __all__ = ["Sandbox"]
 
 _KILLED = 137
 _PATIENCE = 10.0
+_ENDING = 5.0
+"""Seconds in which a killed job should have ended."""
 
 
 class Sandbox(Files):
@@ -282,11 +285,19 @@ class Sandbox(Files):
             shell.close()
         for job in jobs:
             with suppress(OSError):
-                job.wait(5.0)
+                job.wait(_ENDING)
         self._callers.wait_for_others(_PATIENCE)
         try:
             self._close()
             self._lease.release()
+        except OSError as problem:
+            # All of its processes are killed, but the kernel may take a while for that: whoever
+            # runs in a box can see to it. That is no reason to lose what the box was for.
+            self._lease.leave()
+            logger.warn(
+                f"Box {self.name} is closed, but what it held cannot be given back yet: {problem}. "
+                "The next box that opens tries again, and so does `ludus sandbox sweep`."
+            )
         finally:
             self._given_back.set()
 

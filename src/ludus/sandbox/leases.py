@@ -72,6 +72,10 @@ def state_folder() -> Path:
     return path
 
 
+left: list[str] = []
+"""The boxes that this process could not give back all of."""
+
+
 class Lease:
     """The folder of one box.
 
@@ -131,6 +135,15 @@ class Lease:
     def release(self) -> None:
         """Remove the folder; everything noted must have been given back."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._unlock()
+
+    def leave(self) -> None:
+        """Leave what was noted to the next sweep, as if the owner were dead."""
+        self.note(left=True)
+        self._unlock()
+        left.append(self.name)
+
+    def _unlock(self) -> None:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -167,6 +180,8 @@ def _read(folder: Path) -> Record:
 
 
 def _is_dead(folder: Path, record: Record) -> bool:
+    if record.get("left"):
+        return True
     # A child that the owner forked may hold the lock beyond the owner's death; the owner's own
     # pid tells then, where it means the same to us.
     if record["space"] == _pid_space() and process_start(record["pid"]) != record["start"]:

@@ -55,7 +55,7 @@ def open_sandbox(
     """
     chosen = backend_class(backend) if backend is not None else _first_that_works()
     chosen.get_ready()
-    _sweep_once()
+    _sweep_once(len(leases.left))
     reason = chosen.unavailable()
     if reason is not None:
         raise SandboxUnavailable(f"The {chosen.backend} backend cannot run here. {reason}")
@@ -97,8 +97,11 @@ def _sweep(*, wait: bool) -> list[str]:
 
 
 @cache
-def _sweep_once() -> None:
-    """Sweep when a process opens its first box; what cannot be swept keeps no box from opening."""
+def _sweep_once(_left: int) -> None:
+    """Sweep when a process opens its first box, and its first after each that it left things of.
+
+    What cannot be swept keeps no box from opening.
+    """
     try:
         _sweep(wait=False)
     except leases.SweepBusy:
