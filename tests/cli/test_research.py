@@ -49,7 +49,11 @@ def test_from_a_run_to_a_report(here):
     assert shown.exit_code == 0
     assert "submitted" in shown.stdout
 
-    verified = run("research", "verify", "runs/first-1", "--store", "s.db", *LIMITS)
+    untrusted = run("research", "verify", "runs/first-1", *LIMITS)
+    assert (untrusted.exit_code, "2 claimed" in untrusted.output) == (0, True)
+    assert "name it yourself" in " ".join(untrusted.output.split())
+    trusting = ("--task", GUESS, *LIMITS)
+    verified = run("research", "verify", "runs/first-1", "--store", "s.db", *trusting)
     assert (verified.exit_code, "2 verified, 0 claimed, 0 failed" in verified.output) == (
         0,
         True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -210,11 +211,16 @@ def verify(
     store: Store = None,
     backend: Backend = None,
     unlimited: Unlimited = False,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(help="Where a task lies that is not found by its id; its code is run."),
+    ] = None,
 ) -> None:
     """Check every record of a run, and grade again what was handed in.
 
     What is found is signed and kept in the run's folder, and in a store if one is named. A single
-    record is checked by ludus verify RECORD.
+    record is checked by ludus verify RECORD. Tasks are taken from this machine, by their ids; a
+    file that the run names is not read unless --task names it as well.
 
     Exit code 1 if something is wrong, 2 for a wrong call.
     """
@@ -226,6 +232,7 @@ def verify(
         store=store,
         backend=backend,
         unlimited=unlimited,
+        tasks=task or (),
     )
 
 
@@ -264,6 +271,7 @@ def verify_folder(
     store: str | None,
     backend: str | None = None,
     unlimited: bool = False,
+    tasks: Sequence[str] = (),
 ) -> None:
     """Check the run in a folder, tell what is wrong, and end with an exit code."""
     from ludus.bench.folder import BenchFolder
@@ -273,9 +281,8 @@ def verify_folder(
     try:
         opened = BenchFolder.open(folder)
         with verifying(trust, key, store) as options:
-            done = verify_research_run(
-                opened, regrade=regrade, backend=backend, unlimited=unlimited, **options
-            )
+            options |= {"backend": backend, "unlimited": unlimited, "tasks": tasks}
+            done = verify_research_run(opened, regrade=regrade, **options)
             show_verification(opened, done)
     except (Error, OSError) as problem:
         fail(printable(problem, 2000))

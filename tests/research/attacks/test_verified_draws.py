@@ -25,6 +25,7 @@ from tests.research.running.support import (
     record_of,
     set_answer,
     start,
+    task_files,
     write_script,
 )
 
@@ -77,7 +78,9 @@ def test_an_honest_score_is_plausible(honest):
 def test_public_draws_never_pass(tmp_path, source):
     path = played(tmp_path, source, draws="public")
     assert read_run(path).manifest["subject"]["draws"] == "public"
-    (found,) = verify_research_run(BenchFolder.open(tmp_path / "run"), unlimited=UNLIMITED)
+    (found,) = verify_research_run(
+        BenchFolder.open(tmp_path / "run"), tasks=task_files(tmp_path / "run"), unlimited=UNLIMITED
+    )
     if source == GOOD:
         assert (found.result.verified, found.problems) == ("claimed", ())
         assert found.unchecked == ("draws: the draws are public: everybody could foresee them",)

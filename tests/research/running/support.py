@@ -101,6 +101,12 @@ def told(path) -> list:
     return found
 
 
+def task_files(folder) -> list[str]:
+    """Return the tasks that a run names, for a reader who trusts them."""
+    rows = json.loads(Path(folder, "research.json").read_text())["tasks"].values()
+    return [row["task"] for row in rows]
+
+
 def kinds(path) -> list[str]:
     return [event.kind for event in read_run(path).events]
 

@@ -29,6 +29,7 @@ from tests.research.running.support import (
     record_of,
     set_answer,
     start,
+    task_files,
     told,
 )
 
@@ -189,5 +190,7 @@ def test_a_run_is_verified_by_grading_again(tmp_path):
     with ModelServer(by_step({"Write guess.py": script})) as server:
         how = {"agent_options": QUICK, "base_url": server.base_url, "draws": "private"}
         start(GUESS, "react", tmp_path / "run", **how)
-    (found,) = verify_research_run(BenchFolder.open(tmp_path / "run"), unlimited=UNLIMITED)
+    (found,) = verify_research_run(
+        BenchFolder.open(tmp_path / "run"), tasks=task_files(tmp_path / "run"), unlimited=UNLIMITED
+    )
     assert found.result.verified == "verified", (found.problems, found.unchecked)

@@ -12,7 +12,15 @@ from ludus.bench import Settings
 from ludus.bench.folder import BenchFolder
 from ludus.record import Run, generate_key, load_public_key, read_run
 from ludus.research.running.verification import is_episode, verify_episode, verify_research_run
-from tests.research.running.support import GOOD, GUESS, UNLIMITED, record_of, start, write_script
+from tests.research.running.support import (
+    GOOD,
+    GUESS,
+    UNLIMITED,
+    record_of,
+    start,
+    task_files,
+    write_script,
+)
 
 ACTIONS = [f"cat > guess.py <<'END'\n{GOOD}END\nvalidate", "submit"]
 
@@ -239,7 +247,9 @@ def test_a_result_that_its_record_contradicts(run, tmp_path, field, value):
     shutil.copytree(run, folder)
     (file,) = (folder / "results").iterdir()
     file.write_text(json.dumps({**json.loads(file.read_text()), field: value}))
-    (found,) = verify_research_run(BenchFolder.open(folder), regrade=False)
+    (found,) = verify_research_run(
+        BenchFolder.open(folder), tasks=task_files(folder), regrade=False
+    )
     assert found.result.verified == "failed"
     assert any(field.split("_")[0] in problem or field == "head" for problem in found.problems)
 
@@ -261,7 +271,9 @@ def test_other_limits_than_the_suites(run, tmp_path, change, words):
     data = json.loads(file.read_text())
     data["options"] |= change
     file.write_text(json.dumps(data))
-    (found,) = verify_research_run(BenchFolder.open(folder), regrade=False)
+    (found,) = verify_research_run(
+        BenchFolder.open(folder), tasks=task_files(folder), regrade=False
+    )
     assert found.result.verified == "failed"
     assert words in " ".join(found.problems)
 
@@ -280,15 +292,37 @@ def test_more_steps_than_the_suite_allows(run, tmp_path):
     rewritten(record_of(run), target, longer)
     (file,) = (folder / "results").iterdir()
     file.write_text(json.dumps({**json.loads(file.read_text()), "head": read_run(target).head}))
-    (found,) = verify_research_run(BenchFolder.open(folder), regrade=False)
+    (found,) = verify_research_run(
+        BenchFolder.open(folder), tasks=task_files(folder), regrade=False
+    )
     assert "another episode than the suite's: options" in " ".join(found.problems)
 
 
+def test_a_run_does_not_name_the_code_that_checks_it(run, tmp_path):
+    """A task brings a program that makes its data, and one that grades."""
+    folder, mine = tmp_path / "run", tmp_path / "run" / "task"
+    shutil.copytree(run, folder)
+    shutil.copytree(GUESS, mine)
+    for program in mine.rglob("*.py"):
+        program.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n" + program.read_text())
+    file = folder / "research.json"
+    for path in (str(mine), "task", "./task", str(mine / "task.yaml")):
+        data = json.loads(file.read_text())
+        for row in data["tasks"].values():
+            row["task"] = path
+        file.write_text(json.dumps(data))
+        (found,) = verify_research_run(BenchFolder.open(folder), unlimited=UNLIMITED)
+        assert found.result.verified in ("claimed", "failed")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_results_are_marked(run):
-    (found,) = verify_research_run(BenchFolder.open(run), regrade=False)
+    (found,) = verify_research_run(BenchFolder.open(run), tasks=task_files(run), regrade=False)
     assert (found.result.verified, found.problems) == ("claimed", ())
-    (found,) = verify_research_run(BenchFolder.open(run), unlimited=UNLIMITED)
+    (found,) = verify_research_run(
+        BenchFolder.open(run), tasks=task_files(run), unlimited=UNLIMITED
+    )
     # Where nothing can be limited, agents have more than others, and nothing is ranked.
     mark = "claimed" if UNLIMITED else "verified"
-    assert found.result.verified == mark
+    assert found.result.verified == mark, found
     assert BenchFolder.open(run).results()[0].verified == mark

@@ -41,6 +41,10 @@ from ludus.version import __version__
 __all__ = ["is_episode", "verify_episode", "verify_research_run"]
 
 _IS_ID = re.compile(r"(?!.*\.ya?ml)[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch
+_UNTRUSTED = (
+    "the run names the file {!r:.100}, which brings code. If you trust it, name it yourself: "
+    "tasks=[...], or --task PATH"
+)
 _OURS = ("spec", "source", "replay", "draws", "results")
 # What follows from settings of the machine where it was played.
 _MACHINE = {"command_seconds"}
@@ -129,6 +133,7 @@ def verify_research_run(
     store: Any = None,
     backend: str | None = None,
     unlimited: bool = False,
+    tasks: Iterable[str | Path] = (),
 ) -> Iterator[UnitVerification]:
     """Check every result of a run against its record, as :func:`ludus.bench.verify_run` does.
 
@@ -140,6 +145,8 @@ def verify_research_run(
         store: A store that gets the statement too.
         backend: Of the sandboxes.
         unlimited: Let them do without limits of memory and processors.
+        tasks: Where tasks lie that are not found by their ids. A task brings code that is run, so
+            paths in the run itself are not followed.
 
     Raises:
         BenchError: The folder is damaged, or cannot be written.
@@ -150,9 +157,14 @@ def verify_research_run(
     keys = None if trusted_keys is None else tuple(trusted_keys)
     options: dict[str, Any] = {"regrade": regrade, "trusted_keys": keys}
     options |= {"backend": backend, "unlimited": unlimited}
+    trusted = {load_task(path).digest(): str(path) for path in tasks}
 
     def check(unit: Unit, result: Result) -> Looked:
         row = file.tasks[unit.env]
+        if not _IS_ID(row.task):
+            if row.digest not in trusted:
+                return Looked((), (f"task: {_UNTRUSTED.format(row.task)}",), "")
+            row = row.model_copy(update={"task": trusted[row.digest]})
         job = EpisodeJob(unit, folder.name, str(folder.path), task=row, options=file.options)
         checked = verify_episode(job.record_path, task=row.task, head=result.head, **options)
         found = look(checked, regrade, lambda: _contradictions(job, result, folder.suite))
