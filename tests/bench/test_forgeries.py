@@ -566,6 +566,35 @@ def test_a_suite_that_asks_for_billions(run):
     assert {one.result.verified for one in found} == {"failed"}
 
 
+RESIGNS = """#!/bin/sh
+touch {ran}
+while read -r line; do
+    case "$line" in genmove*) printf '= resign\\n\\n';; *) printf '=\\n\\n';; esac
+done
+"""
+
+
+@pytest.mark.parametrize("place", ["{}/engine", "./engine"])
+def test_a_suite_brings_no_program(tmp_path, monkeypatch, place):
+    """What plays against the agent is a program, and an option says where it lies."""
+    monkeypatch.chdir(tmp_path)
+    program, ran = tmp_path / "engine", tmp_path / "ran"
+    program.write_text(RESIGNS.format(ran=ran))
+    program.chmod(0o755)
+    options = f"{{path: {place.format(tmp_path)}}}"
+    text = (
+        "name: go\nseeds: 1\nbudget: {episodes: 1}\nenvironments:\n  - id: Go9x9-v0\n"
+        f'    kwargs: {{opponent: "gnugo:10", engine_options: {options}}}\n'
+    )
+    folder = played(tmp_path / "run", text, ["constant:40"])
+    assert [(one.outcome, one.score) for one in folder.results()] == [("scored", 1.0)]
+    ran.unlink()
+    assert {one.result.verified for one in verify_run(folder)} == {"claimed"}
+    (record,) = (folder.path / "records").iterdir()
+    assert not verify(record).passed
+    assert not ran.exists()
+
+
 def test_actions_that_no_agent_gets_through(tmp_path, monkeypatch):
     from ludus.bench import play as module
 

@@ -10,6 +10,7 @@ from typing import Any
 from ludus.bench.unit import Unit
 from ludus.errors import ReplayImpossible
 from ludus.record import canonical
+from ludus.record.foreign_arguments import check_arguments
 from ludus.record.reading import RunReader
 from ludus.record.rebuild import find_registered
 from ludus.record.replay import EPISODES
@@ -61,6 +62,7 @@ def _described(env: str, options: str, num_envs: int | None) -> dict[str, bytes]
             f"{env} is not made here as the suite says: at most {most} environments at once, no "
             f"window, and none of the arguments {', '.join(sorted(_NOT_HERE))}."
         )
+    check_arguments(find_registered({"id": env}), kwargs, num_envs)
     if limit is not None:
         kwargs["max_episode_steps"] = limit
     made: Any

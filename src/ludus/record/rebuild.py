@@ -19,6 +19,7 @@ from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.core.wrapper import Wrapper
 from ludus.errors import Error, ReplayImpossible
+from ludus.record.foreign_arguments import check_arguments
 from ludus.record.subject import AnyEnv, is_onlooker, layers_of
 from ludus.registration.build import make
 from ludus.registration.build_vector import make_vec
@@ -76,6 +77,7 @@ def rebuild(subject: Mapping[str, Any]) -> AnyEnv:
     spec = find_registered(subject)
     if spec.nondeterministic:
         raise ReplayImpossible(f"{spec.id} is registered as nondeterministic.")
+    check_arguments(spec, subject["kwargs"], subject["num_envs"])
     try:
         if subject["num_envs"] is None:
             return _single(spec, subject)
