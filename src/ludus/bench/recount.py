@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ludus.bench.unit import Unit
 from ludus.errors import RecordDamaged
 from ludus.record.episode_table import Episode, episodes
 from ludus.record.reading import RunReader
 from ludus.record.values import values_of
-from ludus.spaces import Box, from_dict
+from ludus.spaces import Box, Dict, Space, Tuple, from_dict
 
 __all__ = ["Recount", "recount"]
 
@@ -126,19 +127,24 @@ def _actions(reader: RunReader) -> Iterator[str]:
     leaves = values_of("action", space).leaves
     for block in reader.blocks():
         for leaf in leaves:
+            made, part = block[leaf.name], _part(space, leaf.path)
             # Whole numbers are stored in as few bytes as they need. The same number in another
             # precision, or as an unsigned integer, may move or pay differently.
-            given, kind = block[leaf.name].dtype, leaf.dtype.kind
+            given, kind = made.dtype, leaf.dtype.kind
             if given != leaf.dtype and (kind == "f" or given.kind not in "biu"):
                 yield f"an action is of dtype {given}, and units give it as {leaf.dtype}"
                 return
-        # Written so that a number which is none fails too.
-        if (
-            isinstance(space, Box)
-            and not ((block["action"] >= space.low) & (block["action"] <= space.high)).all()
-        ):
-            yield "an action lies outside of the action space, which is an agent's fault"
-            return
+            # Written so that a number which is none fails too.
+            if isinstance(part, Box) and not ((made >= part.low) & (made <= part.high)).all():
+                yield "an action lies outside of the action space, which is an agent's fault"
+                return
+
+
+def _part(space: Space[Any], path: tuple[Any, ...]) -> Space[Any]:
+    for key in path:
+        if isinstance(space, Dict | Tuple):
+            space = space.spaces[key]
+    return space
 
 
 def _seeds(found: list[Episode], unit: Unit) -> Iterator[str]:
