@@ -164,7 +164,7 @@ class InvalidMetadata(Error):
     """The environment's ``metadata`` does not have the required form."""
 
 
-class ResetNeeded(Error):
+class ResetNeeded(Error, RuntimeError):
     """``step`` or ``render`` was called before the first ``reset``."""
 
 

@@ -171,8 +171,9 @@ def limit_findings(space: Space[Any], kind: str) -> Findings[None]:
     if kind == "action" and len(space.shape) == 1 and not _is_normalized(space):
         yield finding(
             "action-not-normalized",
-            "For Box action spaces a symmetric and normalized space is recommended "
-            f"(range=[-1, 1] or [0, 1]), got {space}.",
+            # Programs filter this warning by its middle part, which is Gymnasium's.
+            f"The action space is {space}; for continuous actions we recommend using a symmetric "
+            "and normalized space: from -1 to 1, or from 0 to 1.",
         )
 
 
