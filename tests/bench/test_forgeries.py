@@ -16,6 +16,7 @@ import pytest
 from ludus import make
 from ludus.bench.claim import claim_score
 from ludus.bench.folder import BenchFolder
+from ludus.bench.leaderboard import make_boards
 from ludus.bench.play import Tally
 from ludus.bench.report import write_report
 from ludus.bench.runner import Settings, resume_run, run_suite
@@ -23,6 +24,7 @@ from ludus.bench.standing import standing
 from ludus.bench.statement import Statement, sign_statement
 from ludus.bench.statement_files import read_statements
 from ludus.bench.store import open_store
+from ludus.bench.store.tally import tally_results
 from ludus.bench.suite_file import parse_suite
 from ludus.bench.unit import Unit
 from ludus.bench.verification import verify_run
@@ -543,6 +545,32 @@ def test_a_failed_result_reads_as_failed_whatever_it_is_called(run, damage):
     failed = [row for one in statements for row in one.findings if row.verdict == "failed"]
     assert {row.result for row in failed} == {folder.result(row.id).digest for row in failed}
     assert len(failed) == 4
+
+
+def test_a_failed_result_that_names_no_record_reads_as_failed(run, tmp_path):
+    """With nothing to look it up by, it would be a claim, and the best one on the board."""
+    for path in run.glob("results/*.json"):
+        edit(path, score=500.0, best_score=500.0, head=None)
+    folder = BenchFolder.open(run)
+    with open_store(tmp_path / "s.sqlite", trusted_keys=trusted_keys()) as store:
+        store.add(folder.results())
+        assert {one.result.verified for one in verify_run(folder, store=store)} == {"failed"}
+        assert {one.verified for one in folder.results()} == {"failed"}
+        (board,) = store.leaderboard()
+        assert [(row.results, row.refuted) for row in board.rows] == [(0, 2), (0, 2)]
+
+
+def test_different_agents_under_one_name(tmp_path):
+    """Both runs are verified, and one of them lends its scores to the other."""
+    with open_store(tmp_path / "s.sqlite", trusted_keys=trusted_keys()) as store:
+        for use in ("heuristic", "constant:0"):
+            folder = played(tmp_path / use[:5], agents=[f"champion={use}"])
+            store.add(folder.results())
+            assert {one.result.verified for one in verify_run(folder, store=store)} == {"verified"}
+        (board,) = store.leaderboard(verified_only=True)
+        assert "Different code or options under one name, in one row: champion." in board.notes
+        (board,) = make_boards(tally_results(store.results()))
+        assert "Different code or options under one name, in one row: champion." in board.notes
 
 
 def test_decoys_beside_a_statement_are_removed(run):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ludus.bench.result import Result
-from ludus.bench.statement import Statement
+from ludus.bench.statement import NO_RECORD, Statement
 from ludus.errors import DependencyNotInstalled
 from ludus.record.keys import PublicKey
 
@@ -41,7 +41,8 @@ class Standing:
     def of(self, result: Result) -> Result:
         """Return the result with what it counts as."""
         about = self.told.get((result.run, result.id))
-        said = {} if about is None else about.get((result.digest, result.head or ""), {})
+        key = result.digest, result.head or NO_RECORD
+        said = {} if about is None else about.get(key, {})
         verdicts = {verdict for _, verdict in said.values()}
         if not verdicts:
             return result.marked("claimed")

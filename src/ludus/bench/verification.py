@@ -28,7 +28,7 @@ from ludus.bench.outcome import with_counted
 from ludus.bench.plan import units_of
 from ludus.bench.recount import recount
 from ludus.bench.result import Result
-from ludus.bench.statement import Finding
+from ludus.bench.statement import NO_RECORD, Finding
 from ludus.bench.suite import Suite, load_suite, suites
 from ludus.bench.unit import Unit, id_of
 from ludus.bench.verifier import keeping_statements
@@ -178,7 +178,7 @@ def verify_units(
             finding = Finding(
                 id=result.id,
                 result=result.digest,
-                record=result.head or "0" * 64,
+                record=result.head or NO_RECORD,
                 source=result.source_hash,
                 executed=found.executed,
                 verdict="failed" if problems else "verified",
