@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from ludus.bench.suite import Suite, load_suite, suites
+from ludus.bench.bundled import bundled_suite
+from ludus.bench.suite import Suite
 from ludus.bench.unit import Unit
 from ludus.registration.lookup import find_known
 
-__all__ = ["bundled_suite", "chosen_seeds", "left_out_although_here", "without_siblings"]
+__all__ = ["chosen_seeds", "left_out_although_here", "without_siblings"]
 
 _SHOWN = 10
-
-
-def bundled_suite(name: str, digest: str) -> Suite | None:
-    """Return the suite of this name that comes with Ludus, if it is this very version."""
-    found = load_suite(name) if name in suites() else None
-    return None if found is None or found.digest != digest else found
 
 
 def chosen_seeds(suite: Suite) -> Iterator[str]:

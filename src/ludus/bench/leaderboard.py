@@ -30,10 +30,10 @@ __all__ = ["bundled_scale", "make_boards", "scale_of"]
 
 def bundled_scale(suite: str, digest: str) -> Scale:
     """Return the scale of a suite that comes with Ludus, empty unless it is this very version."""
-    from ludus.bench.suite import load_suite, suites
+    from ludus.bench.bundled import bundled_suite
 
-    found = load_suite(suite) if suite in suites() else None
-    return Scale() if found is None or found.digest != digest else scale_of(found)
+    found = bundled_suite(suite, digest)
+    return Scale() if found is None else scale_of(found)
 
 
 def scale_of(suite: Suite) -> Scale:
@@ -309,6 +309,14 @@ class _Making:
 
     def _doubts(self) -> Iterable[str]:
         """Say what may make an agent look better than it is."""
+        from ludus.bench.bundled import departures
+
+        yield from departures(
+            self.first.suite,
+            self.first.suite_digest,
+            {env: (self.budgets[env],) for env in self.envs},
+            {(agent, env): cell.attempts for agent, env, cell in self._attempted()},
+        )
         if _is_named_like_bundled(self.first.suite, self.first.suite_digest):
             yield f"This is not the suite {self.first.suite} that comes with this Ludus."
         unknown = sorted(
