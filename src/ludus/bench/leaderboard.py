@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean
@@ -51,6 +51,7 @@ def make_boards(
     verified_only: bool = False,
     limit: int | None = None,
     scale: ScaleOf = bundled_scale,
+    missing: Mapping[tuple[str, str], int] | None = None,
 ) -> list[Board]:
     """Return the leaderboards that tallies give, sorted by suite.
 
@@ -59,6 +60,8 @@ def make_boards(
         verified_only: whether only results count whose record was verified.
         limit: rows per board; positions and ranks are those among all agents.
         scale: gives what scores are measured with, for a suite's name and digest.
+        missing: by a suite's name and digest, how many results trusted statements speak of that
+            are not there.
 
     Raises:
         BenchError: If the limit or a reference is none.
@@ -75,6 +78,8 @@ def make_boards(
             notes = []
             if len(digests) > 1:
                 notes.append(f"The suite is here in {len(digests)} versions, each with a board.")
+            if lacking := (missing or {}).get((suite, digest)):
+                notes.append(f"{lacking} results that a trusted statement speaks of are not here.")
             for part, why in _by_budget(found, verified_only):
                 board = _Making(part, verified_only, measure, [*notes, *why])
                 boards.append(board.board(limit))

@@ -29,9 +29,11 @@ class Standing:
     Attributes:
         told: By run and unit, then by the digests of result and record, then by key: when it was
             said, and the verdict. A statement about another result or record says nothing.
+        suites: Name and digest of the suite, by run and unit.
     """
 
     told: dict[_Unit, dict[_About, dict[str, tuple[str, str]]]] = field(default_factory=dict)
+    suites: dict[_Unit, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def runs(self) -> set[str]:
@@ -70,6 +72,7 @@ def standing(
             continue
         for found in one.findings:
             unit = made.told.setdefault((one.run, found.id), {})
+            made.suites[one.run, found.id] = one.suite, one.suite_digest
             said = unit.setdefault((found.result, found.record), {})
             newest = said.get(one.public_key)
             if newest is None or newest[0] < one.created:

@@ -127,3 +127,24 @@ def test_copies_in_a_series_twice(store):
     put_beside(store, results, number=1000, run=1000, series=1000)
     store.add_statements(stated([copy]))
     assert verified_rows(store) == [("random", 1, TRUE)]
+
+
+def test_verified_rows_that_were_deleted_are_missed(tmp_path):
+    """The bad ones of them; the statement that makes the others verified speaks of all."""
+    rows = [
+        make_result(id=f"u{seed}", seed=seed, score=100.0 * seed, verified="verified")
+        for seed in range(5)
+    ]
+    with open_store(tmp_path / "s.sqlite", trusted_keys=[some_key().public]) as store:
+        store.add([*rows, make_result(run="other", suite="other", suite_digest="e" * 64)])
+        store.add_statements(stated(rows))
+        words = "results that a trusted statement speaks of are not here"
+        assert not any(words in " ".join(board.notes) for board in store.leaderboard())
+        with store._database.writing() as connection:
+            connection.execute(
+                results.delete().where(results.c.score < 250.0, results.c.id != "unit")
+            )
+        for options in ({}, {"verified_only": True}):
+            board, *others = store.leaderboard(**options)
+            assert f"3 {words}." in board.notes
+            assert not any(words in " ".join(one.notes) for one in others)

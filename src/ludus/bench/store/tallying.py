@@ -24,7 +24,7 @@ from ludus.bench.store.rows import Series
 from ludus.bench.store.tables import results, runs, series
 from ludus.bench.store.tally import ScaleOf, Tally, identity_of
 
-__all__ = ["read_tallies"]
+__all__ = ["count_missing", "read_tallies"]
 
 _GROUP = (results.c.series, results.c.outcome)
 _MOST_AT_ONCE = 500  # parameters of one query
@@ -101,6 +101,16 @@ def _judged(
         if one.verdict == "verified" and rows[keys[row]] > 1:
             found[row] = one._replace(verdict="claimed")
     return found
+
+
+def count_missing(connection: Connection, told: Standing) -> Counter[tuple[str, str]]:
+    """Count results that trusted statements speak of and that are not here, by suite and digest."""
+    names, lacking = sorted(told.runs), set(told.suites)
+    for first in range(0, len(names), _MOST_AT_ONCE):
+        query = select(runs.c.name, results.c.id).join(runs, runs.c.number == results.c.run)
+        part = query.where(runs.c.name.in_(names[first : first + _MOST_AT_ONCE]))
+        lacking.difference_update((name, unit) for name, unit in connection.execute(part))
+    return Counter(told.suites[unit] for unit in lacking)
 
 
 def _counted(wanted: list[ColumnElement[bool]]) -> Any:
