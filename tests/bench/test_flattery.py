@@ -123,6 +123,15 @@ class TestNames:
         assert repr(other) in " ".join(board.notes)
         assert "2 of 2 agents have names that look like another's" in cautions(rows)
 
+    def test_another_agent_under_the_name_is_no_comparison(self):
+        """A better one lends its scores for some of the seeds."""
+        plain, better = ({"agent": {"use": use}} for use in ("plain", "better"))
+        other = results({ENV: [100.0, 110.0]}, agent="dqn")
+        mixed = [result(score=20.0, extra=plain), result(seed=1, score=500.0, extra=better)]
+        with pytest.raises(BenchError, match="different code or options: 2 in the first"):
+            compare(mixed, other)
+        compare(mixed, other, allow=["agents"])
+
     def test_others_are_left_alone(self):
         assert lookalikes(["ppo", "ppo2", "dqn", "ppo-2"]) == []
 
