@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from ludus.bench import BenchFolder, Settings, run_suite
+from ludus.bench.budget import BudgetChange
 from ludus.bench.comparison import compare
 from ludus.bench.leaderboard import make_boards
 from ludus.bench.names import lookalikes
@@ -121,6 +122,15 @@ class TestNames:
         assert "Names that look alike are different agents here: " in " ".join(board.notes)
         assert repr(other) in " ".join(board.notes)
         assert "2 of 2 agents have names that look like another's" in cautions(rows)
+
+    def test_another_agent_under_the_name_is_no_comparison(self):
+        """A better one lends its scores for some of the seeds."""
+        plain, better = ({"agent": {"use": use}} for use in ("plain", "better"))
+        other = results({ENV: [100.0, 110.0]}, agent="dqn")
+        mixed = [result(score=20.0, extra=plain), result(seed=1, score=500.0, extra=better)]
+        with pytest.raises(BenchError, match="different code or options: 2 in the first"):
+            compare(mixed, other)
+        compare(mixed, other, allow=["agents"])
 
     def test_others_are_left_alone(self):
         assert lookalikes(["ppo", "ppo2", "dqn", "ppo-2"]) == []
@@ -369,3 +379,50 @@ def test_an_agent_that_is_called_baseline_in_a_report():
     found = {row[0].content.text: row[2].content for row in section.blocks[-2].rows}
     assert (found["baseline"], found["weak"]) == ("0", "0")
     assert float(found["baseline (of the tasks)"]) > 0
+
+
+class TestStoppedWhereItWasBest:
+    """Budget and number of seeds of a bundled suite are chosen after a look at the scores."""
+
+    SUITE = load_suite("classic")
+    OWN = SUITE.budget_of(SUITE.environments[0])
+    SHORT = OWN.changed(BudgetChange(max_steps=55, episodes=20))
+    WORDS = f"Other budgets than those of the suite classic: {ENV} (episodes 20, max_steps 55)."
+
+    def rows(self, budget, seeds=5):
+        same = {"suite_digest": self.SUITE.digest, "budget": budget.canonical()}
+        return [result(seed=seed, score=20.0 + seed, **same) for seed in range(seeds)]
+
+    def test_is_said_on_boards(self, tmp_path):
+        for options in ({}, {"verified_only": True}):
+            (tmp_path / f"{len(options)}").mkdir()
+            board = stored(tmp_path / f"{len(options)}", self.rows(self.SHORT), **options)
+            assert self.WORDS in board.notes
+
+    def test_is_said_in_reports(self):
+        assert self.WORDS in cautions(self.rows(self.SHORT))
+
+    def test_fewer_seeds_are_said_on_boards_and_in_reports(self, tmp_path):
+        rows = self.rows(self.OWN, seeds=2)
+        words = "Fewer results than the suite classic has seeds, which are 5, on some task: ppo."
+        assert words in stored(tmp_path, rows).notes
+        assert words in cautions(rows)
+
+    def test_the_suites_own_budget_and_seeds_need_no_words(self, tmp_path):
+        rows = self.rows(self.OWN)
+        assert stored(tmp_path, rows).notes == ()
+        assert "classic" not in cautions(rows)
+
+    def test_another_limit_for_each_environment(self, tmp_path):
+        """As a suite whose digest is the bundled one's, played and verified."""
+        data = self.SUITE.changed(seeds=1, episodes=2).model_dump(exclude_unset=True)
+        for row in data["environments"]:
+            row["budget"] = {"max_steps": 300}
+        chosen = suite_from(data, "test")
+        assert chosen.digest == self.SUITE.digest
+        rows = [
+            result(env=row.id, suite_digest=chosen.digest, budget=chosen.budget_of(row).canonical())
+            for row in chosen.environments
+        ]
+        (note,) = (one for one in stored(tmp_path, rows).notes if one.startswith("Other budgets"))
+        assert note.count("(episodes 2, max_steps 300)") == len(rows)

@@ -16,6 +16,8 @@ import pytest
 from ludus import make
 from ludus.bench.claim import claim_score
 from ludus.bench.folder import BenchFolder
+from ludus.bench.leaderboard import make_boards
+from ludus.bench.plan import Missing
 from ludus.bench.play import Tally
 from ludus.bench.report import write_report
 from ludus.bench.runner import Settings, resume_run, run_suite
@@ -23,6 +25,8 @@ from ludus.bench.standing import standing
 from ludus.bench.statement import Statement, sign_statement
 from ludus.bench.statement_files import read_statements
 from ludus.bench.store import open_store
+from ludus.bench.store.tally import tally_results
+from ludus.bench.suite import load_suite
 from ludus.bench.suite_file import parse_suite
 from ludus.bench.unit import Unit
 from ludus.bench.verification import verify_run
@@ -515,13 +519,132 @@ def test_a_spoilt_copy_says_nothing_about_the_original(run, tmp_path):
 
 def test_seeds_that_were_chosen_afterwards(tmp_path):
     """Of a suite that everybody has, the luckiest seeds are no result of the suite's."""
-    from ludus.bench.suite import load_suite
-
     chosen = load_suite("classic").changed(seeds=[137, 4], episodes=1)
     run_suite(chosen, ["random"], out=tmp_path / "run", settings=SERIAL)
     found = list(verify_run(BenchFolder.open(tmp_path / "run")))
     assert {(one.result.verified, one.problems) for one in found} == {("claimed", ())}
     assert "they were chosen" in found[0].unchecked[0]
+
+
+@pytest.fixture(scope="module")
+def seven_seeds(tmp_path_factory):
+    """A run of a bundled suite with two seeds more than it has."""
+    path = tmp_path_factory.mktemp("seven") / "run"
+    suite = load_suite("classic").changed(seeds=7, episodes=1)
+    run_suite(suite, ["random"], out=path, settings=SERIAL)
+    return path
+
+
+def kept_only(source, target, keep):
+    """Copy a run, and delete the results and records that are not to be kept."""
+    shutil.copytree(source, target)
+    for one in BenchFolder.open(target).results():
+        if not keep(one):
+            (target / "results" / f"{one.id}.json").unlink()
+            shutil.rmtree(target / "records" / one.id)
+    return BenchFolder.open(target)
+
+
+def verdicts(folder):
+    return {(one.result.env, one.result.seed): one for one in verify_run(folder)}
+
+
+def test_bad_results_that_are_deleted_before_the_check(seven_seeds, tmp_path):
+    """The luckiest seeds of many: what is left of an environment stays a claim."""
+    cart = [one for one in BenchFolder.open(seven_seeds).results() if one.env == "CartPole-v1"]
+    best = {one.seed for one in sorted(cart, key=lambda one: -one.score)[:3]}
+    lacking = sorted(set(range(7)) - best)
+    folder = kept_only(
+        seven_seeds, tmp_path / "run", lambda one: one.env != "CartPole-v1" or one.seed in best
+    )
+    found = verdicts(folder)
+    assert {env for (env, _), one in found.items() if one.result.verified == "claimed"} == {
+        "CartPole-v1"
+    }
+    assert {one.result.verified for one in found.values()} == {"claimed", "verified"}
+    (words,) = found["CartPole-v1", min(best)].unchecked
+    assert words.startswith("seeds: incomplete; random on CartPole-v1 has no result for ")
+    assert words.endswith(", ".join(map(str, lacking)))
+    assert {one.verified for one in folder.results() if one.env == "CartPole-v1"} == {"claimed"}
+
+
+def test_bad_results_told_as_faults_of_the_infrastructure_without_a_record(seven_seeds, tmp_path):
+    shutil.copytree(seven_seeds, tmp_path / "run")
+    folder = BenchFolder.open(tmp_path / "run")
+    for one in folder.results():
+        if one.seed == 0:
+            path = tmp_path / "run" / "results" / f"{one.id}.json"
+            fault = {"outcome": "infrastructure_fault", "score": None, "best_score": None}
+            edit(path, **fault, reason="lightning", record=None, head=None)
+            shutil.rmtree(tmp_path / "run" / "records" / one.id)
+    assert {one.result.verified for one in verdicts(folder).values()} == {"claimed"}
+
+
+def test_seeds_of_a_bundled_suite_count_without_further_ones(seven_seeds, tmp_path):
+    """Nobody chose among the suite's own seeds; among those beyond, somebody may have."""
+    folder = kept_only(seven_seeds, tmp_path / "run", lambda one: one.seed != 6)
+    found = {(seed, one.result.verified) for (_, seed), one in verdicts(folder).items()}
+    assert found == {*((seed, "verified") for seed in range(5)), (5, "claimed")}
+
+
+def test_a_run_that_was_interrupted_is_verified_once_it_is_complete(run):
+    shutil.rmtree(run / "verifications")
+    folder = BenchFolder.open(run)
+    lost = folder.results()[0]
+    (run / "results" / f"{lost.id}.json").unlink()
+    shutil.rmtree(run / "records" / lost.id)
+    found = {(one.result.agent, one.result.verified) for one in verify_run(folder)}
+    assert found == {("heuristic", "claimed"), ("random", "verified")}
+    resume_run(run, settings=SERIAL)
+    assert {one.result.verified for one in verify_run(folder)} == {"verified"}
+    assert {one.verified for one in folder.results()} == {"verified"}
+
+
+def leaving_out(monkeypatch, env):
+    rows = [Missing(env, "needs acrobat>=3, which is not installed", "pip install acrobat")]
+    monkeypatch.setattr("ludus.bench.plan.missing_environments", lambda suite: rows)
+
+
+def test_an_environment_that_is_said_to_be_missing_and_is_here(tmp_path, monkeypatch):
+    """Left out because the agent is bad at it: it needs nothing that was not there."""
+    suite = load_suite("classic").changed(seeds=1, episodes=1)
+    with monkeypatch.context() as patch:
+        leaving_out(patch, "Acrobot-v1")
+        run_suite(suite, ["random"], out=tmp_path / "run", skip_missing=True, settings=SERIAL)
+    found = list(verify_run(BenchFolder.open(tmp_path / "run")))
+    assert {(one.result.verified, one.problems) for one in found} == {("claimed", ())}
+    assert "Acrobot-v1 is left out as missing, and needs nothing" in found[0].unchecked[-1]
+
+
+def test_an_environment_that_is_missing_elsewhere_may_be_left_out(tmp_path, monkeypatch):
+    """Where a package was not installed, what could be played is a result all the same."""
+    pytest.importorskip("mujoco")
+    text = SUITE.replace("[heuristic, random]", "[random]") + "  - id: Ant-v5\n"
+    with monkeypatch.context() as patch:
+        leaving_out(patch, "Ant-v5")
+        suite = parse_suite(text, "small.yaml")
+        run_suite(suite, out=tmp_path / "run", skip_missing=True, settings=SERIAL)
+    found = verify_run(BenchFolder.open(tmp_path / "run"))
+    assert {one.result.verified for one in found} == {"verified"}
+
+
+@pytest.mark.parametrize("name", ["score", "agent"])
+def test_a_key_twice_in_a_result(run, name):
+    """Other readers of JSON take the first of the two."""
+    for path in run.glob("results/*.json"):
+        path.write_text(path.read_text().replace("{", f'{{"{name}": 500.0, ', 1))
+    with pytest.raises(BenchError, match=f"the key '{name}' occurs twice"):
+        BenchFolder.open(run).results()
+
+
+@pytest.mark.parametrize("place", ['"name": "small-', '"episodes": 3'])
+def test_a_key_twice_in_a_plan(run, place):
+    text = (run / "bench.json").read_text()
+    key = place.split('"')[1]
+    assert place in text
+    (run / "bench.json").write_text(text.replace(place, f'"{key}": 1, {place}', 1))
+    with pytest.raises(BenchError, match=f"the key '{key}' occurs twice"):
+        BenchFolder.open(run)
 
 
 @pytest.mark.parametrize(
@@ -543,6 +666,32 @@ def test_a_failed_result_reads_as_failed_whatever_it_is_called(run, damage):
     failed = [row for one in statements for row in one.findings if row.verdict == "failed"]
     assert {row.result for row in failed} == {folder.result(row.id).digest for row in failed}
     assert len(failed) == 4
+
+
+def test_a_failed_result_that_names_no_record_reads_as_failed(run, tmp_path):
+    """With nothing to look it up by, it would be a claim, and the best one on the board."""
+    for path in run.glob("results/*.json"):
+        edit(path, score=500.0, best_score=500.0, head=None)
+    folder = BenchFolder.open(run)
+    with open_store(tmp_path / "s.sqlite", trusted_keys=trusted_keys()) as store:
+        store.add(folder.results())
+        assert {one.result.verified for one in verify_run(folder, store=store)} == {"failed"}
+        assert {one.verified for one in folder.results()} == {"failed"}
+        (board,) = store.leaderboard()
+        assert [(row.results, row.refuted) for row in board.rows] == [(0, 2), (0, 2)]
+
+
+def test_different_agents_under_one_name(tmp_path):
+    """Both runs are verified, and one of them lends its scores to the other."""
+    with open_store(tmp_path / "s.sqlite", trusted_keys=trusted_keys()) as store:
+        for use in ("heuristic", "constant:0"):
+            folder = played(tmp_path / use[:5], agents=[f"champion={use}"])
+            store.add(folder.results())
+            assert {one.result.verified for one in verify_run(folder, store=store)} == {"verified"}
+        (board,) = store.leaderboard(verified_only=True)
+        assert "Different code or options under one name, in one row: champion." in board.notes
+        (board,) = make_boards(tally_results(store.results()))
+        assert "Different code or options under one name, in one row: champion." in board.notes
 
 
 def test_decoys_beside_a_statement_are_removed(run):

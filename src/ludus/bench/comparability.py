@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ludus.bench.result import Result
+from ludus.bench.store.tally import identity_of
 
 __all__ = ["WORDS", "objections", "paired_tasks"]
 
@@ -102,6 +103,18 @@ def _duplicates(a: _Side, b: _Side) -> str | None:
     return f"{repeated} results repeat an environment and seed that their side has already"
 
 
+def _agents(a: _Side, b: _Side) -> str | None:
+    mixed = []
+    for which, side in (("first", a), ("second", b)):
+        kinds = {identity_of(result) for result in _counting(side)} - {None}
+        mixed += [f"{len(kinds)} in the {which}"] if len(kinds) > 1 else []
+    return (
+        f"one name stands for agents of different code or options: {_listed(mixed)}"
+        if mixed
+        else None
+    )
+
+
 def _claimed(a: _Side, b: _Side) -> str | None:
     return _verification(a, b, "claimed", "are only claimed: verify the runs first")
 
@@ -152,6 +165,7 @@ _CHECKS: Mapping[str, Callable[[_Side, _Side], str | None]] = MappingProxyType(
         "tasks": _tasks,
         "seeds": _seeds,
         "duplicates": _duplicates,
+        "agents": _agents,
         "claimed": _claimed,
         "failed": _failed,
     }

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from ludus.atomic import write_whole
 from ludus.bench.agents.spec import AgentSpec, RecordedAgent
+from ludus.bench.json_text import read_json
 from ludus.bench.plan import Plan
 from ludus.bench.result import Result
 from ludus.bench.standing import Standing, standing
@@ -178,8 +179,9 @@ class BenchFolder:
                 "or ludus research run."
             )
         try:
+            read_json(content.decode("utf-8"))
             data = _Plan.model_validate_json(content)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise BenchError(
                 f"{source} does not describe a bench run: {str(problem)[:_LONGEST_MESSAGE]}"
             ) from problem
@@ -253,7 +255,7 @@ class BenchFolder:
     def _parsed(self, unit_id: str, content: bytes) -> Result:
         source = self._result_path(unit_id)
         try:
-            result = Result.from_dict(json.loads(content.decode("utf-8")))
+            result = Result.from_dict(read_json(content.decode("utf-8")))
         except (ValueError, TypeError, RecursionError) as problem:
             raise BenchError(
                 f"{source} is damaged: {str(problem)[:_LONGEST_MESSAGE]}. Remove it, and the unit "

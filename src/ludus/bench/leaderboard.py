@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean
@@ -30,10 +30,10 @@ __all__ = ["bundled_scale", "make_boards", "scale_of"]
 
 def bundled_scale(suite: str, digest: str) -> Scale:
     """Return the scale of a suite that comes with Ludus, empty unless it is this very version."""
-    from ludus.bench.suite import load_suite, suites
+    from ludus.bench.bundled import bundled_suite
 
-    found = load_suite(suite) if suite in suites() else None
-    return Scale() if found is None or found.digest != digest else scale_of(found)
+    found = bundled_suite(suite, digest)
+    return Scale() if found is None else scale_of(found)
 
 
 def scale_of(suite: Suite) -> Scale:
@@ -51,6 +51,7 @@ def make_boards(
     verified_only: bool = False,
     limit: int | None = None,
     scale: ScaleOf = bundled_scale,
+    missing: Mapping[tuple[str, str], int] | None = None,
 ) -> list[Board]:
     """Return the leaderboards that tallies give, sorted by suite.
 
@@ -59,6 +60,8 @@ def make_boards(
         verified_only: whether only results count whose record was verified.
         limit: rows per board; positions and ranks are those among all agents.
         scale: gives what scores are measured with, for a suite's name and digest.
+        missing: by a suite's name and digest, how many results trusted statements speak of that
+            are not there.
 
     Raises:
         BenchError: If the limit or a reference is none.
@@ -75,6 +78,8 @@ def make_boards(
             notes = []
             if len(digests) > 1:
                 notes.append(f"The suite is here in {len(digests)} versions, each with a board.")
+            if lacking := (missing or {}).get((suite, digest)):
+                notes.append(f"{lacking} results that a trusted statement speaks of are not here.")
             for part, why in _by_budget(found, verified_only):
                 board = _Making(part, verified_only, measure, [*notes, *why])
                 boards.append(board.board(limit))
@@ -162,6 +167,7 @@ class _Making:
         self.left_out = 0
         self.budgets: dict[str, str] = {}
         self.sources: dict[str, set[str]] = defaultdict(set)
+        self.identities: dict[str, set[str]] = defaultdict(set)
         self.agents = sorted({tally.agent for tally in tallies if self._count(tally)})
         played = {env for _, env, _ in self._attempted()}
         self.envs = sorted(played)
@@ -181,6 +187,7 @@ class _Making:
         self.cells[tally.agent][tally.env].count(tally, lower)
         self.verified[tally.agent] += tally.results if tally.verified == "verified" else 0
         self.budgets[tally.env] = tally.budget
+        self.identities[tally.agent] |= tally.identities
         if tally.source_hash is not None:
             self.sources[tally.env].add(tally.source_hash)
         worst = tally.highest if lower else tally.lowest
@@ -307,6 +314,14 @@ class _Making:
 
     def _doubts(self) -> Iterable[str]:
         """Say what may make an agent look better than it is."""
+        from ludus.bench.bundled import departures
+
+        yield from departures(
+            self.first.suite,
+            self.first.suite_digest,
+            {env: (self.budgets[env],) for env in self.envs},
+            {(agent, env): cell.attempts for agent, env, cell in self._attempted()},
+        )
         if _is_named_like_bundled(self.first.suite, self.first.suite_digest):
             yield f"This is not the suite {self.first.suite} that comes with this Ludus."
         unknown = sorted(
@@ -329,6 +344,9 @@ class _Making:
         few = {agent for agent, env, cell in self._attempted() if cell.attempts < most[env]}
         if few:
             yield f"Fewer results than others have on some task: {_some(sorted(few))}."
+        merged = sorted(agent for agent, found in self.identities.items() if len(found) > 1)
+        if merged:
+            yield f"Different code or options under one name, in one row: {_some(merged)}."
         alike = [" and ".join(map(repr, group[:3])) for group in lookalikes(self.agents)]
         if alike:
             yield f"Names that look alike are different agents here: {_some(alike)}."

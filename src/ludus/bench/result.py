@@ -15,6 +15,8 @@ from numbers import Integral, Real
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast, get_args
 
+from ludus.bench.json_text import read_json
+
 __all__ = ["JSON", "Outcome", "Result", "Verified"]
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
@@ -194,7 +196,7 @@ def _amount(value: object) -> float:
 
 @lru_cache(maxsize=256)  # many results, few budgets
 def _canonical_budget(text: str) -> str:
-    budget = json.loads(text)
+    budget = read_json(text)
     if not isinstance(budget, dict):
         raise ValueError("JSON of an object is expected")
     return json.dumps(

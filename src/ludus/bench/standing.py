@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ludus.bench.result import Result
-from ludus.bench.statement import Statement
+from ludus.bench.statement import NO_RECORD, Statement
 from ludus.errors import DependencyNotInstalled
 from ludus.record.keys import PublicKey
 
@@ -29,9 +29,11 @@ class Standing:
     Attributes:
         told: By run and unit, then by the digests of result and record, then by key: when it was
             said, and the verdict. A statement about another result or record says nothing.
+        suites: Name and digest of the suite, by run and unit.
     """
 
     told: dict[_Unit, dict[_About, dict[str, tuple[str, str]]]] = field(default_factory=dict)
+    suites: dict[_Unit, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def runs(self) -> set[str]:
@@ -41,7 +43,8 @@ class Standing:
     def of(self, result: Result) -> Result:
         """Return the result with what it counts as."""
         about = self.told.get((result.run, result.id))
-        said = {} if about is None else about.get((result.digest, result.head or ""), {})
+        key = result.digest, result.head or NO_RECORD
+        said = {} if about is None else about.get(key, {})
         verdicts = {verdict for _, verdict in said.values()}
         if not verdicts:
             return result.marked("claimed")
@@ -69,6 +72,7 @@ def standing(
             continue
         for found in one.findings:
             unit = made.told.setdefault((one.run, found.id), {})
+            made.suites[one.run, found.id] = one.suite, one.suite_digest
             said = unit.setdefault((found.result, found.record), {})
             newest = said.get(one.public_key)
             if newest is None or newest[0] < one.created:

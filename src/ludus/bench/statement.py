@@ -19,12 +19,14 @@ from ludus.record.keys import PublicKey, SigningKey
 from ludus.record.sources import package_source
 from ludus.version import __version__
 
-__all__ = ["LONGEST", "MOST_FINDINGS", "Finding", "Statement", "sign_statement"]
+__all__ = ["LONGEST", "MOST_FINDINGS", "NO_RECORD", "Finding", "Statement", "sign_statement"]
 
 MOST_FINDINGS = 2_000
 """Findings of one statement; a larger run has several statements."""
 LONGEST = 4 << 20
 """Bytes of one statement."""
+NO_RECORD = "0" * 64
+"""What a finding has in place of a chain head if the result names none."""
 _FORMAT, _VERSION, _ALGORITHM = "ludus.verification", 1, "ed25519"
 # So that no signature of another text passes for one of a statement.
 _DOMAIN = b"ludus verification statement 1\n"
@@ -40,7 +42,8 @@ class Finding:
     Attributes:
         id: The unit.
         result: Digest of the result.
-        record: Chain head of the record: a hash over its manifest, events and blocks.
+        record: Chain head of the record: a hash over its manifest, events and blocks;
+            :data:`NO_RECORD` if the result names none.
         source: Hash of the environment's code, or of the task, that executed it again.
         executed: What was executed again, in words.
         verdict: Whether the result follows from the record, and the record from the suite.

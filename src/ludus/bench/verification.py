@@ -21,6 +21,11 @@ from ludus.bench.claim import (
     record_of,
     result_of,
 )
+from ludus.bench.completeness import (
+    chosen_seeds,
+    left_out_although_here,
+    without_siblings,
+)
 from ludus.bench.expectation import environment_problems
 from ludus.bench.faults import one_line
 from ludus.bench.folder import BenchFolder
@@ -28,8 +33,8 @@ from ludus.bench.outcome import with_counted
 from ludus.bench.plan import units_of
 from ludus.bench.recount import recount
 from ludus.bench.result import Result
-from ludus.bench.statement import Finding
-from ludus.bench.suite import Suite, load_suite, suites
+from ludus.bench.statement import NO_RECORD, Finding
+from ludus.bench.suite import Suite
 from ludus.bench.unit import Unit, id_of
 from ludus.bench.verifier import keeping_statements
 from ludus.errors import Error, ReplayImpossible
@@ -99,7 +104,8 @@ def verify_run(
         StoreError: The store does not take the statement.
     """
     keys = None if trusted_keys is None else tuple(trusted_keys)
-    chosen = tuple(_chosen_seeds(folder.suite))
+    absent = {row.env for row in folder.missing}
+    chosen = (*chosen_seeds(folder.suite), *left_out_although_here(folder.suite, absent))
 
     def check(unit: Unit, result: Result) -> Looked:
         record = folder.path / record_of(unit)
@@ -115,7 +121,6 @@ def verify_run(
             unchecked.append("budget: its cost ended it early, and that is only the agent's word")
         return replace(found, unchecked=tuple(unchecked))
 
-    absent = {row.env for row in folder.missing}
     units = planned_units(folder, absent=absent)
     yield from verify_units(folder, units, check, key=key, store=store)
 
@@ -132,16 +137,6 @@ def planned_units(folder: BenchFolder, *, absent: Collection[str] = ()) -> tuple
     return units_of(folder.suite, [row.spec() for row in folder.agents], absent=absent)
 
 
-def _chosen_seeds(suite: Suite) -> Iterator[str]:
-    """Say so where somebody has chosen the seeds of a suite that comes with Ludus."""
-    bundled = load_suite(suite.name) if suite.name in suites() else None
-    if bundled is None or bundled.digest != suite.digest:
-        return
-    # More or fewer than the suite's are still a choice, but not one of the luckiest.
-    if suite.seeds not in (bundled.seeds, tuple(range(len(suite.seeds)))):
-        yield f"seeds: they were chosen, and are not those of {suite.name}, {bundled.seeds!r:.80}"
-
-
 def verify_units(
     folder: BenchFolder,
     units: Iterable[Unit],
@@ -152,6 +147,8 @@ def verify_units(
 ) -> Iterator[UnitVerification]:
     """Check the results of a run by ``check``, which is called with a unit and its result.
 
+    Where results of an agent on an environment are missing, the others of them stay claims.
+
     Args:
         folder: Of the run.
         units: What suite and agents ask for.
@@ -161,12 +158,19 @@ def verify_units(
     """
     expected = {unit.id: unit for unit in units}
     everywhere = tuple(_plan_problems(folder, list(expected)))
+    incomplete = without_siblings(
+        folder.suite,
+        expected.values(),
+        {unit_id for unit_id in expected if _told(folder, unit_id) is None},
+    )
     with keeping_statements(folder, key, store) as verifier:
         for unit_id in folder.unit_ids:
-            result = folder.result(unit_id)
-            if result is None or _is_nothing(folder, result):
+            result = _told(folder, unit_id)
+            if result is None:
                 continue
             found = _looked(expected.get(unit_id), result, check)
+            if unit_id in incomplete:
+                found = replace(found, unchecked=(*found.unchecked, incomplete[unit_id]))
             problems = (*everywhere, *found.problems)
             if found.unchecked and not problems:
                 yield UnitVerification(result.marked("claimed"), (), found.unchecked)
@@ -178,7 +182,7 @@ def verify_units(
             finding = Finding(
                 id=result.id,
                 result=result.digest,
-                record=result.head or "0" * 64,
+                record=result.head or NO_RECORD,
                 source=result.source_hash,
                 executed=found.executed,
                 verdict="failed" if problems else "verified",
@@ -249,10 +253,13 @@ def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], L
         return Looked((f"nobody records a unit like this: {problem!r:.200}",))
 
 
-def _is_nothing(folder: BenchFolder, result: Result) -> bool:
-    """Tell whether there is nothing to check: no record, because the infrastructure failed."""
+def _told(folder: BenchFolder, unit_id: str) -> Result | None:
+    """Return the result of a unit unless there is nothing to check: no record of a fault."""
+    result = folder.result(unit_id)
+    if result is None or result.outcome != "infrastructure_fault":
+        return result
     record = folder.path / RECORDS / result.id / MANIFEST
-    return result.outcome == "infrastructure_fault" and not record.exists()
+    return result if record.exists() else None
 
 
 def _plan_problems(folder: BenchFolder, expected: list[str]) -> Iterator[str]:

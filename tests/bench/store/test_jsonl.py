@@ -161,6 +161,14 @@ def test_whatever_is_in_a_field_is_taken_or_refused(field, junk, tmp_path_factor
     assert "fuzz.jsonl, line 1: " in message
 
 
+def test_a_key_twice_in_a_line(store, tmp_path):
+    """Other readers of JSON take the first of the two."""
+    path = tmp_path / "in.jsonl"
+    path.write_text(line().replace("{", '{"score": 500.0, ', 1))
+    with pytest.raises(StoreError, match="line 1: the key 'score' occurs twice in an object"):
+        store.import_jsonl(path)
+
+
 def test_an_import_that_is_interrupted_goes_on(store, tmp_path):
     given = list(make_many(range(30)))
     path = tmp_path / "in.jsonl"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from ludus.atomic import replacing
+from ludus.bench.json_text import read_json
 from ludus.bench.result import Result
 from ludus.bench.statement import Statement
 from ludus.bench.store.rows import LARGEST_EXTRA, prepare
@@ -72,7 +73,7 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _item(line: bytes, where: str) -> Result | Statement:
     try:
-        data = json.loads(line.strip().decode(), parse_constant=_refuse)
+        data = read_json(line.strip().decode(), parse_constant=_refuse)
         if isinstance(data, dict) and "findings" in data:
             return Statement.from_dict(data)
         result = Result.from_dict(data)

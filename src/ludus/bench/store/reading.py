@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import ColumnElement, Connection, select
 
@@ -35,9 +35,20 @@ def read_places(
     of_runs: _Conditions,
     wanted: _Conditions = (),
     having: _Conditions = (),
-) -> Iterator[tuple[tuple[int, int, str], Result]]:
-    """Iterate likewise, with the numbers of series and run and the id of each result."""
-    kinds = load_series(connection, wanted)
+    *,
+    kinds: Mapping[int, Series] | None = None,
+) -> Iterator[tuple[tuple[int, int], Result]]:
+    """Iterate likewise, with the numbers of series and run of each result.
+
+    Args:
+        connection: To the database.
+        of_runs: Conditions on runs.
+        wanted: Conditions on series.
+        having: Conditions on results.
+        kinds: What the series are that count, by number; results of others are passed over. By
+            default those that fit.
+    """
+    known = load_series(connection, wanted) if kinds is None else kinds
     found = connection.execute(
         select(runs.c.number, runs.c.name).where(*of_runs).order_by(runs.c.name)
     ).all()
@@ -48,5 +59,5 @@ def read_places(
         page = query.where(results.c.run == number, *having).order_by(results.c.id)
         rows = connection.execution_options(yield_per=_PAGE).execute(page)
         for kind, *values in rows:
-            result = restore(name, kinds[kind], values)
-            yield (kind, number, result.id), result
+            if kinds is None or kind in kinds:
+                yield (kind, number), restore(name, known[kind], values)

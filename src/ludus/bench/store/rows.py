@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ludus.bench.json_text import read_json
 from ludus.bench.result import Result
 from ludus.errors import StoreError
 
@@ -117,7 +118,7 @@ def restore(run: str, series: Series, values: Sequence[Any]) -> Result:
     """
     own = dict(zip(OWN_FIELDS, values, strict=True))
     try:
-        own["extra"] = json.loads(own["extra"])
+        own["extra"] = read_json(own["extra"])
         return Result(run=run, **series._asdict(), **own)
     except (ValueError, RecursionError) as problem:
         raise StoreError(f"result {own['id']!r} of run {run!r} is damaged: {problem}") from problem

@@ -23,7 +23,7 @@ from ludus.bench.store.stating import read_statements, write_statements
 from ludus.bench.store.suites import keep_suite, known_scale
 from ludus.bench.store.tables import results, runs, series
 from ludus.bench.store.tally import ScaleOf, Tally
-from ludus.bench.store.tallying import read_tallies
+from ludus.bench.store.tallying import count_missing, read_tallies
 from ludus.bench.store.writing import Numbers, write_batch
 from ludus.errors import StoreError
 from ludus.record.keys import PublicKey
@@ -199,7 +199,8 @@ class Store:
 
     def _tallies(
         self, suite: str | None, scale: ScaleOf | None
-    ) -> tuple[list[Tally], Mapping[tuple[str, str], Scale]]:
+    ) -> tuple[list[Tally], Mapping[tuple[str, str], Scale], Mapping[tuple[str, str], int]]:
+        """Return tallies, and by suite and digest the scales and how many results are missed."""
         wanted = _conditions({"suite": suite}, series)
         known: dict[tuple[str, str], Scale] = {}
         with self._database.reading() as connection:
@@ -210,7 +211,8 @@ class Store:
                     known[pair] = scale(*pair) if scale else known_scale(connection, *pair)
             told = self._standing(connection)
             found = read_tallies(connection, kinds, wanted, lambda *pair: known[pair], told)
-        return found, known
+            missing = count_missing(connection, told)
+        return found, known, missing
 
     def leaderboard(
         self,
@@ -241,9 +243,13 @@ class Store:
         if references is not None or lower_is_better or floors is not None:
             given = Scale(references or {}, lower_is_better, floors or {})
             scale = lambda *_: given  # noqa: E731
-        tallies, known = self._tallies(suite, scale)
+        tallies, known, missing = self._tallies(suite, scale)
         return make_boards(
-            tallies, verified_only=verified_only, limit=limit, scale=lambda *pair: known[pair]
+            tallies,
+            verified_only=verified_only,
+            limit=limit,
+            scale=lambda *pair: known[pair],
+            missing=missing,
         )
 
     def export_jsonl(self, path: str | Path, **wanted: Any) -> int:

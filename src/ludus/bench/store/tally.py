@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from math import fsum
@@ -12,7 +13,7 @@ from ludus.bench.copies import without_copies
 from ludus.bench.outcome import counted_score
 from ludus.bench.result import Outcome, Result, Verified
 
-__all__ = ["SOURCE", "ScaleOf", "Tally", "tally_results"]
+__all__ = ["SOURCE", "ScaleOf", "Tally", "identity_of", "tally_results"]
 
 ScaleOf: TypeAlias = Callable[[str, str], Scale]
 """Gives what scores are measured with, for a suite's name and digest."""
@@ -23,6 +24,8 @@ class Tally(NamedTuple):
 
     Scores are what they count as: one that is worse than its task's floor is the floor. ``total``,
     ``lowest`` and ``highest`` are ``None`` for faults. Copies of a result count once.
+    ``identities`` are those of the agents that the results say they are of; a store knows them of
+    runs that a trusted statement speaks of.
     """
 
     suite: str
@@ -37,6 +40,7 @@ class Tally(NamedTuple):
     total: float | None
     lowest: float | None
     highest: float | None
+    identities: frozenset[str] = frozenset()
 
 
 SOURCE = Tally._fields.index("source_hash")
@@ -47,9 +51,12 @@ def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> li
     """Return the tallies of results, as a store makes them of its rows."""
     scores: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     counts: Counter[tuple[Any, ...]] = Counter()
+    identities: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for one in without_copies(results):
         key = tuple(getattr(one, name) for name in Tally._fields[:_KEY])
         counts[key] += 1
+        if (identity := identity_of(one)) is not None:
+            identities[key].add(identity)
         if one.score is None:
             continue
         measure = Scale() if scale is None else scale(one.suite, one.suite_digest)
@@ -60,5 +67,11 @@ def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> li
     for key, count in counts.items():
         found = scores.get(key)
         numbers = (fsum(found), min(found), max(found)) if found else (None, None, None)
-        made.append(Tally._make((*key, count, *numbers)))
+        made.append(Tally._make((*key, count, *numbers, frozenset(identities[key]))))
     return made
+
+
+def identity_of(result: Result) -> str | None:
+    """Return what a result says about the agent beside its name: its code and options."""
+    identity = result.extra.get("agent")
+    return None if identity is None else json.dumps(identity, sort_keys=True)

@@ -1,14 +1,16 @@
 """Tallies of a store's rows: by the index where that is enough, else row by row.
 
 Series with copies, with scores below their floor, or with results that a trusted statement speaks
-of are counted row by row: each result of the latter is compared with what was stated.
+of are counted row by row: each result of the latter is compared with what was stated. Nothing here
+relies on the tables' keys: whoever has the database can make its tables anew without them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from math import fsum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
@@ -20,14 +22,26 @@ from ludus.bench.standing import Standing
 from ludus.bench.store.reading import read_places
 from ludus.bench.store.rows import Series
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import ScaleOf, Tally
+from ludus.bench.store.tally import ScaleOf, Tally, identity_of
 
-__all__ = ["read_tallies"]
+__all__ = ["count_missing", "read_tallies"]
 
 _GROUP = (results.c.series, results.c.outcome)
 _MOST_AT_ONCE = 500  # parameters of one query
-_ID, _OUTCOME, _SCORE = (1 + IDENTITY.index(name) for name in ("id", "outcome", "score"))
-_Place: TypeAlias = tuple[int, int, str]
+_COUNTED = ("seed", *IDENTITY)
+_OUTCOME, _SCORE = (_COUNTED.index(name) for name in ("outcome", "score"))
+_Row: TypeAlias = tuple[Any, ...]
+"""Numbers of series and run, and all values of a row that are counted."""
+
+
+class _Judged(NamedTuple):
+    """What a row counts as, and which agent it says it is of."""
+
+    verdict: Verified
+    identity: str | None
+
+
+_UNKNOWN = _Judged("claimed", None)
 
 
 def read_tallies(
@@ -54,22 +68,49 @@ def read_tallies(
         tallies.setdefault(number, []).append(Tally(*kinds[number], outcome, "claimed", *rest))
     again = _with_copies(connection, wanted)
     again |= {n for n, found in tallies.items() if any(_below_floor(one, scales) for one in found)}
-    verdicts = _verdicts(connection, told)
-    again |= {kind for kind, _, _ in verdicts}
-    tallies |= _counted_again(connection, again & tallies.keys(), kinds, scales, verdicts)
-    return [tally for found in tallies.values() for tally in found]
+    judged = _judged(connection, kinds, told)
+    again |= {kind for kind, *_ in judged}
+    times = Counter(kinds.values())
+    again |= {number for number, kind in kinds.items() if times[kind] > 1}
+    once = [one for number, found in tallies.items() if number not in again for one in found]
+    return once + _counted_again(connection, again & tallies.keys(), kinds, scales, judged)
 
 
-def _verdicts(connection: Connection, told: Standing) -> dict[_Place, Verified]:
-    """Return what trusted statements make of results, by series, run and id."""
-    names, found = sorted(told.runs), dict[_Place, Verified]()
+def _judged(
+    connection: Connection, kinds: Mapping[int, Series], told: Standing
+) -> dict[_Row, _Judged]:
+    """Return what trusted statements make of the rows of the runs that they speak of.
+
+    A statement is about one result. Of several rows with one run and id none is verified.
+    """
+    names, found = sorted(told.runs), dict[_Row, _Judged]()
+    keys: dict[_Row, tuple[str, str]] = {}
+    rows: Counter[tuple[str, str]] = Counter()
     for first in range(0, len(names), _MOST_AT_ONCE):
         part = runs.c.name.in_(names[first : first + _MOST_AT_ONCE])
-        for place, result in read_places(connection, [part]):
+        for (kind, run), result in read_places(connection, [part], kinds=kinds):
+            row = kind, run, *(getattr(result, name) for name in _COUNTED)
+            keys[row] = result.run, result.id
+            rows[keys[row]] += 1
             verdict = told.of(result).verified
-            if verdict != "claimed":
-                found[place] = verdict
+            # The same in other words: it would stand on a board of its own.
+            if tuple(getattr(result, name) for name in Series._fields) != kinds[kind]:
+                verdict = "claimed"
+            found[row] = _Judged(verdict, identity_of(result))
+    for row, one in found.items():
+        if one.verdict == "verified" and rows[keys[row]] > 1:
+            found[row] = one._replace(verdict="claimed")
     return found
+
+
+def count_missing(connection: Connection, told: Standing) -> Counter[tuple[str, str]]:
+    """Count results that trusted statements speak of and that are not here, by suite and digest."""
+    names, lacking = sorted(told.runs), set(told.suites)
+    for first in range(0, len(names), _MOST_AT_ONCE):
+        query = select(runs.c.name, results.c.id).join(runs, runs.c.number == results.c.run)
+        part = query.where(runs.c.name.in_(names[first : first + _MOST_AT_ONCE]))
+        lacking.difference_update((name, unit) for name, unit in connection.execute(part))
+    return Counter(told.suites[unit] for unit in lacking)
 
 
 def _counted(wanted: list[ColumnElement[bool]]) -> Any:
@@ -106,33 +147,33 @@ def _counted_again(
     numbers: Collection[int],
     kinds: Mapping[int, Series],
     scales: Mapping[tuple[str, str], Scale],
-    verdicts: Mapping[_Place, Verified],
-) -> dict[int, list[Tally]]:
+    judged: Mapping[_Row, _Judged],
+) -> list[Tally]:
     """Count series row by row: copies once, and no score as less than the floor."""
-    own = tuple(results.c[name] for name in ("seed", *IDENTITY))
-    rows: dict[tuple[Any, ...], Verified] = {}
+    own = tuple(results.c[name] for name in _COUNTED)
+    rows: dict[_Row, _Judged] = {}
     ordered = sorted(numbers)
     for first in range(0, len(ordered), _MOST_AT_ONCE):
         part = results.c.series.in_(ordered[first : first + _MOST_AT_ONCE])
-        for kind, run, *values in connection.execute(
+        for number, run, *values in connection.execute(
             select(results.c.series, results.c.run, *own).where(part)
         ):
-            verdict = verdicts.get((kind, run, values[_ID]), "claimed")
-            known = rows.setdefault((kind, *values), verdict)
-            rows[kind, *values] = min(known, verdict, key=STANDING.index)
-    groups: dict[tuple[int, Any, Verified], list[float | None]] = {}
-    for (number, *values), verdict in rows.items():
+            one = judged.get((number, run, *values), _UNKNOWN)
+            known = rows.setdefault((kinds[number], *values), one)
+            if STANDING.index(one.verdict) < STANDING.index(known.verdict):
+                rows[kinds[number], *values] = one
+    groups: dict[tuple[Series, Any, Verified], list[tuple[float | None, str | None]]] = {}
+    for (kind, *values), (verdict, identity) in rows.items():
         outcome, score = values[_OUTCOME], values[_SCORE]
-        kind, scale = kinds[number], scales[kinds[number].suite, kinds[number].suite_digest]
+        scale = scales[kind.suite, kind.suite_digest]
         if score is not None:
             floor, lower = scale.floors.get(kind.env), scale.falls(kind.env)
             score = counted_score(outcome, score, floor=floor, lower=lower)
-        groups.setdefault((number, outcome, verdict), []).append(score)
-    made: dict[int, list[Tally]] = {}
-    for (number, outcome, verdict), counts in groups.items():
-        scores = [one for one in counts if one is not None]
+        groups.setdefault((kind, outcome, verdict), []).append((score, identity))
+    made = []
+    for (kind, outcome, verdict), found in groups.items():
+        scores = [score for score, _ in found if score is not None]
         sums = (fsum(scores), min(scores), max(scores)) if scores else (None, None, None)
-        made.setdefault(number, []).append(
-            Tally(*kinds[number], outcome, verdict, len(counts), *sums)
-        )
+        identities = frozenset(identity for _, identity in found if identity is not None)
+        made.append(Tally._make((*kind, outcome, verdict, len(found), *sums, identities)))
     return made

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ludus.bench.folder import read_from, write_json
+from ludus.bench.json_text import read_json
 from ludus.errors import BenchError, ResearchError
 from ludus.research.draws import DrawKind, draw_kind
 from ludus.research.settings import Settings
@@ -104,8 +105,9 @@ class RunFile(BaseModel):
                     f"There is no research run in {folder}: {source} is missing. Start one with "
                     f"ludus research run TASK --out {folder}."
                 )
+            read_json(content.decode("utf-8"))
             return cls.model_validate_json(content)
-        except (BenchError, ValueError) as problem:
+        except (BenchError, ValueError, RecursionError) as problem:
             raise ResearchError(
                 f"{source} does not describe a research run: {str(problem)[:2000]}"
             ) from problem

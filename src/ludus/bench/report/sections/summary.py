@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from ludus.bench.bundled import departures
 from ludus.bench.copies import without_copies
 from ludus.bench.names import lookalikes
 from ludus.bench.outcome import LARGEST_SCORE
@@ -93,6 +94,7 @@ def cautions(facts: Facts) -> tuple[Paragraph, ...]:
             f"and are told apart: {_listed([repr(one) for one in alike])}."
         )
     found += _selected(facts)
+    found += _departures(facts)
     mixed: dict[str, set[tuple[str, str | None]]] = {
         "budgets": {(one.env, one.budget) for one in facts.results},
         "versions of their source": {(one.env, one.source_hash) for one in facts.results},
@@ -170,6 +172,19 @@ def _selected(facts: Facts) -> Iterator[str]:
             f"{share(len(merged), len(facts.agents))} agents have results of different code or "
             f"options under one name: {_listed(merged)}."
         )
+
+
+def _departures(facts: Facts) -> Iterator[str]:
+    """In which ways results of a suite that comes with Ludus are not what it asks for."""
+    for name, digest in sorted({(one.suite, one.suite_digest) for one in facts.results}):
+        budgets: dict[str, set[str]] = defaultdict(set)
+        runs: Counter[tuple[str, str]] = Counter()
+        for one in without_copies(facts.results):
+            is_counted = one.outcome != "infrastructure_fault" and one.verified != "failed"
+            if is_counted and (one.suite, one.suite_digest) == (name, digest):
+                budgets[one.env].add(one.budget)
+                runs[shorten(visible(one.agent), 40), one.env] += 1
+        yield from departures(name, digest, budgets, runs)
 
 
 def _listed(names: Sequence[str]) -> str:
