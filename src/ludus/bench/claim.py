@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from ludus.bench.faults import plain
 from ludus.bench.play import Tally
 from ludus.bench.result import Result
 from ludus.bench.unit import Unit
@@ -53,7 +54,7 @@ def claim_score(unit: Unit, tally: Tally, seconds: float) -> dict[str, Any]:
 
 def claim_fault(unit: Unit, tally: Tally, seconds: float, reason: str) -> dict[str, Any]:
     """Return the data of the event ``note`` of a unit that the agent failed."""
-    return {"agent_fault": reason, **_common(unit, tally, seconds)}
+    return {"agent_fault": plain(reason), **_common(unit, tally, seconds)}
 
 
 def result_of(
