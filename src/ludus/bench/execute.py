@@ -65,6 +65,11 @@ class Job:
         """Close the record of a killed worker; see :func:`settle`."""
         return settle(self, reason, seconds)
 
+    def give_up(self, reason: str, attempts: int) -> Result:
+        """Remove the record that a killed worker left; see :func:`fault_result`."""
+        _discard(self)
+        return fault_result(self, reason, attempts)
+
 
 def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:
     """Do a unit and return its result: scored, or the agent's fault.
@@ -78,7 +83,7 @@ def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:
     """
     started, tally = time.monotonic(), Tally()
     try:
-        shutil.rmtree(job.record_path, ignore_errors=True)
+        _discard(job)
         env = _build(job)
         # Taken before the agent gets the environment: it may do anything to that.
         recorder = env.recorder
@@ -181,4 +186,7 @@ def _build(job: Job) -> Any:
 
 
 def _discard(job: Job) -> None:
+    # A link leads to what may be anybody's: it is removed, and nothing behind it.
+    if job.record_path.is_symlink():
+        job.record_path.unlink()
     shutil.rmtree(job.record_path, ignore_errors=True)
