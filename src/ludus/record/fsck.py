@@ -118,11 +118,11 @@ def _judge(
     if not found.damage and not report.being_written:
         problems += _torn(found)
     if not found.damage and head not in (None, at.head):
-        message = (
+        other = (
             f"{EVENTS}: the run ends in {at.head:.12}…, and {head:.12}… is expected: it is another "
             "one, or was changed meanwhile."
         )
-        problems.append(Problem(EVENTS, None, message))
+        problems.append(Problem(EVENTS, None, other))
     size, unread = sum(event.data["bytes"] for event in found.files.values()), None
     if size > max_file_bytes:
         unread = (
