@@ -129,3 +129,13 @@ class Line(ludus.Env):
 
 if "tests-Line-v0" not in ludus.registry:
     ludus.register("tests-Line-v0", "tests.bench.players:Line", max_episode_steps=50)
+
+
+def interrupts(observation):
+    raise KeyboardInterrupt
+
+
+def sigint(observation):
+    """Sends the signal of Ctrl-C to its own process."""
+    os.kill(os.getpid(), signal.SIGINT)
+    return policy(observation)

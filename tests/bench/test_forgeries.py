@@ -217,6 +217,7 @@ def one_more_step(play, unit, env, tally):
     play(unit, env, tally)
     env.reset(seed=unit.env_seed(3))
     env.step(0)
+    tally.rows += 1
 
 
 def a_reset_after_the_end(play, unit, env, tally):

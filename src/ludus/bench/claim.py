@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+from ludus.bench.faults import plain
 from ludus.bench.play import Tally
 from ludus.bench.result import Result
 from ludus.bench.unit import Unit
@@ -20,6 +21,7 @@ from ludus.bench.unit import Unit
 __all__ = [
     "FAULT_FIELDS",
     "METRIC",
+    "MOST_EPISODES",
     "RECORDS",
     "SCORE_FIELDS",
     "claim_fault",
@@ -32,6 +34,8 @@ __all__ = [
 METRIC = "mean_return"
 RECORDS = "records"
 """The folder of a run that its records are in."""
+MOST_EPISODES = 50_000
+"""Episodes whose returns a result holds, so that folders and stores take it; records hold all."""
 
 
 _COMMON = {"unit", "counted", "steps", "cost", "seconds", "stopped", "learns", "created"}
@@ -53,7 +57,7 @@ def claim_score(unit: Unit, tally: Tally, seconds: float) -> dict[str, Any]:
 
 def claim_fault(unit: Unit, tally: Tally, seconds: float, reason: str) -> dict[str, Any]:
     """Return the data of the event ``note`` of a unit that the agent failed."""
-    return {"agent_fault": reason, **_common(unit, tally, seconds)}
+    return {"agent_fault": plain(reason), **_common(unit, tally, seconds)}
 
 
 def result_of(
@@ -65,6 +69,8 @@ def result_of(
     curve: Sequence[Sequence[float]] | None,
 ) -> Result:
     """Return the result that a record's claim and rows give.
+
+    Of very many episodes the result holds the first returns only, and a thinner curve.
 
     Args:
         unit: What was done.
@@ -78,11 +84,16 @@ def result_of(
         KeyError, TypeError, ValueError: The claim is none, which somebody must have forged.
     """
     reason, score = claim.get("agent_fault"), claim.get("score")
-    extra: dict[str, Any] = {"returns": list(returns), "agent": unit.agent.identity()}
+    shown = list(returns[:MOST_EPISODES])
+    extra: dict[str, Any] = {"returns": shown, "agent": unit.agent.identity()}
+    if len(returns) > len(shown):
+        extra["returns_left_out"] = len(returns) - len(shown)
     if claim["stopped"] is not None:
         extra["stopped"] = claim["stopped"]
     if curve is not None:
-        extra["curve"] = [list(point) for point in curve]
+        # Thinned, not cut: its end is what a curve is looked at for.
+        every = max(1, -(-len(curve) // MOST_EPISODES))
+        extra["curve"] = [list(point) for point in curve[every - 1 :: every]]
     return Result(
         id=unit.id,
         run=run,

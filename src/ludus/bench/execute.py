@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ludus.bench.blame import agents_doing
 from ludus.bench.claim import claim_fault, claim_score, record_of, result_of
 from ludus.bench.faults import AgentFault, InfrastructureFault, one_line
+from ludus.bench.lending import LentEpisodes, LentVectorEpisodes
 from ludus.bench.play import Tally, play
 from ludus.bench.result import Result
 from ludus.bench.unit import Unit
-from ludus.errors import Error
 from ludus.record import Run, load_signing_key, read_run
-from ludus.record.record_episodes import RecordEpisodes
-from ludus.record.record_vector_episodes import RecordVectorEpisodes
+from ludus.record.recorder import Recorder
 
 __all__ = ["Job", "execute", "fault_result", "settle"]
 
@@ -65,6 +65,11 @@ class Job:
         """Close the record of a killed worker; see :func:`settle`."""
         return settle(self, reason, seconds)
 
+    def give_up(self, reason: str, attempts: int) -> Result:
+        """Remove the record that a killed worker left; see :func:`fault_result`."""
+        _discard(self)
+        return fault_result(self, reason, attempts)
+
 
 def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:
     """Do a unit and return its result: scored, or the agent's fault.
@@ -78,25 +83,59 @@ def execute(job: Job, on_playing: Callable[[], None] = lambda: None) -> Result:
     """
     started, tally = time.monotonic(), Tally()
     try:
+        _discard(job)
+        env = _build(job)
+        # Taken before the agent gets the environment: it may do anything to that.
+        recorder = env.recorder
         try:
-            shutil.rmtree(job.record_path, ignore_errors=True)
-            env = _build(job)
-            # Leaving by an exception closes the record as interrupted.
-            with env:
-                on_playing()
-                play(job.unit, env, tally)
-                claim = claim_score(job.unit, tally, time.monotonic() - started)
-                env.add_result(**claim)
+            on_playing()
+            _play(job, env, recorder, tally, started)
+            claim = claim_score(job.unit, tally, time.monotonic() - started)
+            recorder.add_result(claim)
+            recorder.close("complete")
         except AgentFault as fault:
-            return settle(job, str(fault), time.monotonic() - started, tally)
+            recorder.close("interrupted")
+            # Steps that the agent made behind the runner's back are in no tally.
+            own = tally if recorder.rows == tally.rows else None
+            return settle(job, str(fault), time.monotonic() - started, own)
+        finally:
+            _close(env, recorder)
         head = read_run(job.record_path).head
+        return result_of(job.unit, job.run, head, claim, tally.returns, tally.curve)
     except InfrastructureFault:
         _discard(job)
         raise
-    except (Error, OSError, MemoryError) as problem:
+    except Exception as problem:
         _discard(job)
         raise InfrastructureFault(one_line(problem)) from problem
-    return result_of(job.unit, job.run, head, claim, tally.returns, tally.curve)
+
+
+def _play(job: Job, env: Any, recorder: Recorder, tally: Tally, started: float) -> None:
+    """Play the unit; a failure of the environment that the agent caused is the agent's fault."""
+    try:
+        play(job.unit, env, tally)
+    except AgentFault:
+        raise
+    except Exception as problem:
+        # Playing again must end before the worker is killed for taking too long.
+        if job.max_seconds is not None and 2 * (time.monotonic() - started) > job.max_seconds:
+            raise
+        what = agents_doing(job.unit, job.record_path, recorder, tally, problem)
+        if what is None:
+            raise
+        raise AgentFault(what) from problem
+    if recorder.is_closed:
+        raise AgentFault("closed the environment")
+    if recorder.rows != tally.rows:
+        raise AgentFault("stepped the environment itself")
+
+
+def _close(env: Any, recorder: Recorder) -> None:
+    # What was played is recorded, or discarded; whatever closing raises changes nothing about it.
+    with contextlib.suppress(Exception):
+        recorder.close("interrupted")
+    with contextlib.suppress(Exception, SystemExit):
+        env.env.close()
 
 
 def settle(job: Job, reason: str, seconds: float, tally: Tally | None = None) -> Result:
@@ -106,7 +145,8 @@ def settle(job: Job, reason: str, seconds: float, tally: Tally | None = None) ->
         job: The unit.
         reason: What the agent did.
         seconds: That it took.
-        tally: What was counted; ``None`` where the worker was killed, which leaves its record.
+        tally: What was counted; ``None`` where only the record tells what was done, as where the
+            worker was killed.
 
     Raises:
         Error: The record cannot be closed.
@@ -132,7 +172,7 @@ def fault_result(job: Job, reason: str, attempts: int) -> Result:
 def _build(job: Job) -> Any:
     unit = job.unit
     key = None if job.key is None else load_signing_key(job.key)
-    recorder = RecordEpisodes if unit.agent.num_envs is None else RecordVectorEpisodes
+    recorder = LentEpisodes if unit.agent.num_envs is None else LentVectorEpisodes
     env: Any = None
     try:
         env = unit.make_env()
@@ -146,4 +186,7 @@ def _build(job: Job) -> Any:
 
 
 def _discard(job: Job) -> None:
+    # A link leads to what may be anybody's: it is removed, and nothing behind it.
+    if job.record_path.is_symlink():
+        job.record_path.unlink()
     shutil.rmtree(job.record_path, ignore_errors=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from ludus.errors import BenchError
 
-__all__ = ["AgentFault", "InfrastructureFault", "one_line"]
+__all__ = ["AgentFault", "InfrastructureFault", "one_line", "plain"]
 
 _LONGEST = 500
+_LOOKED_AT = 20 * _LONGEST
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class AgentFault(BenchError):
@@ -17,7 +21,24 @@ class InfrastructureFault(BenchError):
     """Something else failed: a worker, a disk, the environment. It is retried and never counts."""
 
 
+def plain(text: str) -> str:
+    """Return a text in one line of bounded length that every record and database can hold."""
+    # Cut first, because it may be very long. The methods are those of str, because the text may be
+    # of a subclass that has others.
+    words = str.split(str.__getitem__(text, slice(_LOOKED_AT)))
+    line = _UNSTORABLE.sub("\ufffd", " ".join(words))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
 def one_line(problem: BaseException) -> str:
-    """Return an exception's type and message in one line of bounded length."""
-    text = " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(": ")
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    """Return an exception's type and message in one line of bounded length.
+
+    A message that cannot be read, because asking for it raises, is left out.
+    """
+    # The class itself is asked: a metaclass may answer otherwise, or raise.
+    name = type.__dict__["__name__"].__get__(type(problem))
+    try:
+        message = str(problem)
+    except Exception:  # the exception's own code
+        message = ""
+    return plain(f"{name}: {str.__getitem__(message, slice(_LOOKED_AT))}").rstrip(": ")

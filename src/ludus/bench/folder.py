@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -269,9 +270,16 @@ class BenchFolder:
         """Keep a result; when this returns, it survives a power cut.
 
         Raises:
-            OSError: It cannot be written; what was there before still is.
+            OSError: It cannot be written, or is larger than what is read; what was there before
+                still is.
         """
-        write_json(self._result_path(result.id), result.to_dict())
+        content = _json(result.to_dict())
+        if len(content) > LARGEST_RESULT:
+            raise OSError(
+                errno.EFBIG,
+                f"the result has {len(content)} bytes, and at most {LARGEST_RESULT} are read",
+            )
+        write_whole(self._result_path(result.id), content)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -302,7 +310,11 @@ class BenchFolder:
 
 def write_json(path: Path, data: Any) -> None:
     """Write a file so that it is there whole or not at all."""
-    write_whole(path, json.dumps(data, indent=1).encode() + b"\n")
+    write_whole(path, _json(data))
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, indent=1).encode() + b"\n"
 
 
 def read_from(path: str | Path, name: str, longest: int) -> bytes | None:

@@ -180,6 +180,10 @@ class _Making:
         if tally.verified == "failed":
             self.refuted[tally.agent] += tally.results
             return True
+        if self.verified_only and tally.outcome == "infrastructure_fault":
+            # There is nothing to verify; unseen, it would flatter whoever leaves results out.
+            self.cells[tally.agent][tally.env].count(tally, lower=False)
+            return False
         if self.verified_only and tally.verified != "verified":
             self.left_out += tally.results
             return False
@@ -267,11 +271,14 @@ class _Making:
                 values[agent][env] = (first + 1 + last) / 2
         return values
 
+    def _lost(self, agent: str) -> int:
+        return sum(cell.infrastructure_faults for cell in self.cells.get(agent, {}).values())
+
     def _row(self, position: int, agent: str, value: float | None) -> BoardRow:
         own = self.cells.get(agent, {})
         scored = sum(cell.scored for cell in own.values())
         spoilt = sum(cell.agent_faults for cell in own.values())
-        broken = sum(cell.infrastructure_faults for cell in own.values())
+        broken = self._lost(agent)
         return BoardRow(
             position=position,
             agent=agent,
@@ -304,6 +311,10 @@ class _Making:
         unplayed = sorted({env for own in self.cells.values() for env in own} - set(self.envs))
         if unplayed:
             yield f"Only infrastructure faults, and so no task: {_some(unplayed)}."
+        lost = {agent: self._lost(agent) for agent in self.agents if self._lost(agent)}
+        if self.verified_only and lost:
+            told = _some(f"{agent} {count}" for agent, count in lost.items())
+            yield f"Infrastructure faults, which nobody can verify, leave out results: {told}."
         if self.left_out:
             yield f"{self.left_out} results are left out, as they are not verified."
         if self.refuted:

@@ -15,7 +15,8 @@ import numpy as np
 from ludus.bench.actions import action_reader
 from ludus.bench.agents.loading import load_agent
 from ludus.bench.budget import Budget
-from ludus.bench.faults import AgentFault, InfrastructureFault, one_line
+from ludus.bench.faults import AgentFault, InfrastructureFault, one_line, plain
+from ludus.bench.interrupts import CtrlC
 from ludus.bench.unit import Unit
 from ludus.core.vector_env import AutoresetMode
 
@@ -33,6 +34,9 @@ class Tally:
         cost: Money that the agent says it spent.
         stopped: Which limit ended the unit before all was played.
         curve: Steps made and return, per episode, for agents that learn.
+        rows: Calls of the environment's ``step``; in a batch each makes several steps.
+        calling: The last call of the environment: its name and arguments.
+        modules: That the agent's code is from.
     """
 
     returns: list[float] = field(default_factory=list)
@@ -41,6 +45,9 @@ class Tally:
     cost: float = 0.0
     stopped: str | None = None
     curve: list[list[float]] | None = None
+    rows: int = 0
+    calling: tuple[str, tuple[Any, ...], dict[str, Any]] | None = None
+    modules: frozenset[str] = frozenset()
 
 
 def play(unit: Unit, env: Any, tally: Tally) -> None:
@@ -55,15 +62,18 @@ def play(unit: Unit, env: Any, tally: Tally) -> None:
         AgentFault: The agent raised, gave an invalid action, took too long, or spent its budget
             before an episode was over.
         InfrastructureFault: The environment or its recording failed.
+        KeyboardInterrupt: The user has interrupted the process. One that the agent raises is the
+            agent's fault.
     """
     _seed_everything(unit.agent_seed("global"))
-    player = _Player(unit, tally)
-    agent = player.ask("loading it", load_agent, unit.agent, env, unit.agent_seed("agent"))
-    player.watch(agent)
-    if unit.agent.num_envs is None:
-        _play_episodes(player, env, agent)
-    else:
-        _play_batch(player, env, agent)
+    with CtrlC() as ctrl_c:
+        player = _Player(unit, tally, ctrl_c)
+        agent = player.ask("loading it", load_agent, unit.agent, env, unit.agent_seed("agent"))
+        player.watch(agent)
+        if unit.agent.num_envs is None:
+            _play_episodes(player, env, agent)
+        else:
+            _play_batch(player, env, agent)
     if not tally.returns:
         raise AgentFault(f"{tally.stopped} was used up before an episode was over")
 
@@ -71,31 +81,58 @@ def play(unit: Unit, env: Any, tally: Tally) -> None:
 class _Player:
     """Calls the agent, keeps its time and its cost, and says whose fault a failure is."""
 
-    def __init__(self, unit: Unit, tally: Tally) -> None:
+    def __init__(self, unit: Unit, tally: Tally, ctrl_c: CtrlC) -> None:
         self.unit, self.tally = unit, tally
+        self._ctrl_c = ctrl_c
         self._started = time.monotonic()
         self._limit = unit.budget.max_seconds
         self._cost: Callable[[], float] | None = None
         self._adds = False
 
     def watch(self, agent: Any) -> None:
-        """Look for where the agent tells its cost."""
+        """Look for where the agent tells its cost, and where its code is from."""
+        self.tally.modules = self.ask("looking at it", _modules, agent)
         for name, adds in (("cost", False), ("last_cost", True)):
-            if hasattr(agent, name):
+            if self.ask(f"looking for {name}", hasattr, agent, name):
                 self._cost, self._adds = partial(getattr, agent, name), adds
                 return
 
+    def part(self, agent: Any, name: str, *default: Any) -> Any:
+        """Return an attribute of the agent."""
+        return self.ask(f"looking for {name}", getattr, agent, name, *default)
+
     def ask(self, what: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what the agent's own code returns."""
+        """Return what the agent's own code returns; whatever it raises is the agent's fault.
+
+        Everything that touches an object of the agent is done here: its attributes, answers and
+        exceptions may have methods of its own.
+        """
         try:
             answer = call(*arguments)
         # An agent that ends the program has failed, and must not end the worker.
-        except (Exception, SystemExit) as problem:
-            if isinstance(problem, AgentFault):
-                raise
-            raise AgentFault(f"{what} raised {one_line(problem)}") from problem
+        except BaseException as problem:
+            reason = _reason(what, problem)
+            self._ctrl_c.check()
+            raise AgentFault(reason) from problem
+        self._ctrl_c.check()
         if self._limit is not None and time.monotonic() - self._started > self._limit:
             raise AgentFault(f"exceeded its time of {self._limit:g} s")
+        return answer
+
+    def call(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Return what the environment returns; whatever it raises is not the agent's fault.
+
+        Raises:
+            InfrastructureFault: The environment, or its recording, raised.
+        """
+        name = "step" if arguments else "reset"
+        self.tally.calling = (name, arguments, named)
+        try:
+            answer = call(*arguments, **named)
+        except BaseException as problem:
+            self._ctrl_c.check()
+            raise InfrastructureFault(f"the environment raised {one_line(problem)}") from problem
+        self.tally.rows += name == "step"
         return answer
 
     def count(self, steps: int) -> bool:
@@ -118,18 +155,18 @@ class _Player:
 
 def _play_episodes(player: _Player, env: Any, agent: Any) -> None:
     unit, tally, budget = player.unit, player.tally, player.unit.budget
-    read, act = action_reader(env.action_space), agent.act
-    feedback = getattr(agent, "feedback", None)
+    read, act = action_reader(env.action_space), player.part(agent, "act")
+    feedback = player.part(agent, "feedback", None)
     tally.curve = None if feedback is None else []
     while True:
         number = len(tally.returns)
-        observation, _ = _env_call(env.reset, seed=unit.env_seed(number))
-        if hasattr(agent, "reset"):
-            player.ask("reset()", agent.reset, unit.agent_seed("episode", number), env)
+        observation, _ = player.call(env.reset, seed=unit.env_seed(number))
+        if (reset := player.part(agent, "reset", None)) is not None:
+            player.ask("reset()", reset, unit.agent_seed("episode", number), env)
         total = 0.0
         while True:
-            action = read(player.ask("act()", act, observation))
-            observation, reward, terminated, truncated, _ = _env_call(env.step, action)
+            action = player.ask("act()", _read_answer, read, act, observation)
+            observation, reward, terminated, truncated, _ = player.call(env.step, action)
             total += float(reward)
             over = terminated or truncated
             if feedback is not None:
@@ -143,7 +180,8 @@ def _play_episodes(player: _Player, env: Any, agent: Any) -> None:
             tally.steps >= budget.steps if budget.steps else len(tally.returns) >= _episodes(budget)
         )
         if enough or not go_on:
-            tally.stopped = None if enough else tally.stopped
+            # A limit that cuts the last episode short has ended the unit, even if enough was made.
+            tally.stopped = None if enough and over else tally.stopped
             return
 
 
@@ -156,17 +194,17 @@ def _play_batch(player: _Player, env: Any, agent: Any) -> None:
     count = env.num_envs
     if env.metadata.get("autoreset_mode") not in (None, AutoresetMode.NEXT_STEP):
         raise InfrastructureFault("batches are played with next-step autoreset only")
-    read = action_reader(env.action_space)
-    observations, _ = _env_call(env.reset, seed=[unit.env_seed(i) for i in range(count)])
-    if hasattr(agent, "reset"):
-        player.ask("reset()", agent.reset, unit.agent_seed("episode", 0), env)
+    read, act = action_reader(env.action_space), player.part(agent, "act_batch")
+    observations, _ = player.call(env.reset, seed=[unit.env_seed(i) for i in range(count)])
+    if (reset := player.part(agent, "reset", None)) is not None:
+        player.ask("reset()", reset, unit.agent_seed("episode", 0), env)
     totals, made, episodes = np.zeros(count), np.zeros(count, int), np.zeros(count, int)
     fresh = np.zeros(count, bool)
     busy = _shares(budget.episodes or count, count) > 0
     go_on = True
     while go_on and busy.any():
-        actions = read(player.ask("act_batch()", agent.act_batch, observations))
-        observations, rewards, ends, cuts, _ = _env_call(env.step, actions)
+        actions = player.ask("act_batch()", _read_answer, read, act, observations)
+        observations, rewards, ends, cuts, _ = player.call(env.step, actions)
         # The call after an episode's end resets: it is no step, and its action is not looked at.
         stepped = ~fresh
         totals[stepped] += rewards[stepped]
@@ -203,11 +241,25 @@ def _finish(tally: Tally, total: float, *, counts: bool = True) -> None:
         tally.curve.append([tally.steps, total])
 
 
-def _env_call(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+def _read_answer(read: Callable[[Any], Any], act: Callable[[Any], Any], observation: Any) -> Any:
+    return read(act(observation))
+
+
+def _reason(what: str, problem: BaseException) -> str:
+    """Return why the agent failed; the exception may be of a class of its own."""
     try:
-        return call(*arguments, **named)
-    except Exception as problem:
-        raise InfrastructureFault(f"the environment raised {one_line(problem)}") from problem
+        if type(problem) is AgentFault:
+            return plain(str(problem))
+        return f"{what} raised {one_line(problem)}"
+    except BaseException:  # the exception's own code; the caller looks for a Ctrl-C
+        return f"{what} raised an exception that cannot be shown"
+
+
+def _modules(agent: Any) -> frozenset[str]:
+    """Return the modules that an agent's code is from, without those of Ludus."""
+    acts = (getattr(agent, name, None) for name in ("act", "act_batch"))
+    names = {type(agent).__module__, *(getattr(act, "__module__", None) for act in acts)}
+    return frozenset(name for name in names if type(name) is str and not name.startswith("ludus."))
 
 
 def _seed_everything(seed: int) -> None:

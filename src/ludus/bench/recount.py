@@ -179,7 +179,7 @@ def _single_end(
     elif played > asked and before >= asked:
         yield f"{played} {what} were played, more than the budget's {asked}"
     if stopped is not None:
-        yield from _early(counting.unit, stopped, steps, played >= asked, 1)
+        yield from _early(counting.unit, stopped, steps, played >= asked and not cut, 1)
 
 
 def _batch_end(

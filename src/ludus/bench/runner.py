@@ -14,7 +14,7 @@ from ludus.bench.agents.spec import AgentSpec, parse_agent
 from ludus.bench.budget import Limits, Spent
 from ludus.bench.engine import Done, Engine
 from ludus.bench.engines import open_engine
-from ludus.bench.execute import Job, fault_result
+from ludus.bench.execute import Job
 from ludus.bench.faults import one_line
 from ludus.bench.folder import AgentRow, BenchFolder
 from ludus.bench.outcome import with_counted
@@ -308,7 +308,7 @@ class _Runner:
             self._settings.progress.note(f"{unit}: {fault}; trying again in {pause:g} s")
             return heappush(self._queue, (time.monotonic() + pause, next(self._order), unit))
         try:
-            return self._keep(fault_result(done.job, fault, tried))
+            return self._keep(done.job.give_up(fault, tried))
         except OSError as problem:
             raise BenchError(
                 f"Nothing can be written to {self._folder.path}: {problem}. What is finished is "

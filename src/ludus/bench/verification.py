@@ -33,6 +33,7 @@ from ludus.bench.outcome import with_counted
 from ludus.bench.plan import units_of
 from ludus.bench.recount import recount
 from ludus.bench.result import Result
+from ludus.bench.size import size_problems
 from ludus.bench.statement import NO_RECORD, Finding
 from ludus.bench.suite import Suite
 from ludus.bench.unit import Unit, id_of
@@ -110,11 +111,13 @@ def verify_run(
     def check(unit: Unit, result: Result) -> Looked:
         record = folder.path / record_of(unit)
         # Before anything is built as the record says: it may say anything.
-        problems = tuple(environment_problems(read_run(record), unit))
+        reader = read_run(record, head=result.head, within=folder.path)
+        problems = (*environment_problems(reader, unit), *size_problems(reader, unit))
         if problems:
             return Looked(problems)
         # All readings must be of the record that the result names, whoever else can write to it.
-        checked = verify(record, trusted_keys=keys, replay=replay, head=result.head)
+        pinned: Any = {"head": result.head, "within": folder.path, "max_file_bytes": 0}
+        checked = verify(record, trusted_keys=keys, replay=replay, **pinned)
         found = look(checked, replay, lambda: _contradictions(folder, unit, result))
         unchecked = [*found.unchecked, *chosen]
         if result.extra.get("stopped") == "max_cost":
@@ -287,7 +290,7 @@ def _left_out_problems(folder: BenchFolder) -> Iterator[str]:
 
 def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator[str]:
     """Name what a result or its record say otherwise than suite, rows and registry do."""
-    reader = read_run(folder.path / record_of(unit), head=result.head)
+    reader = read_run(folder.path / record_of(unit), head=result.head, within=folder.path)
     # Once more, of the manifest that this reading's head is about.
     yield from environment_problems(reader, unit)
     claims = list(_claims(reader))

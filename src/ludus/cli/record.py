@@ -19,6 +19,7 @@ from ludus.cli.console import FAILED, echo, fail, out
 from ludus.cli.record_export import export_run, import_run
 from ludus.errors import Error, RecordDamaged
 from ludus.record import Event, FsckReport, RunReader, fsck, load_signing_key, read_run, sign_run
+from ludus.record.limits import MAX_HASHED_BYTES
 
 __all__ = ["app"]
 
@@ -35,6 +36,9 @@ def check(
     repair: Annotated[
         bool, typer.Option("--repair", help="Cut what a crash has left at the end.")
     ] = False,
+    max_file_bytes: Annotated[
+        int, typer.Option(min=0, help="Most bytes of free files that are read and compared.")
+    ] = MAX_HASHED_BYTES,
     as_json: Annotated[bool, typer.Option("--json", help="Report as JSON.")] = False,
 ) -> None:
     """Check a run's chain, blocks and files against each other.
@@ -42,7 +46,7 @@ def check(
     Exit code 0 if nothing is wrong (any more), 1 if something is, 2 if there is no run.
     """
     try:
-        report = fsck(path, repair=repair)
+        report = fsck(path, repair=repair, max_file_bytes=max_file_bytes)
     except Error as problem:
         fail(printable(problem, 1000))
     if as_json:
@@ -89,6 +93,8 @@ def _print_report(report: FsckReport) -> None:
     for problem in report.problems:
         cure = " (--repair cuts it)" if problem.repairable else ""
         echo(f"problem: {printable(problem.message, 1000)}{cure}")
+    if report.unread:
+        echo(f"not checked: {report.unread}; see --max-file-bytes")
     if report.unlisted:
         names = ", ".join(printable(name, 60) for name in report.unlisted[:20])
         echo(f"not part of the run: {names}")

@@ -14,6 +14,7 @@ from ludus.cli.console import FAILED, USAGE, echo, fail, out
 from ludus.cli.replay import import_modules, shown_progress
 from ludus.errors import Error
 from ludus.record import Verification, load_public_key, verify
+from ludus.record.limits import MAX_HASHED_BYTES
 
 __all__ = ["run"]
 
@@ -36,6 +37,10 @@ def run(
         list[str] | None,
         typer.Option("--import", help="A module that registers environments; repeatable."),
     ] = None,
+    max_file_bytes: Annotated[
+        int,
+        typer.Option(min=0, help="Most bytes of a run's free files that are read and compared."),
+    ] = MAX_HASHED_BYTES,
     task: Annotated[
         str | None, typer.Option(help="Where the task of a research episode lies.")
     ] = None,
@@ -61,6 +66,7 @@ def run(
                 "trusted_keys": keys,
                 "require_signature": require_signature,
                 "progress": progress,
+                "max_file_bytes": max_file_bytes,
             }
             if is_episode(path):
                 options |= {"task": task, "unlimited": unlimited}

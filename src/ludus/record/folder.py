@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,16 +31,31 @@ _NOT_PLAIN = {errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.ENOTDIR, errno.EISDI
 class Folder:
     """An open run folder."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, within: str | os.PathLike[str] | None = None
+    ) -> None:
         """Open an existing folder.
+
+        Args:
+            path: Of the folder.
+            within: A folder above it, below which no symbolic link is followed; by default links
+                are, because the path is the caller's own.
 
         Raises:
             RecordError: There is none, or it may not be read.
+            ValueError: The path is not within that folder.
         """
         self.path = Path(path)
         try:
-            self._number = os.open(self.path, _FOLDER)
+            if within is None:
+                self._number = os.open(self.path, _FOLDER)
+            else:
+                self._number = _open_below(Path(within), self.path.relative_to(within).parts)
         except OSError as problem:
+            if within is not None and problem.errno in _NOT_PLAIN:
+                raise RecordDamaged(
+                    f"{self.path} is no folder inside {within}; symbolic links are not followed."
+                ) from None
             reason = problem.strerror or problem
             raise RecordError(f"There is no run folder at {self.path}: {reason}.") from None
 
@@ -221,6 +236,17 @@ def lock(handle: Handle, path: Path) -> None:
             f"The run at {path} is being written by somebody else. Close it there first, or "
             "record into another folder."
         )
+
+
+def _open_below(root: Path, names: Sequence[str]) -> int:
+    number = os.open(root, _FOLDER)
+    for name in names:
+        outer = number
+        try:
+            number = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=outer)
+        finally:
+            os.close(outer)
+    return number
 
 
 def _sync_folder(number: int) -> None:

@@ -12,6 +12,7 @@ from ludus.record.block import BLOCKS
 from ludus.record.disk import Handle, failure
 from ludus.record.event import EVENTS, Event
 from ludus.record.folder import Folder, lock
+from ludus.record.limits import MAX_HASHED_BYTES
 from ludus.record.manifest import MANIFEST, read_manifest
 from ludus.record.recovery import Recovery, recover
 from ludus.record.signature import SIGNATURE, read_signature
@@ -53,6 +54,10 @@ class FsckReport:
     problems: tuple[Problem, ...] = ()
     unlisted: tuple[str, ...] = ()
     """Names in the folder that no event speaks of; they are left alone."""
+    unread: str | None = None
+    """Why the free files were not read, if they were not."""
+    head: str | None = None
+    """Hash of the last good event."""
 
     @property
     def ok(self) -> bool:
@@ -60,19 +65,30 @@ class FsckReport:
         return not self.problems
 
 
-def fsck(path: str | os.PathLike[str], repair: bool = False) -> FsckReport:
+def fsck(
+    path: str | os.PathLike[str],
+    repair: bool = False,
+    *,
+    head: str | None = None,
+    within: str | os.PathLike[str] | None = None,
+    max_file_bytes: int = MAX_HASHED_BYTES,
+) -> FsckReport:
     """Check a run folder: the chain, every block, every file; nothing in it is trusted.
 
     Args:
         path: Of the folder.
         repair: Cut what a crash has left at the end. A folder with other problems is not touched.
+        head: The chain head that the run must have.
+        within: A folder above it, below which no symbolic link is followed.
+        max_file_bytes: Most bytes of free files that are read; if there are more, none is, and
+            :attr:`FsckReport.unread` says so.
 
     Raises:
         RecordLocked: A repair was asked for, and somebody is writing the run.
         RecordError: There is no folder, or it cannot be read or repaired.
     """
     with contextlib.ExitStack() as opened:
-        folder = opened.enter_context(Folder(path))
+        folder = opened.enter_context(Folder(path, within=within))
         report = FsckReport(path=folder.path)
         try:
             manifest = read_manifest(folder)[1]
@@ -87,19 +103,33 @@ def fsck(path: str | os.PathLike[str], repair: bool = False) -> FsckReport:
         else:
             report = replace(report, being_written=_is_taken(events))
         found = recover(manifest, events, blocks)
-        report = _judge(folder, found, report)
+        report = _judge(folder, found, report, head, max_file_bytes)
         if repair and report.problems and all(problem.repairable for problem in report.problems):
             _cut(folder, found)
             report = replace(report, problems=(), repaired=True)
     return report
 
 
-def _judge(folder: Folder, found: Recovery, report: FsckReport) -> FsckReport:
+def _judge(
+    folder: Folder, found: Recovery, report: FsckReport, head: str | None, max_file_bytes: int
+) -> FsckReport:
     at = found.ledger
     problems = [_problem(item) for item in found.damage]
     if not found.damage and not report.being_written:
         problems += _torn(found)
-    for event in found.files.values():
+    if not found.damage and head not in (None, at.head):
+        other = (
+            f"{EVENTS}: the run ends in {at.head:.12}…, and {head:.12}… is expected: it is another "
+            "one, or was changed meanwhile."
+        )
+        problems.append(Problem(EVENTS, None, other))
+    size, unread = sum(event.data["bytes"] for event in found.files.values()), None
+    if size > max_file_bytes:
+        unread = (
+            f"{len(found.files)} files with {size} bytes were not read, because at most "
+            f"{max_file_bytes} are"
+        )
+    for event in () if unread else found.files.values():
         if message := _file_problem(folder, event):
             problems.append(Problem(event.data["path"], None, message))
     if message := _signature_problem(folder, found):
@@ -113,6 +143,8 @@ def _judge(folder: Folder, found: Recovery, report: FsckReport) -> FsckReport:
         torn_blocks=found.torn_blocks,
         problems=tuple(problems),
         unlisted=_unlisted(folder, found),
+        unread=unread,
+        head=at.head,
     )
 
 

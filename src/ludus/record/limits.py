@@ -10,6 +10,7 @@ __all__ = [
     "MAX_COLUMNS",
     "MAX_FILES",
     "MAX_FILE_BYTES",
+    "MAX_HASHED_BYTES",
     "MAX_LINE_BYTES",
     "MAX_TABLE_BYTES",
 ]
@@ -26,3 +27,5 @@ MAX_FILES = 100_000
 """Free files of a run."""
 MAX_FILE_BYTES = 2**36
 """One free file."""
+MAX_HASHED_BYTES = 2**32
+"""All free files that a check reads, unless its caller says otherwise; they may be holes."""

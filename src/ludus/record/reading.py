@@ -23,21 +23,27 @@ from ludus.record.signature import Signature, read_signature
 __all__ = ["RunReader", "read_run"]
 
 
-def read_run(path: str | os.PathLike[str], *, head: str | None = None) -> RunReader:
+def read_run(
+    path: str | os.PathLike[str],
+    *,
+    head: str | None = None,
+    within: str | os.PathLike[str] | None = None,
+) -> RunReader:
     """Open a run folder for reading; nothing is written, and nothing in it is trusted.
 
     Args:
         path: Of the folder.
         head: The chain head that the run must have, each time that all its events are read: then
             several readings are of the same run, whoever can write to the folder meanwhile.
+        within: A folder above it, below which no symbolic link is followed.
 
     Raises:
         RecordDamaged: Its manifest is damaged.
         RecordError: There is no run.
     """
-    with Folder(path) as folder:
+    with Folder(path, within=within) as folder:
         manifest, content = read_manifest(folder)
-    return RunReader(Path(path), manifest, hashlib.sha256(content).hexdigest(), head)
+    return RunReader(Path(path), manifest, hashlib.sha256(content).hexdigest(), head, within)
 
 
 class RunReader:
@@ -47,9 +53,14 @@ class RunReader:
     """
 
     def __init__(
-        self, path: Path, manifest: Mapping[str, Any], manifest_hash: str, head: str | None = None
+        self,
+        path: Path,
+        manifest: Mapping[str, Any],
+        manifest_hash: str,
+        head: str | None = None,
+        within: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.path, self._wanted = path, head
+        self.path, self._wanted, self._within = path, head, within
         self.manifest = manifest
         """What the run is about."""
         self.manifest_hash = manifest_hash
@@ -104,7 +115,7 @@ class RunReader:
         Raises:
             RecordDamaged: The file is no signature.
         """
-        with Folder(self.path) as folder:
+        with Folder(self.path, within=self._within) as folder:
             return read_signature(folder)
 
     @cached_property
@@ -146,7 +157,7 @@ class RunReader:
 
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[Handle | None]:
-        with Folder(self.path) as folder:
+        with Folder(self.path, within=self._within) as folder:
             handle = folder.open(name)
         with handle or contextlib.nullcontext():
             yield handle

@@ -32,6 +32,11 @@ class RecordingWrapper:
         self._finalizer = weakref.finalize(self, self._recorder.close, "interrupted")
 
     @property
+    def recorder(self) -> Recorder:
+        """What writes the run."""
+        return self._recorder
+
+    @property
     def rows(self) -> int:
         """Steps recorded so far; of many environments, batched ones."""
         return self._recorder.rows

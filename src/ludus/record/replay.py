@@ -15,7 +15,7 @@ from ludus.record.reading import RunReader, read_run
 from ludus.record.rebuild import rebuild
 from ludus.record.subject import AnyEnv
 
-__all__ = ["EPISODES", "Difference", "Replay", "replay"]
+__all__ = ["EPISODES", "Difference", "Replay", "replay", "replay_reader"]
 
 EPISODES = "episodes"
 """The kind of run that a recording of episodes is."""
@@ -86,12 +86,21 @@ def replay(
         RecordDamaged: The recording is broken.
         RecordError: There is no run.
     """
+    return replay_reader(read_run(path, head=head), env_factory=env_factory, progress=progress)
+
+
+def replay_reader(
+    reader: RunReader,
+    *,
+    env_factory: Callable[[], AnyEnv] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """Execute a recording that is open already; as :func:`replay`."""
     start = time.perf_counter()
-    reader = read_run(path, head=head)
     if reader.manifest["kind"] != EPISODES:
         raise ReplayImpossible(
-            f"{path} is a run of the kind {reader.manifest['kind']!r:.50}; only recordings of "
-            "episodes can be executed again."
+            f"{reader.path} is a run of the kind {reader.manifest['kind']!r:.50}; only recordings "
+            "of episodes can be executed again."
         )
     env = rebuild(reader.manifest["subject"]) if env_factory is None else env_factory()
     mismatch: Mismatch | None = None

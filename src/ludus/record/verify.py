@@ -19,13 +19,12 @@ from ludus.errors import (
 from ludus.record import canonical
 from ludus.record.claims import claim_problem
 from ludus.record.episode_table import totals
-from ludus.record.folder import Folder
 from ludus.record.fsck import FsckReport, fsck
 from ludus.record.keys import PublicKey
+from ludus.record.limits import MAX_HASHED_BYTES
 from ludus.record.reading import RunReader, read_run
 from ludus.record.rebuild import find_registered
-from ludus.record.replay import EPISODES, replay
-from ludus.record.signature import read_signature
+from ludus.record.replay import EPISODES, replay_reader
 from ludus.record.sources import env_source
 from ludus.record.subject import registered_fields
 from ludus.version import __version__
@@ -92,6 +91,8 @@ def verify(
     replay: bool = True,
     progress: Callable[[int, int], None] | None = None,
     head: str | None = None,
+    within: str | os.PathLike[str] | None = None,
+    max_file_bytes: int = MAX_HASHED_BYTES,
 ) -> Verification:
     """Check a run folder, which may come from an enemy.
 
@@ -108,16 +109,21 @@ def verify(
         replay: Execute the recording again.
         progress: As for :func:`~ludus.record.replay`.
         head: The chain head that the run must have; see :func:`~ludus.record.read_run`.
+        within: A folder above it, below which no symbolic link is followed.
+        max_file_bytes: Most bytes of free files that are read; with more, ``files`` is skipped.
 
     Raises:
         RecordError: There is no run folder.
     """
-    report = fsck(path)
+    report = fsck(path, head=head, within=within, max_file_bytes=max_file_bytes)
     checks = list(_whole(report))
     by_name = {check.name: check.status for check in checks}
     if by_name["manifest"] == "failed":
         return Verification(Path(path), tuple(checks))
-    reader = read_run(path, head=head)
+    if report.ok and not report.being_written:
+        # What is read from now on must be the run that was found whole and closed.
+        head = report.head
+    reader = read_run(path, head=head, within=within)
     keys = None if trusted_keys is None else tuple(trusted_keys)
     checks.append(_closed(report))
     checks.append(_signature(report, reader, keys, required=require_signature or keys is not None))
@@ -135,7 +141,7 @@ def verify(
         checks += [Check(name, "skipped", reason) for name in ("replay", "results")]
         return Verification(Path(path), tuple(checks))
     if replay:
-        checks.append(_guarded("replay", lambda reader: _replay(reader, progress, head), reader))
+        checks.append(_guarded("replay", lambda reader: _replay(reader, progress), reader))
     else:
         checks.append(Check("replay", "skipped", "not asked for", optional=True))
     checks.append(_guarded("results", _results, reader))
@@ -168,6 +174,9 @@ def _whole(report: FsckReport) -> Iterator[Check]:
         good["files"] = f"not vouched for: {', '.join(report.unlisted[:_SHOWN])}"
     for name, detail in good.items():
         messages = found.get(name, [])
+        if name == "files" and report.unread and not messages:
+            yield Check(name, "skipped", report.unread)
+            continue
         if messages:
             yield Check(name, "failed", " ".join(messages[:_SHOWN]))
         elif "manifest" in found:
@@ -188,8 +197,7 @@ def _signature(
     report: FsckReport, reader: RunReader, keys: tuple[PublicKey, ...] | None, *, required: bool
 ) -> Check:
     try:
-        with Folder(reader.path) as folder:
-            found = read_signature(folder)
+        found = reader.signature()
         if found is None:
             if required:
                 return Check("signature", "failed", "it is not signed")
@@ -256,10 +264,8 @@ def _source(reader: RunReader) -> Check:
     return Check("source", "passed", f"Ludus {version}, environment {here:.12}…")
 
 
-def _replay(
-    reader: RunReader, progress: Callable[[int, int], None] | None, head: str | None
-) -> Check:
-    found = replay(reader.path, progress=progress, head=head)
+def _replay(reader: RunReader, progress: Callable[[int, int], None] | None) -> Check:
+    found = replay_reader(reader, progress=progress)
     if found.difference is not None:
         return Check("replay", "failed", str(found.difference))
     return Check("replay", "passed", f"{found.rows} rows came out the same, bit for bit")

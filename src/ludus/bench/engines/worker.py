@@ -25,6 +25,9 @@ def main(arguments: list[str]) -> int:
     """Do jobs until there are no more."""
     read, write, parent = (int(text) for text in arguments)
     die_with(parent)
+    # Ctrl-C does not reach this process, so only an agent sends this to itself. A handler, unlike
+    # ignoring it, is not inherited by what the agent starts.
+    signal.signal(signal.SIGINT, lambda *_: None)
     for descriptor in (read, write):
         # What an agent starts must not keep the pipes open after this process.
         os.set_inheritable(descriptor, False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ludus.bench.faults import InfrastructureFault, one_line
+from ludus.bench.interrupts import CtrlC
 from ludus.core.state import copy_plain
 from ludus.errors import (
     CodecError,
@@ -44,6 +46,19 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
         InfrastructureFault: The model of an agent that comes with Ludus cannot be asked, which says
             nothing about the agent. That another agent says so is no evidence.
     """
+    with CtrlC() as ctrl_c:
+        try:
+            decided = _decide(agent, observation)
+        # The agent's own, SystemExit too: it must not end the run.
+        except BaseException as problem:
+            decided = _stop("agent_error", _shown(problem))
+            ctrl_c.check()
+    if "fault" in decided:
+        raise InfrastructureFault(decided["fault"])
+    return decided
+
+
+def _decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
     try:
         with _alarm(float(observation["seconds_left"]) + _GRACE):
             action = agent.act(observation)
@@ -53,15 +68,25 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
     except _TimeOver:
         return _stop("time", "The time of the episode was over before the agent had decided.")
     except (ModelServerError, DependencyNotInstalled) as problem:
-        if not type(agent).__module__.startswith("ludus."):
-            return _stop("agent_error", one_line(problem))
-        raise InfrastructureFault(one_line(problem)) from problem
+        if not _is_ours(type(agent)):
+            raise
+        return {"fault": one_line(problem)}
     except InvalidAction as problem:
         return _stop("invalid_action", str(problem))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as problem:  # the agent's own, SystemExit too: it must not end the run
-        return _stop("agent_error", one_line(problem))
+
+
+def _is_ours(kind: type) -> bool:
+    """Tell whether a class comes with Ludus; what it says about itself is no evidence."""
+    name = kind.__module__
+    module = sys.modules.get(name) if name.startswith("ludus.") else None
+    return getattr(module, kind.__name__, None) is kind
+
+
+def _shown(problem: BaseException) -> str:
+    try:
+        return one_line(problem)
+    except BaseException:  # the exception's own code; the caller looks for a Ctrl-C
+        return "an exception that cannot be shown"
 
 
 def _plain(action: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ludus.atomic import write_whole
-from ludus.bench.execute import Job
+from ludus.bench.execute import Job, fault_result
 from ludus.bench.faults import InfrastructureFault, one_line
 from ludus.bench.result import Result
 from ludus.errors import Error, TaskError
@@ -90,6 +90,10 @@ class EpisodeJob(Job):
             log.result(failed_claim(log.story, self.subject(task), reason))
         self._checkpoints.clear()
         return result_of_record(self)
+
+    def give_up(self, reason: str, attempts: int) -> Result:
+        """Return the result of an episode that could not be played; its record is kept."""
+        return fault_result(self, reason, attempts)
 
     def subject(self, task: Task) -> dict[str, Any]:
         """Return what the record is about."""

@@ -25,6 +25,7 @@ from ludus.bench.verification import (
 from ludus.errors import RecordError, TaskError
 from ludus.record import Verification, read_run, verify
 from ludus.record.keys import PublicKey, SigningKey
+from ludus.record.limits import MAX_HASHED_BYTES
 from ludus.record.reading import RunReader
 from ludus.record.verify import Check
 from ludus.research.discovery import load_task
@@ -69,6 +70,8 @@ def verify_episode(
     unlimited: bool = False,
     progress: Callable[[int, int], None] | None = None,
     head: str | None = None,
+    within: str | os.PathLike[str] | None = None,
+    max_file_bytes: int = MAX_HASHED_BYTES,
 ) -> Verification:
     """Check the record of an episode, which may come from an enemy.
 
@@ -87,12 +90,15 @@ def verify_episode(
         unlimited: Let them do without limits of memory and processors.
         progress: Is told how many gradings are done, and of how many.
         head: The chain head that the record must have; see :func:`ludus.record.read_run`.
+        within: A folder above it, below which no symbolic link is followed.
+        max_file_bytes: Most bytes of the record's files that are read.
 
     Raises:
         RecordError: There is no run folder.
     """
     signed: dict[str, Any] = {"trusted_keys": trusted_keys}
     signed["require_signature"] = require_signature
+    signed |= {"within": within, "max_file_bytes": max_file_bytes}
     base = verify(path, **signed, replay=False, head=head)
     kept = [check for check in base.checks if check.name not in _OURS]
     broken = any(check.status == "failed" and check.name != "signature" for check in kept)
@@ -100,7 +106,7 @@ def verify_episode(
         reason = "the record is damaged, or did not end"
         ours = [Check(name, "skipped", reason) for name in _OURS]
         return Verification(Path(path), (*kept, *ours))
-    reader = read_run(path, head=head)
+    reader = read_run(path, head=head, within=within)
     story: Story | None = None
     found: list[Task] = []
     spec = _guarded("spec", lambda: _spec(reader, task, found))
@@ -156,7 +162,7 @@ def verify_research_run(
     file = RunFile.read(folder.path)
     keys = None if trusted_keys is None else tuple(trusted_keys)
     options: dict[str, Any] = {"regrade": regrade, "trusted_keys": keys}
-    options |= {"backend": backend, "unlimited": unlimited}
+    options |= {"backend": backend, "unlimited": unlimited, "within": folder.path}
     trusted = {load_task(path).digest(): str(path) for path in tasks}
 
     def check(unit: Unit, result: Result) -> Looked:
@@ -175,7 +181,7 @@ def verify_research_run(
 
 def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[str]:
     """Name what a result or its record say otherwise than suite and task do."""
-    reader = read_run(job.record_path, head=result.head)
+    reader = read_run(job.record_path, head=result.head, within=job.folder)
     if reader.head != result.head:  # reads all of it: the subject is that of the verified record
         yield "the record is another one than the result was made from"
     subject, unit = reader.manifest["subject"], job.unit
