@@ -10,7 +10,9 @@ import pytest
 
 from ludus.bench import Settings
 from ludus.bench.folder import BenchFolder
+from ludus.errors import ResearchError
 from ludus.record import Run, generate_key, load_public_key, read_run
+from ludus.research.running.options import FILE, RunFile
 from ludus.research.running.verification import is_episode, verify_episode, verify_research_run
 from tests.research.running.support import (
     GOOD,
@@ -326,3 +328,10 @@ def test_results_are_marked(run):
     mark = "claimed" if UNLIMITED else "verified"
     assert found.result.verified == mark, found
     assert BenchFolder.open(run).results()[0].verified == mark
+
+
+def test_a_key_twice_in_the_file_of_a_run(tmp_path):
+    """Other readers of JSON take the first of the two."""
+    (tmp_path / FILE).write_text('{"tasks": {}, "tasks": {}}')
+    with pytest.raises(ResearchError, match="the key 'tasks' occurs twice"):
+        RunFile.read(tmp_path)
