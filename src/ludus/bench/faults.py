@@ -17,7 +17,8 @@ class InfrastructureFault(BenchError):
     """Something else failed: a worker, a disk, the environment. It is retried and never counts."""
 
 
-def one_line(problem: BaseException) -> str:
-    """Return an exception's type and message in one line of bounded length."""
-    text = " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(": ")
+def one_line(problem: BaseException | str) -> str:
+    """Return a text, or an exception's type and message, in one line of bounded length."""
+    told = problem if isinstance(problem, str) else f"{type(problem).__name__}: {problem}"
+    text = " ".join(told.split()).rstrip(": ")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
