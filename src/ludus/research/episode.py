@@ -60,6 +60,7 @@ class Episode:
         final: The grading that ended it.
         validations: Those that were carried out, in order.
         validation_faults: How many the infrastructure failed to carry out.
+        validations_before: How many were carried out before this episode began anew.
         cost: What the agent has spent.
     """
 
@@ -82,7 +83,7 @@ class Episode:
         self.end: End = ""
         self.final: Assessment | None = None
         self.validations: list[Assessment] = []
-        self.validation_faults = 0
+        self.validation_faults = self.validations_before = 0
 
     @property
     def seconds(self) -> float:
@@ -144,7 +145,8 @@ class Episode:
             return Said(_NO_SHELL, _KILLED)
 
     def _validate(self) -> tuple[Assessment | None, str]:
-        number, limit = len(self.validations) + 1, self.limits.validations
+        number = self.validations_before + len(self.validations) + 1
+        limit = self.limits.validations
         if limit is not None and number + self._counted_faults > limit:
             return None, f"All {limit} validations are used up; nothing was scored.\n"
         made = self.assessor.assess(self.terminal.box, "validation", number)

@@ -1,4 +1,4 @@
-"""Agents that want validations for nothing, requests that nobody answers, and lines of their own."""
+"""Agents that want free validations, requests that nobody answers, and lines of their own."""
 
 from __future__ import annotations
 

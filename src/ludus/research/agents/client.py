@@ -112,7 +112,8 @@ class ModelClient:
             ContextOverflow: The messages are too long for the model.
             DependencyNotInstalled: The package ``openai`` is missing.
             RequestRefused: The server refused for what may be the messages' content.
-            ModelServerError: The server refused otherwise, or failed more often than there are retries.
+            ModelServerError: The server refused otherwise, or failed more often than there are
+                retries.
         """
         body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
         body |= {self.limit_field: max_tokens, "extra_body": dict(options or {})}

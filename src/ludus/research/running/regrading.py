@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from ludus.errors import RecordError
-from ludus.record.folder import Folder
 from ludus.record.reading import RunReader
 from ludus.record.verify import Check
 from ludus.research.agent_box import agent_policy
@@ -18,7 +17,7 @@ from ludus.research.draws import Draws, fresh_draw
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.contract import Split
 from ludus.research.running.fresh_draws import FRESH, compare
-from ludus.research.running.log import ARTEFACTS
+from ludus.research.running.handed_in import kept_artefacts
 from ludus.research.running.options import EpisodeOptions
 from ludus.research.running.story import Story
 from ludus.research.task import Task
@@ -153,7 +152,9 @@ class Regrader:
         seed = int(self._reader.manifest["subject"]["seed"])
         graded: list[tuple[Split, int, int, Mapping[str, Any]]] = [
             ("validation", count, n, told)
-            for count, (n, told) in enumerate(self._story.validations, 1)
+            for count, (n, told) in enumerate(
+                self._story.validations, self._story.earlier.validations + 1
+            )
         ]
         last = self._story.steps[-1] if self._story.steps else {}
         if last.get("final"):
@@ -184,19 +185,7 @@ class Regrader:
     def _artefacts(self, files: dict[str, str]) -> Artefacts:
         """Return the kept files; only those the record vouches for."""
         limits = {item.path: item.max_bytes for item in self._task.submission}
-        found: dict[str, bytes] = {}
-        with Folder(self._reader.path) as folder:
-            for path, digest in files.items():
-                kept = None
-                if digest in self._story.files and path in limits:
-                    kept = folder.read(f"{ARTEFACTS}/{digest}", limits[path])
-                if kept is None:
-                    raise RecordError(f"{path!r:.100} is not kept")
-                found[path] = kept
-        artefacts = Artefacts(found)
-        if artefacts.digests != files:
-            raise RecordError("what is kept are other files")
-        return artefacts
+        return kept_artefacts(self._reader.path, self._story, limits, files)
 
 
 def _difference(told: Mapping[str, Any], found: Assessment) -> str | None:
