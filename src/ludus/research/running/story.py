@@ -150,20 +150,8 @@ def _step(story: Story, data: Mapping[str, Any]) -> None:
     for name in ("graded", "final"):
         if data.get(name) is not None:
             _ = data[name]["outcome"]
-    _check_test(story, data.get("final"))
     story.steps.append(data)
     story.decided = None
-
-
-def _check_test(story: Story, final: Mapping[str, Any] | None) -> None:
-    """Compare the end of an episode with the test that was recorded before it."""
-    if story.handed_in is None:
-        return
-    if final is None or final["files"] != story.handed_in["files"]:
-        raise ValueError("it does not end with the test of what was handed in")
-    tested = story.tested
-    if tested is not None and any(tested.get(k) != final[k] for k in ("outcome", "score")):
-        raise ValueError("the test had another outcome")
 
 
 def _check_number(story: Story, data: Mapping[str, Any]) -> None:

@@ -273,6 +273,19 @@ def _results(reader: RunReader, story: Story) -> Check:
         if said != follows:
             detail = f"{name} is said to be {said!r:.80}, and {follows!r:.80} follows"
             return Check("results", "failed", detail)
-    if problem := reward_problem(story, subject):
+    if problem := _test_problem(story) or reward_problem(story, subject):
         return Check("results", "failed", problem)
     return Check("results", "passed", f"result and {len(story.steps)} rewards follow from scores")
+
+
+def _test_problem(story: Story) -> str | None:
+    """Return how an episode's end differs from the test that was recorded before it."""
+    if story.handed_in is None:
+        return None
+    final = story.steps[-1]["final"] if story.steps else None
+    if final is None or final["files"] != story.handed_in["files"]:
+        return "it does not end with the test of what was handed in"
+    tested = story.tested
+    if tested is not None and any(tested.get(k) != final[k] for k in ("outcome", "score")):
+        return "the test has two outcomes"
+    return None
