@@ -7,19 +7,25 @@ of the infrastructure follow, which these tests inject.
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from ludus.bench import Settings
 from ludus.bench.folder import BenchFolder
+from ludus.bench.report.facts import collect
+from ludus.bench.report.sections.failures import failures
+from ludus.cli.research_tables import episodes_table
 from ludus.record import read_run
 from ludus.research import env as env_module
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
 from ludus.research.running.playing import Player
+from ludus.research.running.progress import describe_episode
 from ludus.research.running.story import tell
 from ludus.research.running.verification import verify_research_run
 from ludus.research.terminal import Terminal
@@ -136,6 +142,13 @@ def test_verification_and_reports_know_of_abandoned_lives(tmp_path, monkeypatch)
     found = verdict(out)
     assert not found.problems
     assert not any("lives" in one for one in found.unchecked)
+    shown = io.StringIO()
+    suite = BenchFolder.open(out).suite
+    Console(file=shown, width=200).print(episodes_table([result], suite))
+    assert "1 of them began anew" in shown.getvalue()
+    assert "in 2 lives" in describe_episode(result)
+    (section,) = failures(collect([result])).blocks[2:]
+    assert "Begun anew after such a fault: 1" in str(section)
     # Without the record of the first life, nobody can check what it used.
     shutil.copytree(out, tmp_path / "copy")
     shutil.rmtree(tmp_path / "copy" / "abandoned")

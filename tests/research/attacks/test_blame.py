@@ -24,7 +24,6 @@ from ludus.research.grading.protocol import VALUES
 from ludus.research.null import null_submission
 from ludus.sandbox import Policy, open_sandbox
 from ludus.sandbox.contract import Sandbox
-from ludus.sandbox.entrance import EnteredJob
 from ludus.sandbox.job import LocalJob
 from tests.research.attacks.rights import drop_rights_over_files
 from tests.research.env_support import answer, make, write_task
@@ -423,7 +422,7 @@ def test_every_bundled_task_has_a_submission_that_is_known_to_be_good(task):
 # --- boxes that cannot be closed ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("owner", [Sandbox, LocalJob, EnteredJob])
+@pytest.mark.parametrize("owner", [Sandbox, LocalJob])
 def test_a_box_of_a_grading_that_cannot_be_closed_changes_no_score(tmp_path, monkeypatch, owner):
     """Code can see to it that its processes end slowly; its score stands."""
     close = owner.close

@@ -120,8 +120,7 @@ def describe_episode(result: Result) -> str:
     normalised = float(result.extra["normalised"])  # type: ignore[arg-type]
     count = result.extra["validations"]
     rest = f"{result.steps} steps, {count} validations, {duration(result.seconds)}"
-    lives = result.extra.get("lives", 1)
-    rest += "" if lives == 1 else f", in {lives} lives"
+    rest += "" if result.lives == 1 else f", in {result.lives} lives"
     counted = result.extra.get("counted", result.score)
     told = "no score" if counted is None else f"{counted:g}"
     worth = f"{told}, normalised {normalised:.3f}"
