@@ -30,7 +30,15 @@ from ludus.research.running.story import tell
 from ludus.research.running.verification import verify_research_run
 from ludus.research.terminal import Terminal
 from tests.research.grading.support import boxed
-from tests.research.running.support import answers, fake_grade, kinds, record_of, set_answer, start
+from tests.research.running.support import (
+    answers,
+    fake_grade,
+    kinds,
+    record_of,
+    set_answer,
+    start,
+    write_script,
+)
 
 pytestmark = boxed
 
@@ -267,3 +275,20 @@ def test_resuming_by_hand_counts_on_as_well(tmp_path, monkeypatch):
     (result,) = resume_research(out, settings=once).results
     assert (result.outcome, result.steps, result.extra["lives"]) == ("scored", 8, 3)
     assert Path(out, "abandoned").exists()
+
+
+def test_a_workspace_that_does_not_fit_into_a_fresh_box_is_made_again(tmp_path, monkeypatch):
+    Faults(monkeypatch, "true unlucky", 1)
+
+    def full(env, state):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(env_module.ResearchEnv, "set_state", full)
+    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    # An agent with a memory: only then is a kept workspace put back.
+    script = write_script(tmp_path / "s.yaml", [set_answer(0.9), "true unlucky", "submit"])
+    how, out = {"agent_options": {"file": script}, "settings": RETRIES}, tmp_path / "run"
+    (result,) = start(answers(tmp_path), "scripted", out, **how).results
+    assert (result.outcome, result.score, result.steps) == ("scored", pytest.approx(0.8), 3)
+    assert (result.extra["lives"], len(result.extra["faults"])) == (1, 1)
+    assert not abandoned(out)

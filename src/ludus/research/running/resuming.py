@@ -79,7 +79,8 @@ def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
 def _restore_env(env: ResearchEnv, kept: Mapping[str, Any]) -> bool:
     try:
         env.set_state(kept["state"])
-    except (StateError, SandboxError):
+    except (StateError, SandboxError, OSError):
+        # Such as a workspace so full that it does not fit into a fresh sandbox.
         return False
     return "observation" in kept
 

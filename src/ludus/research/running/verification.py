@@ -280,10 +280,11 @@ def _results(reader: RunReader, story: Story) -> Check:
 
 def _test_problem(story: Story) -> str | None:
     """Return how an episode's end differs from the test that was recorded before it."""
-    if story.handed_in is None:
+    if story.handed_in is None or not story.is_over:
+        # A worker that the agent ended during the test has no last step, and its result no score.
         return None
-    final = story.steps[-1]["final"] if story.steps else None
-    if final is None or final["files"] != story.handed_in["files"]:
+    final = story.steps[-1]["final"]
+    if final["files"] != story.handed_in["files"]:
         return "it does not end with the test of what was handed in"
     tested = story.tested
     if tested is not None and any(tested.get(k) != final[k] for k in ("outcome", "score")):
