@@ -33,9 +33,11 @@ _NO_SHELL = "The box lets no shell start any more.\n"
 _OVER = "The episode is over ({end}).\n"
 _FREE_FAULTS = 2
 """Validations of an episode that may fail without being counted; a submission may be the cause."""
-_FAILED = "The validation could not be carried out. "
-_UNCOUNTED = "It is not counted; you may ask for another.\n"
-_COUNTED = "So many have failed that it is counted.\n"
+_UNCOUNTED = (
+    "The validation could not be carried out, for no fault of yours. It is not counted; you may "
+    "ask for another.\n"
+)
+_COUNTED = "The validation could not be carried out. So many have failed that it is counted.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class Episode:
         made = self.assessor.assess(self.terminal.box, "validation", number)
         if made.outcome == "infrastructure_fault":
             self.validation_faults += 1
-            return made, _FAILED + (_COUNTED if self._counted_faults else _UNCOUNTED)
+            return made, _COUNTED if self._counted_faults else _UNCOUNTED
         self.validations.append(made)
         which = f"Validation {number}" + ("" if limit is None else f" of {limit}")
         if made.score is None:
