@@ -30,11 +30,13 @@ def plain(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def one_line(problem: BaseException) -> str:
-    """Return an exception's type and message in one line of bounded length.
+def one_line(problem: BaseException | str) -> str:
+    """Return a text, or an exception's type and message, in one line of bounded length.
 
     A message that cannot be read, because asking for it raises, is left out.
     """
+    if isinstance(problem, str):
+        return plain(problem).rstrip(": ")
     # The class itself is asked: a metaclass may answer otherwise, or raise.
     name = type.__dict__["__name__"].__get__(type(problem))
     try:

@@ -6,6 +6,7 @@ import time
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from ludus.bench.faults import one_line
 from ludus.bench.result import Result
 
 __all__ = ["BarProgress", "LineProgress", "NoProgress", "Progress", "describe_result", "duration"]
@@ -149,7 +150,7 @@ def describe_result(result: Result) -> str:
         return f"{head}{result.score:g} over {result.episodes} episodes ({result.seconds:.1f} s)"
     counted = result.extra.get("counted")
     worth = "" if counted is None else f", counts as {counted:g}"
-    return f"{head}{result.outcome.replace('_', ' ')}{worth}: {result.reason}"
+    return f"{head}{result.outcome.replace('_', ' ')}{worth}: {one_line(result.reason or '')}"
 
 
 def duration(seconds: float) -> str:

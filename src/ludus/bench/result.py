@@ -101,6 +101,12 @@ class Result:
         self._check_outcome()
 
     @property
+    def lives(self) -> int:
+        """How often the unit began: more than once if it could not be resumed after a fault."""
+        lives = self.extra.get("lives", 1)
+        return lives if type(lives) is int and lives > 1 else 1
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of everything the result claims; what statements refer to it by."""
         claimed = {name: getattr(self, name) for name in _CLAIMED}

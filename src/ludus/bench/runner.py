@@ -296,7 +296,7 @@ class _Runner:
         return self._settings.job(unit, *where, None if key is None else str(key))
 
     def _take(self, done: Done) -> None:
-        unit, fault = done.job.unit, done.fault or "no reason is known"
+        unit, fault = done.job.unit, one_line(done.fault or "no reason is known")
         if done.result is not None:
             try:
                 return self._keep(done.result)

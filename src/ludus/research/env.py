@@ -245,7 +245,7 @@ class ResearchEnv(Env[Observation, Action]):
             return
         try:
             self._episode.terminal.box.close(reason)
-        except SandboxError as problem:
+        except (SandboxError, OSError) as problem:
             # How the episode ended stands; what is left is removed when the next box opens.
             logger.warn(f"The agent's box could not be closed. {problem}")
 

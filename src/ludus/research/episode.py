@@ -31,10 +31,13 @@ _KILLED = 137
 _DIGITS = 6
 _NO_SHELL = "The box lets no shell start any more.\n"
 _OVER = "The episode is over ({end}).\n"
-_FAILED = (
+_FREE_FAULTS = 2
+"""Validations of an episode that may fail without being counted; a submission may be the cause."""
+_UNCOUNTED = (
     "The validation could not be carried out, for no fault of yours. It is not counted; you may "
     "ask for another.\n"
 )
+_COUNTED = "The validation could not be carried out. So many have failed that it is counted.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Episode:
         end: Why the episode is over; empty while it goes on.
         final: The grading that ended it.
         validations: Those that were carried out, in order.
+        validation_faults: How many the infrastructure failed to carry out.
+        validations_before: How many were carried out before this episode began anew.
         cost: What the agent has spent.
     """
 
@@ -80,6 +85,7 @@ class Episode:
         self.end: End = ""
         self.final: Assessment | None = None
         self.validations: list[Assessment] = []
+        self.validation_faults = self.validations_before = 0
 
     @property
     def seconds(self) -> float:
@@ -141,12 +147,14 @@ class Episode:
             return Said(_NO_SHELL, _KILLED)
 
     def _validate(self) -> tuple[Assessment | None, str]:
-        number, limit = len(self.validations) + 1, self.limits.validations
-        if limit is not None and number > limit:
+        number = self.validations_before + len(self.validations) + 1
+        limit = self.limits.validations
+        if limit is not None and number + self._counted_faults > limit:
             return None, f"All {limit} validations are used up; nothing was scored.\n"
         made = self.assessor.assess(self.terminal.box, "validation", number)
         if made.outcome == "infrastructure_fault":
-            return made, _FAILED
+            self.validation_faults += 1
+            return made, _COUNTED if self._counted_faults else _UNCOUNTED
         self.validations.append(made)
         which = f"Validation {number}" + ("" if limit is None else f" of {limit}")
         if made.score is None:
@@ -154,6 +162,10 @@ class Episode:
         metric, scale = self.task.config.evaluation.metric, self.task.scale
         aim = f"{scale.direction} is better, {scale.threshold:g} is the goal"
         return made, f"{which}: {metric} = {made.score:.{_DIGITS}g} ({aim}).\n"
+
+    @property
+    def _counted_faults(self) -> int:
+        return max(0, self.validation_faults - _FREE_FAULTS)
 
     def _lost(self, action: object, problem: Exception) -> Result:
         """End an episode whose box was closed or ended from outside, or cannot be reached.

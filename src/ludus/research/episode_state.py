@@ -51,6 +51,8 @@ def save(episode: Episode, rules: BaseTask, *, limit: int = LARGEST) -> dict[str
         "seconds": episode.seconds,
         "cost": episode.cost,
         "validations": [made.plain() for made in episode.validations],
+        "validation_faults": episode.validation_faults,
+        "validations_before": episode.validations_before,
         "history": [_plain(result) for result in rules.history],
     }
 
@@ -70,6 +72,8 @@ def load(saved: dict[str, Any], episode: Episode) -> list[Result]:
         episode.steps, episode.cost = int(saved["steps"]), float(saved["cost"])
         episode.seconds = float(saved["seconds"])
         episode.validations = [Assessment(**made) for made in saved["validations"]]
+        episode.validation_faults = int(saved["validation_faults"])
+        episode.validations_before = int(saved["validations_before"])
         return [Result(**result) for result in copy_plain(saved["history"])]
     except (KeyError, TypeError, ValueError, struct.error) as problem:
         raise StateError(f"The state of the episode is damaged: {problem!r}.") from problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import struct
+import warnings
 import zipfile
 from dataclasses import replace
 
@@ -17,10 +18,13 @@ from ludus.research import find_tasks, load_task, new_task
 from ludus.research.data_cache import CachedTask
 from ludus.research.grading import AgentFault, InfrastructureFault, Scored, boxes, collect, grade
 from ludus.research.grading.answers import admitted_numbers, checked_answers
+from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.formats import read_npz
 from ludus.research.grading.protocol import VALUES
 from ludus.research.null import null_submission
 from ludus.sandbox import Policy, open_sandbox
+from ludus.sandbox.contract import Sandbox
+from ludus.sandbox.job import LocalJob
 from tests.research.attacks.rights import drop_rights_over_files
 from tests.research.env_support import answer, make, write_task
 from tests.research.grading.support import QUICK, File, MadeTask, boxed
@@ -413,3 +417,24 @@ def test_every_bundled_task_has_a_submission_that_is_known_to_be_good(task):
     files = null_submission(task, workspace)
     assert files is not None
     assert files.keys() == {item.path for item in task.config.submission}
+
+
+# --- boxes that cannot be closed ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("owner", [Sandbox, LocalJob])
+def test_a_box_of_a_grading_that_cannot_be_closed_changes_no_score(tmp_path, monkeypatch, owner):
+    """Code can see to it that its processes end slowly; its score stands."""
+    close = owner.close
+
+    def failing(self, *args):
+        close(self, *args)
+        raise OSError(16, "Device or resource busy")
+
+    task = CachedTask.of(load_task(SAMPLES / "guess_number"))
+    good = Artefacts({"guess.py": (SAMPLES / "guess_number/reference/guess.py").read_bytes()})
+    with monkeypatch.context() as patched, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patched.setattr(owner, "close", failing)
+        found = grade(task, good, "validation", 0, draw=1, backend="bubblewrap", limits=QUICK)
+    assert isinstance(found, Scored), found

@@ -86,13 +86,13 @@ def test_a_killed_grading_draws_the_same_again(tmp_path, monkeypatch, drawn, spl
 
 def test_an_episode_that_begins_anew_keeps_its_nonce(tmp_path, monkeypatch, drawn):
     """Its outputs never come out again, so that it cannot be gone on with."""
-    actions = ["date +%N", set_answer(0.9), "submit"]
+    actions = ["date +%N", set_answer(0.9), "validate", "submit"]
     script = write_script(tmp_path / "s.yaml", actions)
     out, task = tmp_path / "run", answers(tmp_path)
     monkeypatch.setattr(Checkpoints, "save", lambda *args, **more: None)
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "test"))
+        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "validation"))
         start(task, "scripted", out, agent_options={"file": script}, draws="private")
 
     assert in_child(work) == -9
@@ -101,19 +101,20 @@ def test_an_episode_that_begins_anew_keeps_its_nonce(tmp_path, monkeypatch, draw
     (left,) = (out / "abandoned").iterdir()
     before, after = (tell(read_run(path).events).draws for path in (left, record_of(out)))
     assert before == after
-    first, second = all_drawn(drawn)
+    first, second, _ = all_drawn(drawn)
     assert first == second
 
 
 def test_an_episode_that_was_killed_before_it_began_anew_keeps_its_nonce(
     tmp_path, monkeypatch, drawn
 ):
-    script = write_script(tmp_path / "s.yaml", ["date +%N", set_answer(0.9), "submit"])
+    actions = ["date +%N", set_answer(0.9), "validate", "submit"]
+    script = write_script(tmp_path / "s.yaml", actions)
     out, task = tmp_path / "run", answers(tmp_path)
     monkeypatch.setattr(Checkpoints, "save", lambda *args, **more: None)
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "test"))
+        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "validation"))
         start(task, "scripted", out, agent_options={"file": script}, draws="private")
 
     def work_again():
@@ -124,7 +125,7 @@ def test_an_episode_that_was_killed_before_it_began_anew_keeps_its_nonce(
     assert in_child(work_again) == -9
     monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn))
     assert resume_research(out, settings=SERIAL).exit_code == 0
-    first, second = all_drawn(drawn)
+    first, second, _ = all_drawn(drawn)
     assert first == second
 
 

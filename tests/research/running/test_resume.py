@@ -108,7 +108,7 @@ def test_killed_again_and_again(place, undisturbed, monkeypatch):
 
     def work():
         # Going on takes a few moments itself.
-        watch(monkeypatch, Moments(20))
+        watch(monkeypatch, Moments(22))
         resume_research(out, settings=SERIAL)
 
     lives = 1
@@ -144,7 +144,7 @@ def test_a_killed_grading_is_done_again_and_to_be_seen(place, undisturbed, monke
     assert in_child(work) == -9
     resume_research(out, settings=SERIAL)
     path = record_of(out)
-    assert kinds(path)[-6:] == ["grading", "resume", "grading", "step", "result", "close"]
+    assert kinds(path)[-7:] == ["grading", "resume", "grading", "tested", "step", "result", "close"]
     assert told(path) == undisturbed[0]
 
 

@@ -12,6 +12,10 @@ from ludus.bench import Settings
 from ludus.bench.folder import BenchFolder
 from ludus.errors import ResearchError
 from ludus.record import Run, generate_key, load_public_key, read_run
+from ludus.research.data_cache import CachedTask
+from ludus.research.grading.artefacts import Artefacts
+from ludus.research.grading.outcome import InfrastructureFault, Score, Scored
+from ludus.research.running import regrading
 from ludus.research.running.options import FILE, RunFile
 from ludus.research.running.verification import is_episode, verify_episode, verify_research_run
 from tests.research.running.support import (
@@ -77,6 +81,8 @@ def rewritten(source, target, change):
 
 def forge_score(kind, data, rewards=[]):  # noqa: B006 - remembers the steps of the only call
     """A better score, with everything that follows from it."""
+    if kind == "tested":
+        data["score"] = 2.0
     if kind == "step":
         if data["final"]:
             data["final"]["score"] = 2.0
@@ -163,6 +169,11 @@ def forge_graded(kind, data):
         data["final"]["files"] = ["guess.py"]
 
 
+def forge_tested(kind, data):
+    if kind == "tested":
+        data["score"] = 2.0
+
+
 FORGERIES = {
     forge_forms: "spec",
     forge_graded: "replay",
@@ -179,6 +190,7 @@ FORGERIES = {
     forge_order: "results",
     forge_action: "results",
     forge_steps: "results",
+    forge_tested: "results",
 }
 
 
@@ -207,6 +219,32 @@ def test_other_files_are_found(run, tmp_path):
     assert (status["files"], found.verdict) == ("failed", "failed")
     file.unlink()
     assert check(path)[0]["files"] == "failed"
+
+
+KNOWN_GOOD = Artefacts({"guess.py": b"# known to be good"})
+WHOSE_FAULT = {
+    "only this one": ("SandboxError: it lingers", False, "failed"),
+    "every one": ("SandboxError: it lingers", True, "skipped"),
+    "a full disk": ("OSError: [Errno 28] No space left on device", False, "skipped"),
+    "no memory": ("MemoryError: ", False, "skipped"),
+}
+
+
+@pytest.mark.parametrize("what", WHOSE_FAULT)
+def test_files_that_bring_a_fault_about_are_no_excuse(run, monkeypatch, what):
+    """Who forges a record chooses its files: with some, grading could fail on every machine."""
+    reason, is_general, expected = WHOSE_FAULT[what]
+
+    def failing(policy, backend):
+        def grade(task, artefacts, split, seed, *, draw):
+            is_good = artefacts["guess.py"] == KNOWN_GOOD["guess.py"]
+            return Scored(Score(9.0)) if is_good and not is_general else InfrastructureFault(reason)
+
+        return grade
+
+    monkeypatch.setattr(regrading, "graded_in_boxes", failing)
+    monkeypatch.setattr(CachedTask, "known_good", lambda self, seed: KNOWN_GOOD)
+    assert check(record_of(run))[0]["replay"] == expected
 
 
 def test_a_task_that_is_not_here(run):

@@ -20,7 +20,7 @@ from ludus.research.agents.answers import Answer, Unreadable, parse_answer
 from ludus.research.agents.backoff import Backoff, retry_after
 from ludus.research.settings import Settings
 
-__all__ = ["RESERVED", "ContextOverflow", "ModelClient"]
+__all__ = ["RESERVED", "ContextOverflow", "ModelClient", "RequestRefused"]
 
 MAX_ANSWER_BYTES = 2**24
 RESERVED = frozenset(
@@ -37,12 +37,17 @@ RESERVED = frozenset(
 )
 """Fields of a request that options cannot set, as caps and parsing depend on them."""
 _PASSING = frozenset({408, 409, 425, 429})
+_OF_CONTENT = frozenset({400, 403, 413, 422})
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "string_above_max_length"})
 _OVERFLOW_WORDS = ("context length", "context window", "maximum context", "too many tokens")
 
 
 class ContextOverflow(ModelServerError):
     """The server refused a prompt because it is too long for the model."""
+
+
+class RequestRefused(ModelServerError):
+    """The server refused a request with a status that the request's content can cause."""
 
 
 class _Passing(Exception):
@@ -106,7 +111,9 @@ class ModelClient:
         Raises:
             ContextOverflow: The messages are too long for the model.
             DependencyNotInstalled: The package ``openai`` is missing.
-            ModelServerError: The server refused, or failed more often than there are retries.
+            RequestRefused: The server refused for what may be the messages' content.
+            ModelServerError: The server refused otherwise, or failed more often than there are
+                retries.
         """
         body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
         body |= {self.limit_field: max_tokens, "extra_body": dict(options or {})}
@@ -169,7 +176,8 @@ class ModelClient:
             return ContextOverflow(f"The prompt is too long for {self.model!r}: {text}")
         if code != "insufficient_quota" and (status in _PASSING or status >= 500):
             return _Passing(f"status {status}, {text}", retry_after(problem.response.headers))
-        return ModelServerError(
+        is_content = status in _OF_CONTENT and code != "insufficient_quota"
+        return (RequestRefused if is_content else ModelServerError)(
             f"The model's server refused the request with status {status}: {text} Check "
             "the model's name, the base URL and the key."
         )

@@ -36,6 +36,7 @@ class StopReason(StrEnum):
     INTERRUPTED = "interrupted"
     MALFORMED = "malformed_replies"
     OVER = "nothing_left"
+    REFUSED = "request_refused"
     TIME = "time_limit"
     TOKENS = "token_limit"
 

@@ -16,7 +16,7 @@ from ludus.errors import ModelServerError, ResearchError
 from ludus.research.agents.accounting import Caps, Meter, Price, Usage
 from ludus.research.agents.answers import Answer
 from ludus.research.agents.backoff import Backoff
-from ludus.research.agents.client import RESERVED, ContextOverflow, ModelClient
+from ludus.research.agents.client import RESERVED, ContextOverflow, ModelClient, RequestRefused
 from ludus.research.agents.history import History, Turn, estimate_tokens
 from ludus.research.agents.prompts import (
     malformed_prompt,
@@ -129,7 +129,8 @@ class ReactAgent:
         """Return what the model wants to do.
 
         Raises:
-            AgentStopped: A cap is reached, the context is full, or replies stay malformed.
+            AgentStopped: A cap is reached, the context is full, replies stay malformed, or the
+                server refuses the conversation after it has answered in it.
             ModelServerError: The server failed or refused.
         """
         self._meter.start()
@@ -216,6 +217,14 @@ class ReactAgent:
             except ContextOverflow:
                 self._budget = min(self._budget, prompt) * 3 // 4
                 continue
+            except RequestRefused as problem:
+                if not self._meter.usage.calls:
+                    raise
+                # Key, model and fields were accepted before. New is only what the agent added.
+                raise AgentStopped(
+                    f"The model's server refuses what the conversation holds: {problem}",
+                    reason=StopReason.REFUSED,
+                ) from problem
             except ModelServerError as problem:
                 if self._meter.seconds_left <= 0:
                     raise AgentStopped(

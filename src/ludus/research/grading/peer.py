@@ -10,6 +10,8 @@ import select
 import time
 from typing import NoReturn
 
+from ludus import logger
+from ludus.errors import SandboxError
 from ludus.research.grading.protocol import HEADER, Frame
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.job import Job
@@ -104,9 +106,16 @@ class Peer:
         return not self._ran_out_of_memory() and self.box._was_cut_off(self.job)
 
     def close(self) -> None:
-        """Kill the program and give the box back."""
-        self.job.close()
-        self.box.close()
+        """Kill the program and give the box back.
+
+        An error in that is a warning: the program may have caused it, and how the grading ended
+        stands. The sandbox is given back by the next sweep.
+        """
+        for close in (self.job.close, self.box.close):
+            try:
+                close()
+            except (SandboxError, OSError) as problem:
+                logger.warn(f"A box of a grading could not be closed. {problem}")
 
     def _read(self, size: int, deadline: float) -> bytes:
         found = bytearray()

@@ -71,11 +71,11 @@ def _common(story: Story, subject: Mapping[str, Any]) -> dict[str, Any]:
         "metric": subject["evaluation"]["metric"],
         "best": _best(story, scale_of(subject)),
         "rewards": math.fsum(story.rewards),
-        "steps": sum("action" in step for step in story.steps),
-        "validations": len(story.validations),
-        "cost": last.get("cost", 0.0),
+        "steps": story.earlier.steps + sum("action" in step for step in story.steps),
+        "validations": story.earlier.validations + len(story.validations),
+        "cost": last.get("cost", story.earlier.cost),
         "usage": last.get("model_usage", {}),
-        "seconds": last.get("spent", 0.0),
+        "seconds": last.get("spent", story.earlier.seconds),
         "unit": subject["unit"],
     }
 

@@ -22,20 +22,19 @@ from ludus.research.running.agent_view import AgentView
 from ludus.research.running.agents import BUILT_IN, make_agent
 from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from ludus.research.running.claims import claim_of, failed_claim
+from ludus.research.running.handed_in import conclude
+from ludus.research.running.lives import ABANDONED, abandoned_records, used_before
 from ludus.research.running.log import Log, is_begun
-from ludus.research.running.logged_grade import LoggedGrade
+from ludus.research.running.logged_grade import CannotResume, LoggedGrade
 from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.running.playing import Player
 from ludus.research.running.results import result_of_record
-from ludus.research.running.resuming import CannotResume
 from ludus.research.running.story import tell
 from ludus.research.settings import Settings
 from ludus.research.task import Task
 
 __all__ = ["EpisodeJob"]
 
-ABANDONED = "abandoned"
-"""The folder of records that could not be gone on with."""
 _GRADING_SECONDS = 7200.0
 
 
@@ -70,8 +69,9 @@ class EpisodeJob(Job):
                 try:
                     self._record(on_playing)
                 except CannotResume as problem:
-                    self._abandon(str(problem))
-                    self._record(on_playing)
+                    if not self._conclude():
+                        self._abandon(str(problem))
+                        self._record(on_playing)
             self._checkpoints.clear()
             return result_of_record(self)
         except InfrastructureFault:
@@ -125,17 +125,25 @@ class EpisodeJob(Job):
         key = None if self.key is None else load_signing_key(self.key)
         return Log.open(self.record_path, subject, key)
 
-    def _record(self, on_playing: Callable[[], None]) -> None:
+    def _load_task(self) -> Task:
         task = load_task(self.task.task)
         if task.digest() != self.task.digest:
             raise TaskError(
                 f"Task {task.id} is not what it was when the run began. Put it back, or start "
                 "another run."
             )
+        return task
+
+    def _record(self, on_playing: Callable[[], None]) -> None:
+        task = self._load_task()
         subject = self.subject(task)
         with self._open_log(subject) as log:
             if log.story.draws is None and log.story.last_act is None:
                 log.draws(self._earlier_draws() or Draws.begin(subject["draws"]))
+            if log.story.last_act is None and not log.story.earlier.lives:
+                used = used_before(self.folder, self.unit.id)
+                if used.lives:
+                    log.earlier(used)
             if not log.story.is_over and log.story.result is None:
                 self._play(task, log, on_playing)
             if log.story.result is None:
@@ -182,10 +190,22 @@ class EpisodeJob(Job):
 
         One episode has one nonce, however often it begins.
         """
-        for path in sorted(Path(self.folder, ABANDONED).glob(f"{self.unit.id}-*")):
+        for path in abandoned_records(self.folder, self.unit.id):
             if draws := tell(read_run(path).events).draws:
                 return draws
         return None
+
+    def _conclude(self) -> bool:
+        """End an episode whose test had begun; return whether it had. It never begins anew."""
+        if tell(read_run(self.record_path).events).handed_in is None:
+            return False
+        task = self._load_task()
+        subject, policy = self.subject(task), agent_policy(task, self.options.policy)
+        grade = graded_in_boxes(policy, self.options.backend)
+        with self._open_log(subject) as log:
+            conclude(log, self.record_path, task, subject, grade)
+            log.result(claim_of(log.story, subject))
+        return True
 
     def _abandon(self, reason: str) -> None:
         """Put a record aside; nothing that happened is thrown away."""

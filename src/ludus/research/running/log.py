@@ -14,6 +14,7 @@ from ludus.record.provenance import provenance
 from ludus.research.draws import Draws
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.contract import Split
+from ludus.research.running.lives import Used
 from ludus.research.running.story import KIND, Story, tell
 
 __all__ = ["ARTEFACTS", "Log", "digest_of", "is_begun"]
@@ -64,6 +65,10 @@ class Log:
         """Write what graders draw from, before anything is done."""
         self._append("draws", draws.plain())
 
+    def earlier(self, used: Used) -> None:
+        """Write what lives that were put aside have used, before anything is done."""
+        self._append("earlier", used.plain())
+
     def act(self, data: Mapping[str, Any]) -> None:
         """Write what the agent has decided."""
         self._append("act", {"n": len(self.story.steps), **data})
@@ -76,6 +81,10 @@ class Log:
                 event = self._run.add_file(f"{ARTEFACTS}/{digest}", artefacts[path])
                 self.story.take(event)
         self._append("grading", {"n": len(self.story.steps), "split": split, "files": digests})
+
+    def tested(self, outcome: Mapping[str, Any]) -> None:
+        """Write what came of the test, before anything is closed."""
+        self._append("tested", outcome)
 
     def step(self, output: str, data: Mapping[str, Any]) -> None:
         """Write what came of what was decided."""

@@ -19,7 +19,11 @@ from ludus.research.grading.outcome import (
 )
 from ludus.research.running.log import Log
 
-__all__ = ["LoggedGrade"]
+__all__ = ["CannotResume", "LoggedGrade"]
+
+
+class CannotResume(Exception):
+    """What is recorded does not come out again; the episode has to begin anew."""
 
 
 class LoggedGrade:
@@ -41,11 +45,34 @@ class LoggedGrade:
     def __call__(
         self, task: CachedTask, artefacts: Artefacts, split: Split, seed: int, *, draw: int
     ) -> Outcome:
-        """Return the outcome."""
+        """Return the outcome.
+
+        The test is of what was handed in first, and has one outcome. A step that is done again
+        after a fault cannot have anything else tested.
+
+        Raises:
+            CannotResume: Other files were handed in for the test before.
+        """
         if self.known is not None:
             return _outcome(self.known)
+        story = self._log.story
+        if split == "test" and story.handed_in is not None:
+            if story.handed_in["files"] != artefacts.digests:
+                raise CannotResume("the last step handed in other files when it was done again")
+            if story.tested is not None:
+                return _outcome(story.tested)
         self._log.grading(split, artefacts)
-        return self._grade(task, artefacts, split, seed, draw=draw)
+        made = self._grade(task, artefacts, split, seed, draw=draw)
+        if split == "test" and not isinstance(made, InfrastructureFault):
+            self._log.tested(_plain(made))
+        return made
+
+
+def _plain(made: Scored | AgentFault) -> dict[str, Any]:
+    if isinstance(made, AgentFault):
+        return {"outcome": "agent_fault", "reason": made.reason, "told": made.told}
+    score = made.score
+    return {"outcome": "scored", "score": float(score.value), "details": dict(score.details)}
 
 
 def _outcome(told: Mapping[str, Any]) -> Outcome:

@@ -13,8 +13,8 @@ from ludus.research.env import ResearchEnv
 from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from ludus.research.running.deciding import decide
 from ludus.research.running.log import Log
-from ludus.research.running.logged_grade import LoggedGrade
-from ludus.research.running.resuming import CannotResume, restore
+from ludus.research.running.logged_grade import CannotResume, LoggedGrade
+from ludus.research.running.resuming import restore
 
 __all__ = ["Player"]
 
@@ -78,12 +78,21 @@ class Player:
     def _decide(self, observation: Mapping[str, Any]) -> None:
         number = len(self._log.story.steps)
         before = _cost(self._agent)
-        decided = decide(self._agent, observation)
+        decided = self._nothing_left() or decide(self._agent, observation)
         cost = max(0.0, _cost(self._agent) - before)
         state = self._checkpoints.save(f"agent-{number}", self._agent)
         self._log.act({**decided, "cost": cost, "state": state})
         self._env.add_cost(cost)
         self._checkpoints.keep_only(f"agent-{number}", f"box-{number - 1}")
+
+    def _nothing_left(self) -> dict[str, Any] | None:
+        """Return the end of an episode whose earlier lives have used up a limit."""
+        if self._log.story.steps or not self._log.story.earlier.lives:
+            return None
+        episode = self._env._current()
+        end = episode.limits.reached(episode.steps, episode.seconds, episode.cost)
+        message = "Nothing is left of this limit: the episode had used it when it began anew."
+        return {"stop": end, "message": message} if end else None
 
     def _carry_out(self) -> dict[str, Any]:
         """Do what was decided, record what came of it, and return what the agent sees."""
@@ -95,6 +104,9 @@ class Player:
             done = self._env.step(decided["action"])
         observation, reward, terminated, truncated, info = done
         final = info["final"]
+        handed_in = self._log.story.handed_in
+        if handed_in is not None and (final is None or final["files"] != handed_in["files"]):
+            raise CannotResume("the last step ended otherwise when it was done again")
         if info["outcome"] == "infrastructure_fault":
             # The agent is not told: the step is taken again from the state before it.
             raise InfrastructureFault(info["reason"] or "the box is gone")

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from ludus.bench.faults import one_line
 from ludus.bench.folder import read_from
 from ludus.bench.progress import BarProgress, LineProgress, duration
 from ludus.bench.result import Result
@@ -113,16 +114,18 @@ class EpisodeLines(LineProgress):
 def describe_episode(result: Result) -> str:
     """Return an episode and what it came to in one line."""
     head = f"{result.agent} on {result.env}, seed {result.seed}: "
+    reason = one_line(result.reason or "")
     if result.outcome == "infrastructure_fault":
-        return f"{head}infrastructure fault: {result.reason}"
+        return f"{head}infrastructure fault: {reason}"
     normalised = float(result.extra["normalised"])  # type: ignore[arg-type]
     count = result.extra["validations"]
     rest = f"{result.steps} steps, {count} validations, {duration(result.seconds)}"
+    rest += "" if result.lives == 1 else f", in {result.lives} lives"
     counted = result.extra.get("counted", result.score)
     told = "no score" if counted is None else f"{counted:g}"
     worth = f"{told}, normalised {normalised:.3f}"
     if result.outcome == "agent_fault":
-        return f"{head}agent fault, counts as {worth}: {result.reason} ({rest})"
+        return f"{head}agent fault, counts as {worth}: {reason} ({rest})"
     return f"{head}{worth} ({rest})"
 
 

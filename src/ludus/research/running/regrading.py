@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from ludus.errors import RecordError
-from ludus.record.folder import Folder
+from ludus.errors import Error, RecordError
 from ludus.record.reading import RunReader
 from ludus.record.verify import Check
 from ludus.research.agent_box import agent_policy
 from ludus.research.assessment import Assessment, Assessor, graded_in_boxes
 from ludus.research.data_cache import CachedTask
 from ludus.research.draws import Draws, fresh_draw
-from ludus.research.grading.artefacts import Artefacts
+from ludus.research.grading.artefacts import OF_THE_HOST, Artefacts
 from ludus.research.grading.contract import Split
 from ludus.research.running.fresh_draws import FRESH, compare
-from ludus.research.running.log import ARTEFACTS
+from ludus.research.running.handed_in import kept_artefacts
 from ludus.research.running.options import EpisodeOptions
 from ludus.research.running.story import Story
 from ludus.research.task import Task
@@ -59,7 +59,8 @@ class Regrader:
         # Not what the record says: it may come from somebody who wants all the memory there is.
         policy = agent_policy(task, EpisodeOptions(unlimited=unlimited).policy)
         grade = graded_in_boxes(policy, backend)
-        self._assessor = Assessor(self._task, int(reader.manifest["subject"]["seed"]), grade)
+        self._seed = int(reader.manifest["subject"]["seed"])
+        self._assessor = Assessor(self._task, self._seed, grade)
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
         """Return whether all scores come out again."""
@@ -70,10 +71,14 @@ class Regrader:
             if progress is not None:
                 progress(done, len(wanted))
             try:
-                found = self._assessor.grade(self._artefacts(dict(files)), split, draw)
+                artefacts = self._artefacts(dict(files))
             except RecordError as problem:
                 return Check("replay", "failed", f"step {claims[0][0]}: {problem}")
+            found = self._assessor.grade(artefacts, split, draw)
             if found.outcome == "infrastructure_fault":
+                if self._is_only_this_one(artefacts, split, draw):
+                    detail = f"only this submission cannot be graded here: {found.reason:.500}"
+                    return Check("replay", "failed", f"step {claims[0][0]}, {split}: {detail}")
                 return Check("replay", "skipped", f"it cannot be graded here: {found.reason:.500}")
             for number, told in claims:
                 if difference := _difference(told, found):
@@ -83,6 +88,23 @@ class Regrader:
         if not wanted:
             return Check("replay", "passed", "nothing was handed in that could be graded")
         return Check("replay", "passed", f"{len(wanted)} gradings came out the same")
+
+    def _is_only_this_one(self, artefacts: Artefacts, split: Split, draw: int | None) -> bool:
+        """Tell whether a known-good submission is graded here, and this one fails again.
+
+        Who forges a record chooses its files, and could choose some that bring a fault about. What
+        the host lacks, such as disk for large files, says nothing against a submission.
+        """
+        try:
+            good = self._task.known_good(self._seed)
+        except (Error, OSError):
+            return False
+        if good is None or self._assessor.grade(good, split, draw).outcome != "scored":
+            return False
+        again = self._assessor.grade(artefacts, split, draw)
+        numbers = {int(number) for number in re.findall(r"\[Errno (\d+)\]", again.reason)}
+        lacks = "MemoryError" in again.reason or not numbers.isdisjoint(OF_THE_HOST)
+        return again.outcome == "infrastructure_fault" and not lacks
 
     def check_draws(self, *, fresh: int = FRESH) -> Check:
         """Return whether the scores could have been had without foreseeing the draws.
@@ -150,16 +172,17 @@ class Regrader:
 
     def _wrong_draw(self, draws: Draws) -> str | None:
         """Return which grading drew from something else than the record's nonce, if one did."""
-        seed = int(self._reader.manifest["subject"]["seed"])
         graded: list[tuple[Split, int, int, Mapping[str, Any]]] = [
             ("validation", count, n, told)
-            for count, (n, told) in enumerate(self._story.validations, 1)
+            for count, (n, told) in enumerate(
+                self._story.validations, self._story.earlier.validations + 1
+            )
         ]
         last = self._story.steps[-1] if self._story.steps else {}
         if last.get("final"):
             graded.append(("test", 0, last["n"], last["final"]))
         for split, count, step, told in graded:
-            expected = draws.number(self._task.id, seed, split, count)
+            expected = draws.number(self._task.id, self._seed, split, count)
             if told["files"] and told.get("draw") != expected:
                 return f"step {step}, {split}: it was not drawn from the record's nonce"
         return None
@@ -184,19 +207,7 @@ class Regrader:
     def _artefacts(self, files: dict[str, str]) -> Artefacts:
         """Return the kept files; only those the record vouches for."""
         limits = {item.path: item.max_bytes for item in self._task.submission}
-        found: dict[str, bytes] = {}
-        with Folder(self._reader.path) as folder:
-            for path, digest in files.items():
-                kept = None
-                if digest in self._story.files and path in limits:
-                    kept = folder.read(f"{ARTEFACTS}/{digest}", limits[path])
-                if kept is None:
-                    raise RecordError(f"{path!r:.100} is not kept")
-                found[path] = kept
-        artefacts = Artefacts(found)
-        if artefacts.digests != files:
-            raise RecordError("what is kept are other files")
-        return artefacts
+        return kept_artefacts(self._reader.path, self._story, limits, files)
 
 
 def _difference(told: Mapping[str, Any], found: Assessment) -> str | None:

@@ -36,6 +36,7 @@ def result_of_record(job: Job) -> Result:
         "validations": claim["validations"],
         "curve": [[n + 1, score] for n, score in scored],
         "usage": dict(claim["usage"]),
+        "lives": story.earlier.lives + 1,
         "resumed": story.resumed,
         "faults": story.faults,
         "validation_faults": story.validation_faults,

@@ -15,15 +15,12 @@ from ludus.errors import SandboxError, StateError
 from ludus.research.env import ResearchEnv
 from ludus.research.running.checkpoints import Checkpoints
 from ludus.research.running.deciding import decide
+from ludus.research.running.lives import Used
 from ludus.research.running.log import digest_of
-from ludus.research.running.logged_grade import LoggedGrade
+from ludus.research.running.logged_grade import CannotResume, LoggedGrade
 from ludus.research.running.story import Story
 
-__all__ = ["CannotResume", "restore"]
-
-
-class CannotResume(Exception):
-    """What is recorded does not come out again; the episode has to begin anew."""
+__all__ = ["restore"]
 
 
 def restore(
@@ -82,9 +79,19 @@ def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
 def _restore_env(env: ResearchEnv, kept: Mapping[str, Any]) -> bool:
     try:
         env.set_state(kept["state"])
-    except (StateError, SandboxError):
+    except (StateError, SandboxError, OSError):
+        # Such as a workspace so full that it does not fit into a fresh sandbox.
         return False
     return "observation" in kept
+
+
+def _carried_over(env: ResearchEnv, used: Used) -> dict[str, Any]:
+    """Count on from what earlier lives have used; return what the agent sees first."""
+    episode = env._current()
+    episode.steps, episode.cost, episode.seconds = used.steps, used.cost, used.seconds
+    episode.validations_before = used.validations
+    episode.validation_faults = used.validation_faults
+    return episode.first().observation()
 
 
 class _Replay:
@@ -102,7 +109,10 @@ class _Replay:
     def run(self, seed: int) -> dict[str, Any]:
         """Return what is seen at the end."""
         observation, _ = self._env.reset(seed=seed)
-        spent = 0.0
+        earlier = self._story.earlier
+        if earlier.lives:
+            observation = _carried_over(self._env, earlier)
+        spent = earlier.seconds
         for step in self._story.steps:
             self._choose(observation, step)
             self._env.add_cost(step["cost"] - self._env._current().cost)

@@ -10,9 +10,19 @@ from ludus.research.reward import Ledger
 from ludus.research.running.claims import scale_of
 from ludus.research.running.story import Story
 
-__all__ = ["reward_problem"]
+__all__ = ["last_reward", "reward_problem"]
 
 _TOLERANCE = 1e-9
+
+
+def last_reward(story: Story, subject: Mapping[str, Any], final: Mapping[str, Any]) -> float:
+    """Return the reward of a grading on the test split after the steps that are recorded.
+
+    Raises:
+        ValueError: The record does not say how scores are measured.
+    """
+    u = scale_of(subject).normalised(final["outcome"], final["score"])
+    return 0.0 if u is None else u - math.fsum(story.rewards)
 
 
 def reward_problem(story: Story, subject: Mapping[str, Any]) -> str | None:

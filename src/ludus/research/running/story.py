@@ -4,9 +4,11 @@ The events of a record, in their order::
 
     open
     draws    {kind, nonce}                           what graders draw from, once and first
+    earlier  {lives, steps, seconds, …}              used in lives that were put aside, if any
     act      {n, action, thought, cost, state}       the agent has decided; or {n, stop, message}
     file     …                                       a submitted file, once for each content
     grading  {n, split, files}                       begun; what came of it is in the step
+    tested   {outcome, …}                            what came of the test, before its step is
     step     {n, action, output, reward, …}          the action was carried out
     end      {n, stop, …}                            the same where the agent stopped
     fault    {n, reason}                             the infrastructure failed; tried again
@@ -26,6 +28,7 @@ from typing import Any
 from ludus.errors import RecordDamaged
 from ludus.record.event import EVENTS, Event
 from ludus.research.draws import Draws
+from ludus.research.running.lives import Used
 
 __all__ = ["KIND", "Story", "tell"]
 
@@ -39,10 +42,13 @@ class Story:
 
     Attributes:
         draws: What graders draw from; ``None`` until that is recorded.
+        earlier: What was used in lives that were put aside.
         steps: What was carried out, in order: the data of each ``step``, and of the ``end``.
         decided: The data of the ``act`` whose step is not recorded.
         last_act: The data of the last ``act``.
         gradings: The data of each ``grading``.
+        handed_in: The data of the first ``grading`` on the test split. Nothing else is ever tested.
+        tested: What came of it, once that is known.
         files: The SHA-256 of all submitted files that are kept.
         faults: Of the infrastructure, in words.
         resumed: How often the record was gone on with.
@@ -51,10 +57,13 @@ class Story:
     """
 
     draws: Draws | None = None
+    earlier: Used = field(default_factory=Used)
     steps: list[Mapping[str, Any]] = field(default_factory=list)
     decided: Mapping[str, Any] | None = None
     last_act: Mapping[str, Any] | None = None
     gradings: list[Mapping[str, Any]] = field(default_factory=list)
+    handed_in: Mapping[str, Any] | None = None
+    tested: Mapping[str, Any] | None = None
     files: set[str] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
     resumed: int = 0
@@ -119,6 +128,12 @@ def _draws(story: Story, data: Mapping[str, Any]) -> None:
     story.draws = Draws.from_plain(dict(data))
 
 
+def _earlier(story: Story, data: Mapping[str, Any]) -> None:
+    if story.earlier.lives or story.last_act is not None or story.gradings:
+        raise ValueError("what was used before is known from the beginning")
+    story.earlier = Used.from_plain(data)
+
+
 def _act(story: Story, data: Mapping[str, Any]) -> None:
     _check_number(story, data)
     story.decided = story.last_act = data
@@ -149,6 +164,17 @@ def _check_number(story: Story, data: Mapping[str, Any]) -> None:
 def _grading(story: Story, data: Mapping[str, Any]) -> None:
     _ = data["n"], data["split"], data["files"]
     story.gradings.append(data)
+    if data["split"] == "test":
+        if story.handed_in is not None and story.handed_in["files"] != data["files"]:
+            raise ValueError("other files were tested before")
+        story.handed_in = data
+
+
+def _tested(story: Story, data: Mapping[str, Any]) -> None:
+    if story.handed_in is None or story.tested is not None:
+        raise ValueError("nothing is being tested")
+    _ = data["outcome"]
+    story.tested = data
 
 
 def _file(story: Story, data: Mapping[str, Any]) -> None:
@@ -177,6 +203,7 @@ def _ignore(*_: object) -> None:
 _TAKE = {
     "act": _act,
     "draws": _draws,
+    "earlier": _earlier,
     "end": _step,
     "fault": _fault,
     "file": _file,
@@ -184,4 +211,5 @@ _TAKE = {
     "result": _result,
     "resume": _resume,
     "step": _step,
+    "tested": _tested,
 }

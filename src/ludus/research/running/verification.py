@@ -31,6 +31,7 @@ from ludus.record.verify import Check
 from ludus.research.discovery import load_task
 from ludus.research.running.claims import claim_of, failed_claim
 from ludus.research.running.job import EpisodeJob
+from ludus.research.running.lives import Used, abandoned_records, used_before
 from ludus.research.running.options import RunFile
 from ludus.research.running.regrading import Regrader
 from ludus.research.running.results import result_of_record
@@ -207,13 +208,28 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
             yield f"it was played with {name}={played}, and the suite has {asked}"
     if budget.max_steps is None or result.steps > budget.max_steps:
         yield f"{result.steps} steps were taken, and the suite allows {budget.max_steps}"
+    yield from _lives_problems(job, tell(reader.events).earlier)
     yield from differences(result, result_of_record(job), suite)
+
+
+def _lives_problems(job: EpisodeJob, said: Used) -> Iterator[str]:
+    """Compare what a record says of earlier lives with the records that were put aside."""
+    here = used_before(job.folder, job.unit.id)
+    if here.lives > said.lives or (here.lives == said.lives and here != said):
+        yield (
+            f"{here.lives} earlier lives of the episode were put aside, and the record does not "
+            "count on from them"
+        )
 
 
 def _unranked(job: EpisodeJob) -> Iterator[str]:
     """Say why a result is not comparable with others, although nothing is wrong with it."""
     if job.options.unlimited:
         yield "limits: its sandboxes had no limits of memory and processors"
+    said = tell(read_run(job.record_path).events).earlier.lives
+    here = len(abandoned_records(job.folder, job.unit.id))
+    if here < said:
+        yield f"lives: the episode began anew {said} times, and {here} of these records are here"
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:
@@ -275,6 +291,20 @@ def _results(reader: RunReader, story: Story) -> Check:
         if said != follows:
             detail = f"{name} is said to be {said!r:.80}, and {follows!r:.80} follows"
             return Check("results", "failed", detail)
-    if problem := reward_problem(story, subject):
+    if problem := _test_problem(story) or reward_problem(story, subject):
         return Check("results", "failed", problem)
     return Check("results", "passed", f"result and {len(story.steps)} rewards follow from scores")
+
+
+def _test_problem(story: Story) -> str | None:
+    """Return how an episode's end differs from the test that was recorded before it."""
+    if story.handed_in is None or not story.is_over:
+        # A worker that the agent ended during the test has no last step, and its result no score.
+        return None
+    final = story.steps[-1]["final"]
+    if final["files"] != story.handed_in["files"]:
+        return "it does not end with the test of what was handed in"
+    tested = story.tested
+    if tested is not None and any(tested.get(k) != final[k] for k in ("outcome", "score")):
+        return "the test has two outcomes"
+    return None

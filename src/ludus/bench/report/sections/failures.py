@@ -47,6 +47,12 @@ def failures(facts: Facts) -> Section:
             blocks.append(_table(found, told, facts.tally.runs))
         else:
             blocks.append(sentence(told))
+    anew = [one for one in facts.results if one.lives > 1]
+    if anew:
+        told = f"Begun anew after such a fault: {share(len(anew), facts.tally.runs)} runs"
+        names = f"{_named({one.agent for one in anew})} on {_named({one.env for one in anew})}"
+        rest = "Steps, time, cost and validations of the abandoned lives count on."
+        blocks.append(sentence(f"{told} ({names}). {rest}", kind="warning"))
     return Section("failures", "Failures", tuple(blocks))
 
 

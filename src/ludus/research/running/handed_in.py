@@ -1,0 +1,103 @@
+"""Work that was handed in for the test: graded from the record where its episode cannot go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ludus.bench.faults import InfrastructureFault, one_line
+from ludus.errors import RecordError
+from ludus.record.folder import Folder
+from ludus.research.assessment import Assessor, Grade
+from ludus.research.data_cache import CachedTask
+from ludus.research.grading.artefacts import Artefacts
+from ludus.research.running.log import ARTEFACTS, Log
+from ludus.research.running.logged_grade import LoggedGrade
+from ludus.research.running.rewards import last_reward
+from ludus.research.running.story import Story
+from ludus.research.task import Task
+
+__all__ = ["conclude", "kept_artefacts"]
+
+_NOT_RUN = -1
+
+
+def kept_artefacts(
+    record: Path, story: Story, limits: Mapping[str, int], files: Mapping[str, str]
+) -> Artefacts:
+    """Return files that a record has kept; only those it vouches for.
+
+    Args:
+        record: Its folder.
+        story: What it says.
+        limits: The most bytes of each path that a task takes.
+        files: The SHA-256 of each path.
+
+    Raises:
+        RecordError: They are not kept.
+    """
+    found: dict[str, bytes] = {}
+    with Folder(record) as folder:
+        for path, digest in files.items():
+            kept = None
+            if digest in story.files and path in limits:
+                kept = folder.read(f"{ARTEFACTS}/{digest}", limits[path])
+            if kept is None:
+                raise RecordError(f"{path!r:.100} is not kept")
+            found[path] = kept
+    artefacts = Artefacts(found)
+    if artefacts.digests != dict(files):
+        raise RecordError("what is kept are other files")
+    return artefacts
+
+
+def conclude(log: Log, record: Path, task: Task, subject: Mapping[str, Any], grade: Grade) -> None:
+    """End an episode that cannot be resumed with the test of what it handed in before.
+
+    What the last action printed is lost, and so is a validation that it asked for.
+
+    Args:
+        log: The record.
+        record: Its folder.
+        task: The task.
+        subject: Of the record.
+        grade: Grades.
+
+    Raises:
+        InfrastructureFault: It cannot be graded now.
+        RecordError: The files are not kept.
+        ValueError: Nothing was handed in.
+    """
+    story, cached = log.story, CachedTask.of(task)
+    if story.handed_in is None:
+        raise ValueError("nothing was handed in for the test")
+    limits = {item.path: item.max_bytes for item in cached.submission}
+    artefacts = kept_artefacts(record, story, limits, story.handed_in["files"])
+    assessor = Assessor(cached, int(subject["seed"]), LoggedGrade(log, grade), story.draws)
+    made = assessor.grade(artefacts, "test")
+    if made.outcome == "infrastructure_fault":
+        log.fault(one_line(made.reason))
+        raise InfrastructureFault(one_line(made.reason))
+    last, decided = story.steps[-1] if story.steps else {}, story.decided or {}
+    final = made.plain()
+    log.step(
+        "",
+        {
+            "exit_code": _NOT_RUN,
+            "cwd": last.get("cwd", ""),
+            "reward": last_reward(story, subject, final),
+            "terminated": False,
+            "truncated": True,
+            "end": "box",
+            "validation": None,
+            "graded": None,
+            "final": final,
+            "cost": last.get("cost", story.earlier.cost) + decided.get("cost", 0.0),
+            "model_usage": last.get("model_usage", {}),
+            "seconds": 0.0,
+            "spent": last.get("spent", story.earlier.seconds),
+            "measured": {"timed_out": False, "usage": {}},
+            "state": None,
+        },
+    )
