@@ -245,9 +245,19 @@ class _BwrapJob(LocalJob):
             space.kill_others(self._box._owner())
 
     def sweep_background(self) -> None:
-        """Kill everything but the shell, where there is more."""
-        if self.poll() is None and (space := self._find_space(1.0)) and space.has_others():
-            space.kill_others(self._box._owner())
+        """Stop the shell and kill everything else, where there is more."""
+        if self.poll() is None and (space := self._find_space(1.0)):
+            space.leave_stopped(self._box._owner())
+
+    def pause(self) -> None:
+        """Stop the shell, which is the first process of its namespace."""
+        if space := self._space or self._find_space(1.0):
+            space.signal_first(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the shell go on."""
+        if self._space is not None:
+            self._space.signal_first(signal.SIGCONT)
 
     def close(self) -> None:
         """Kill the namespace, reap and close."""

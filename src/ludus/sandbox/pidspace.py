@@ -17,6 +17,10 @@ _KILL_OTHERS = "kill -KILL -1"
 # Never as root: a mistake in this one line must not be able to reach beyond the box's user.
 _KILL_OTHERS_OF_USER = f"[[ $EUID != 0 ]] && {_KILL_OTHERS}"
 
+_ROUNDS = 3
+_PF_EXITING = 0x4
+_SIGKILL_BIT = 1 << (signal.SIGKILL - 1)
+
 
 class PidSpace:
     """The namespace whose first process is ``pid``.
@@ -59,14 +63,39 @@ class PidSpace:
     def has_others(self) -> bool:
         """Return whether there is more than the first process; ``True`` where nobody can tell.
 
-        What is left without its parent becomes a child of the first process.
+        What is left without its parent becomes a child of the first process. A process that is
+        being killed does nothing any more and is left out of account: while its parent is
+        stopped nobody reaps it.
         """
         try:
             told = Path(f"/proc/self/fdinfo/{self._first}").read_text("ascii")
             pid = told.partition("Pid:")[2].split()[0]
-            return bool(Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").strip())
+            # A process is listed as the child of the thread that started it.
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                children = Path(f"/proc/{pid}/task/{thread}/children").read_text("ascii")
+                if not all(map(_is_ending, children.split())):
+                    return True
         except (OSError, IndexError):
             return True
+        return False
+
+    def leave_stopped(self, uid: int | None) -> None:
+        """Stop the first process and kill all others; kill it too where they keep coming back.
+
+        Stopped from outside of its namespace, it can only be continued by processes in there.
+
+        Args:
+            uid: as for :meth:`kill_others`.
+        """
+        self.signal_first(signal.SIGSTOP)
+        for _ in range(_ROUNDS):
+            if not self.has_others():
+                return
+            self.kill_others(uid)
+            # One of them may have continued it meanwhile.
+            self.signal_first(signal.SIGSTOP)
+        if self.has_others():
+            self.signal_first(signal.SIGKILL)
 
     def kill_others(self, uid: int | None) -> None:
         """Kill everything in the namespace but its first process, all at once.
@@ -105,6 +134,18 @@ class PidSpace:
                 os.close(descriptor)
         self._first = -1
         self._spaces = {}
+
+
+def _is_ending(pid: str) -> bool:
+    """Return whether a process has been killed, whatever is left of it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        if fields[0] in "ZX" or int(fields[6]) & _PF_EXITING:
+            return True
+        status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return bool(int(status.partition("SigPnd:")[2].split()[0], 16) & _SIGKILL_BIT)
 
 
 def only_child(pid: int | None) -> int | None:
