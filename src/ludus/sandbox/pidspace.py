@@ -71,8 +71,8 @@ class PidSpace:
             told = Path(f"/proc/self/fdinfo/{self._first}").read_text("ascii")
             pid = told.partition("Pid:")[2].split()[0]
             # A process is listed as the child of the thread that started it.
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                children = Path(f"/proc/{pid}/task/{thread}/children").read_text("ascii")
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                children = (thread / "children").read_text("ascii")
                 if not all(map(_is_ending, children.split())):
                     return True
         except (OSError, IndexError):
