@@ -30,6 +30,7 @@ from ludus.sandbox.image import (
     system_links,
 )
 from ludus.sandbox.job import Command, Job, LocalJob, Pipes
+from ludus.sandbox.locks import LockLimit
 from ludus.sandbox.pidspace import PidSpace, only_child
 from ludus.sandbox.results import Enforcement
 from ludus.sandbox.shown import python_roots, shown_folders
@@ -98,6 +99,8 @@ class Bubblewrap(StagedBox):
         self._lease.note(groups=[str(path) for path in group.folders])
         self._group = group
         group.open()
+        if self.policy.memory is not None:
+            self._locks = LockLimit(group)
         self._stage.open()
 
     def _spawn(self, command: Command) -> Job:
