@@ -68,20 +68,23 @@ def test_the_locks_of_one_sandbox_are_not_held_against_another():
     if reason := why_not("bubblewrap"):
         pytest.skip(reason)
     policy = Policy(memory="128M", pids=32)
-    with open_sandbox(policy, backend="bubblewrap") as one:
-        with open_sandbox(policy, backend="bubblewrap") as other:
-            job = one.spawn(["/usr/bin/python3", "-c", MANY.format(count=6000) + "time.sleep(30)"])
-            done = other.run(["/usr/bin/python3", "-c", MANY.format(count=6000)], timeout=60)
-            assert done.text == "alive\n"
-            assert job.poll() is None
-            job.close()
+    with (
+        open_sandbox(policy, backend="bubblewrap") as one,
+        open_sandbox(policy, backend="bubblewrap") as other,
+    ):
+        job = one.spawn(["/usr/bin/python3", "-c", MANY.format(count=6000) + "time.sleep(30)"])
+        done = other.run(["/usr/bin/python3", "-c", MANY.format(count=6000)], timeout=60)
+        assert done.text == "alive\n"
+        assert job.poll() is None
+        job.close()
     assert one._oom_kills() == other._oom_kills() == 0
 
 
 def test_the_thread_that_counts_ends_with_the_last_sandbox(monkeypatch):
     if reason := why_not("bubblewrap"):
         pytest.skip(reason)
-    monkeypatch.setattr(locks, "_watch_of", lambda owner, made=locks._Watch(): made)
+    watch = locks._Watch()
+    monkeypatch.setattr(locks, "_watch_of", lambda owner: watch)
     before = set(threading.enumerate())
     with open_sandbox(Policy(memory="64M"), backend="bubblewrap"):
         made = [t for t in threading.enumerate() if t.name == "ludus-sandbox-locks"]

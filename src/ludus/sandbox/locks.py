@@ -118,7 +118,7 @@ class _Watch:
 
 
 @cache
-def _watch_of(owner: int) -> _Watch:
+def _watch_of(owner: int) -> _Watch:  # noqa: ARG001 - what is kept is kept by it
     """Return the watch of this process; a forked one has its own, since threads stay behind."""
     return _Watch()
 
