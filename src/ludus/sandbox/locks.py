@@ -28,7 +28,7 @@ MOST_LOCKS = 8192
 
 _OBJECTS = "/sys/kernel/slab/file_lock_cache/objects"
 _LOCKS = "/proc/locks"
-_PERIOD = 0.1
+_PERIOD, _PATIENCE = 0.1, 1.0
 # Each piece of the list costs as much as all before it.
 _LONGEST = 4 * MOST_LOCKS
 
@@ -77,23 +77,28 @@ class _Watch:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._limits: set[LockLimit] = set()
-        self._wake = threading.Event()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def add(self, limit: LockLimit) -> None:
         with self._guard:
             self._limits.add(limit)
             if len(self._limits) == 1:
-                self._wake = threading.Event()
-                name = "ludus-sandbox-locks"
-                threading.Thread(
-                    target=self._run, args=[self._wake], name=name, daemon=True
-                ).start()
+                self._ended = threading.Event()
+                self._thread = threading.Thread(
+                    target=self._run, args=[self._ended], name="ludus-sandbox-locks", daemon=True
+                )
+                self._thread.start()
 
     def remove(self, limit: LockLimit) -> None:
+        thread = None
         with self._guard:
             self._limits.discard(limit)
             if not self._limits:
-                self._wake.set()
+                self._ended.set()
+                thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join(_PATIENCE)
 
     def _run(self, ended: threading.Event) -> None:
         while not ended.wait(_PERIOD):
