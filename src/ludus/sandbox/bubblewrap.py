@@ -30,6 +30,7 @@ from ludus.sandbox.image import (
     system_links,
 )
 from ludus.sandbox.job import Command, Job, LocalJob, Pipes
+from ludus.sandbox.locks import LockLimit
 from ludus.sandbox.pidspace import PidSpace, only_child
 from ludus.sandbox.results import Enforcement
 from ludus.sandbox.shown import python_roots, shown_folders
@@ -55,6 +56,11 @@ _FIXED = [
     "ludus",
     "--proc",
     "/proc",
+    # Counts of the whole host's files, descriptors and names: a channel between sandboxes.
+    "--tmpfs",
+    "/proc/sys/fs",
+    "--remount-ro",
+    "/proc/sys/fs",
 ]
 _MIB = 1 << 20
 
@@ -98,6 +104,8 @@ class Bubblewrap(StagedBox):
         self._lease.note(groups=[str(path) for path in group.folders])
         self._group = group
         group.open()
+        if self.policy.memory is not None:
+            self._locks = LockLimit(group)
         self._stage.open()
 
     def _spawn(self, command: Command) -> Job:
@@ -245,9 +253,19 @@ class _BwrapJob(LocalJob):
             space.kill_others(self._box._owner())
 
     def sweep_background(self) -> None:
-        """Kill everything but the shell, where there is more."""
-        if self.poll() is None and (space := self._find_space(1.0)) and space.has_others():
-            space.kill_others(self._box._owner())
+        """Stop the shell and kill everything else, where there is more."""
+        if self.poll() is None and (space := self._find_space(1.0)):
+            space.leave_stopped(self._box._owner())
+
+    def pause(self) -> None:
+        """Stop the shell, which is the first process of its namespace."""
+        if space := self._space or self._find_space(1.0):
+            space.signal_first(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the shell go on."""
+        if self._space is not None:
+            self._space.signal_first(signal.SIGCONT)
 
     def close(self) -> None:
         """Kill the namespace, reap and close."""

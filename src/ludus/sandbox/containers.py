@@ -33,6 +33,7 @@ from ludus.sandbox.image import (
 )
 from ludus.sandbox.job import Command, Job
 from ludus.sandbox.leases import Record
+from ludus.sandbox.locks import LockLimit
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.results import Enforcement, Usage
 from ludus.sandbox.shown import Steps, shown_folders
@@ -105,6 +106,7 @@ class ContainerBox(Sandbox):
     takes_image = True
     _entrance: Entrance | None = None
     _groups: AdoptedGroups | None = None
+    _locks: LockLimit | None = None
     _process: int | None = None
     _uid: int = 0
     _leased = False
@@ -139,6 +141,8 @@ class ContainerBox(Sandbox):
         pid = self._make(blueprint)
         self._process = self._hold(pid)
         self._groups = AdoptedGroups(pid, self.policy)
+        if self.policy.memory is not None:
+            self._locks = LockLimit(self._groups)
         settings = self._settings(blueprint)
         self._roots = self._entrance.open(settings, self._process, self._groups.doors)
 
@@ -250,9 +254,12 @@ class ContainerBox(Sandbox):
         )
 
     def _oom_kills(self) -> int:
-        return 0 if self._groups is None else self._groups.oom_kills()
+        killed = 0 if self._locks is None else self._locks.kills
+        return killed if self._groups is None else killed + self._groups.oom_kills()
 
     def _close(self) -> None:
+        if self._locks is not None:
+            self._locks.close()
         for descriptor in self._roots.values():
             os.close(descriptor)
         self._roots = {}

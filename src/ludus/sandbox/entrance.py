@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -186,13 +186,26 @@ class EnteredJob(Job):
 
     def abort_command(self) -> None:
         """Signal the shell, then kill everything else in its namespace."""
-        self._kill_others(signal.SIGUSR1)
+
+        def abort(space: PidSpace) -> None:
+            space.signal_first(signal.SIGUSR1)
+            space.kill_others(self._uid)
+
+        self._with_space(abort)
 
     def sweep_background(self) -> None:
-        """Kill everything but the shell, where there is more."""
-        self._kill_others()
+        """Stop the shell and kill everything else, where there is more."""
+        self._with_space(lambda space: space.leave_stopped(self._uid))
 
-    def _kill_others(self, number: signal.Signals | None = None) -> None:
+    def pause(self) -> None:
+        """Stop the shell, which is the first process of its namespace."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the shell go on."""
+        self._signal(signal.SIGCONT)
+
+    def _with_space(self, act: Callable[[PidSpace], None]) -> None:
         with self._guard:
             if self.poll() is not None or self._first < 0:
                 return
@@ -201,10 +214,7 @@ class EnteredJob(Job):
             except (ProcessLookupError, OSError):
                 return
         try:
-            if number is not None:
-                space.signal_first(number)
-            if number is not None or space.has_others():
-                space.kill_others(self._uid)
+            act(space)
         finally:
             space.close()
 

@@ -37,6 +37,10 @@ class Gauges:
         """Return how many processes are in the groups."""
         return self._gauge("processes").count(b"\n") if "processes" in self._gauges else None
 
+    def members(self) -> frozenset[int]:
+        """Return the processes in the groups, as this process numbers them."""
+        return frozenset(int(word) for word in self._gauge("processes").split()) - {0}
+
     def oom_kills(self) -> int:
         """Return how many processes were killed for want of memory."""
         words = self._gauge("events").split()

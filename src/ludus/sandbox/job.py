@@ -150,6 +150,12 @@ class Job(ABC):
     def sweep_background(self) -> None:  # noqa: B027 - where every command has its own kernel
         """Kill what a finished command of a shell left behind, whatever the shell did about it."""
 
+    def pause(self) -> None:  # noqa: B027 - where the shell cannot be stopped from outside
+        """Stop the shell itself between commands, with all that was loaded into it."""
+
+    def resume(self) -> None:  # noqa: B027 - see pause
+        """Let the shell go on; doing so twice is harmless."""
+
     def wait(self, timeout: float | None = None) -> int | None:
         """Return the exit status, or ``None`` if the process has not ended in time."""
         if self.poll() is None:

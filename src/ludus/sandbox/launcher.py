@@ -179,6 +179,8 @@ def _begin(
         kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWCGROUP)
         kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
         kernel.mount("proc", "/proc", "proc", _PROC_FLAGS)
+        # Counts of the whole host's files, descriptors and names: a channel between sandboxes.
+        kernel.mount("tmpfs", "/proc/sys/fs", "tmpfs", _PROC_FLAGS | kernel.MS_RDONLY)
         _close_all_but(targets)
         os.setsid()
         os.umask(0o022)

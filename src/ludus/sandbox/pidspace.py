@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,10 @@ _NS_GET_USERNS = 0xB701
 _KILL_OTHERS = "kill -KILL -1"
 # Never as root: a mistake in this one line must not be able to reach beyond the box's user.
 _KILL_OTHERS_OF_USER = f"[[ $EUID != 0 ]] && {_KILL_OTHERS}"
+
+_ROUNDS, _LOOKS = 3, 20
+_PF_EXITING = 0x4
+_SIGKILL_BIT = 1 << (signal.SIGKILL - 1)
 
 
 class PidSpace:
@@ -56,17 +61,49 @@ class PidSpace:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._first, number)
 
-    def has_others(self) -> bool:
-        """Return whether there is more than the first process; ``True`` where nobody can tell.
+    def is_at_rest(self) -> bool:
+        """Return whether the first process is stopped, and alone; ``False`` where nobody can tell.
 
-        What is left without its parent becomes a child of the first process.
+        What is left without its parent becomes a child of the first process. A process that is
+        being killed does nothing any more and is left out of account: while its parent is
+        stopped nobody reaps it.
         """
         try:
             told = Path(f"/proc/self/fdinfo/{self._first}").read_text("ascii")
-            pid = told.partition("Pid:")[2].split()[0]
-            return bool(Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").strip())
+            process = Path("/proc", told.partition("Pid:")[2].split()[0])
+            # A thread stops on its way out of the kernel, and may have forked before.
+            for _ in range(_LOOKS):
+                if _is_stopped(process):
+                    break
+                time.sleep(0.001)
+            children = _children(process)
+            # A list that changes while it is read may lack some. And whoever is in it and alive
+            # could have continued the first process since.
+            return (
+                all(map(_is_ending, children))
+                and children == _children(process)
+                and _is_stopped(process)
+            )
         except (OSError, IndexError):
-            return True
+            return False
+
+    def leave_stopped(self, uid: int | None) -> None:
+        """Stop the first process and kill all others; kill it too where they keep coming back.
+
+        Stopped from outside of its namespace, it can only be continued by processes in there.
+
+        Args:
+            uid: as for :meth:`kill_others`.
+        """
+        self.signal_first(signal.SIGSTOP)
+        for _ in range(_ROUNDS):
+            if self.is_at_rest():
+                return
+            self.kill_others(uid)
+            # One of them may have continued it meanwhile.
+            self.signal_first(signal.SIGSTOP)
+        if not self.is_at_rest():
+            self.signal_first(signal.SIGKILL)
 
     def kill_others(self, uid: int | None) -> None:
         """Kill everything in the namespace but its first process, all at once.
@@ -105,6 +142,34 @@ class PidSpace:
                 os.close(descriptor)
         self._first = -1
         self._spaces = {}
+
+
+def _is_stopped(process: Path) -> bool:
+    """Return whether all threads of a process are stopped."""
+    return all(_fields(thread)[0] == "T" for thread in (process / "task").iterdir())
+
+
+def _children(process: Path) -> list[str]:
+    # A process is listed as the child of the thread that started it.
+    threads = (process / "task").iterdir()
+    return [pid for thread in threads for pid in (thread / "children").read_text("ascii").split()]
+
+
+def _fields(process: Path) -> list[str]:
+    """Return what follows the name in a process's ``stat``: state, parent, and so on."""
+    return (process / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+
+
+def _is_ending(pid: str) -> bool:
+    """Return whether a process has been killed, whatever is left of it."""
+    try:
+        fields = _fields(Path("/proc", pid))
+        if fields[0] in "ZX" or int(fields[6]) & _PF_EXITING:
+            return True
+        status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return bool(int(status.partition("SigPnd:")[2].split()[0], 16) & _SIGKILL_BIT)
 
 
 def only_child(pid: int | None) -> int | None:

@@ -30,6 +30,8 @@ _NUMBER, _ARCH, _ARGS = 0, 4, 16
 _X32 = 0x40000000
 # Every namespace flag of clone; CLONE_NEWTIME lies in the bits of the exit signal.
 _NAMESPACES = 0x7E020000
+_CLONE_FILES, _CLONE_THREAD = 0x400, 0x10000
+_F_OFD_SETLK, _F_OFD_SETLKW = 37, 38
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _PR_SET_PDEATHSIG = 1
@@ -69,7 +71,7 @@ def engine_profile(machine: str | None = None) -> dict[str, Any]:
     """
     machine = machine or os.uname().machine
     threads = {"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
-    allowed = [*sorted(numbers(ALLOWED, machine)), "prctl"]
+    allowed = [*sorted(numbers(ALLOWED, machine)), "fcntl", "prctl"]
     return {
         "defaultAction": "SCMP_ACT_ERRNO",
         "defaultErrnoRet": errno.EPERM,
@@ -120,6 +122,11 @@ def _checks(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]:
             _argument(0),
             (_BITS, 0, 1, _NAMESPACES),
             _refuse(errno.EPERM),
+            # A process that shares its descriptors but is no thread keeps the locks of one that
+            # has ended, which nobody could tell any more: see locks.
+            (_BITS, 0, 2, _CLONE_FILES),
+            (_BITS, 1, 0, _CLONE_THREAD),
+            _refuse(errno.EPERM),
             _return(_ALLOW),
         ],
         # Its flags lie in memory, out of a filter's sight; the C library falls back to clone.
@@ -128,6 +135,13 @@ def _checks(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]:
         # may be ignored, so it is answered with success and not taken.
         "fadvise64": [_refuse(0)],
         "readahead": [_refuse(0)],
+        # Locks of open files have no process to blame for them. Programs take those of processes
+        # instead, as on kernels that lack these.
+        "fcntl": [
+            _argument(1),
+            *_refuse_if_equal([_F_OFD_SETLK, _F_OFD_SETLKW], errno.EINVAL),
+            _return(_ALLOW),
+        ],
         "ioctl": [
             _argument(1),
             *_refuse_if_equal([_TIOCSTI, _TIOCLINUX, _TIOCSETD], errno.EPERM),

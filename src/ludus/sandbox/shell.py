@@ -7,6 +7,10 @@ made up for this command. The status has a channel of its own, closed for the co
 nothing needs to be looked for in the output and every byte of it is the command's. What a command
 does to its own descriptors (``exec >file``) ends with it.
 
+Between commands the shell itself is stopped, from outside of its process namespace: a command can
+load a library into it (``enable -f``) whose threads, timers and signal handlers would run on. They
+run during commands only. A command that keeps its background keeps the shell running as well.
+
 What is not promised. A command runs with the rights of the shell that runs it. It can find the
 channel through ``/proc`` and forge its own status, or redefine what later commands find, exactly
 as it could return another status or change ``PATH``. It cannot forge the status of a command that
@@ -90,7 +94,7 @@ class Shell:
         self._output, self._idle, self._deadline = output, idle, deadline
         self._lock = threading.Lock()
         self._job: Job | None = None
-        self._closed = self._interrupted = False
+        self._closed = self._interrupted = self._at_work = False
         self._job = self._fresh()
 
     def run(
@@ -124,11 +128,12 @@ class Shell:
         """Kill the running command and all it started; the shell stays as it is."""
         self._interrupted = True
         job = self._job
-        if job is not None:
+        # A shell that is stopped would take the signal for its next command.
+        if job is not None and self._at_work:
             job.abort_command()
 
     def sweep(self) -> None:
-        """Kill whatever commands have left running.
+        """Kill whatever commands have left running, and stop the shell until its next command.
 
         A shell ends what a command started when the command ends. But it is the sandbox's own: a
         hostile command can redefine what the shell does that with. This is done from outside.
@@ -179,9 +184,13 @@ class Shell:
         deadline = min(limits, default=None)
         token = secrets.token_hex(16)
         discard(job)
+        job.resume()
+        self._at_work = True
         lines = _RUN.format(text=_quoted(command), token=token, mode=mode)
         pump = Pump(job, self._output, lines.encode("utf-8", "surrogateescape"), token)
         ending = pump.run(deadline, self._idle if idle is None else idle)
+        # Before looking for an interrupt: from here on none reaches the shell unnoticed.
+        self._at_work = False
         late = ending in (Ending.TIMEOUT, Ending.IDLE)
         status, note, cut_off = pump.status, "", False
         if late or self._interrupted:
@@ -193,6 +202,8 @@ class Shell:
             self._drop(job)
         elif mode == "alone" and not job.alone:
             job.sweep_background()
+        if mode == "alone" and self._job is job:
+            job.pause()
         return Completed(
             stdout=pump.out.value(),
             stderr=pump.err.value(),

@@ -10,6 +10,7 @@ from ludus.sandbox import cgroup, uids
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.job import LocalJob
 from ludus.sandbox.leases import Record
+from ludus.sandbox.locks import LockLimit
 from ludus.sandbox.results import Usage
 from ludus.sandbox.stage import RootStage, Stage
 
@@ -21,6 +22,7 @@ class StagedBox(Sandbox):
 
     _group: cgroup.Group | None = None
     _stage: Stage | None = None
+    _locks: LockLimit | None = None
     _leased: int | None = None
     _spent = 0.0
 
@@ -47,13 +49,16 @@ class StagedBox(Sandbox):
         )
 
     def _oom_kills(self) -> int:
-        return 0 if self._group is None else self._group.oom_kills()
+        killed = 0 if self._locks is None else self._locks.kills
+        return killed if self._group is None else killed + self._group.oom_kills()
 
     def _forget_cache(self) -> None:
         if self._group is not None:
             self._group.forgets_cache = True
 
     def _close(self) -> None:
+        if self._locks is not None:
+            self._locks.close()
         if self._stage is not None:
             self._stage.close()
         if self._group is not None:

@@ -22,7 +22,7 @@ copy_file_range:326:285 creat:85:- dup:32:23 dup2:33:- dup3:292:24 epoll_create:
 epoll_create1:291:20 epoll_ctl:233:21 epoll_pwait:281:22 epoll_pwait2:441:441 epoll_wait:232:-
 eventfd:284:- eventfd2:290:19 execve:59:221 execveat:322:281 exit:60:93 exit_group:231:94
 faccessat:269:48 faccessat2:439:439 fallocate:285:47 fchdir:81:50 fchmod:91:52
-fchmodat:268:53 fchown:93:55 fchownat:260:54 fcntl:72:25 fdatasync:75:83 fgetxattr:193:10
+fchmodat:268:53 fchown:93:55 fchownat:260:54 fdatasync:75:83 fgetxattr:193:10
 flistxattr:196:13 flock:73:32 fork:57:- fremovexattr:199:16 fsetxattr:190:7 fstat:5:80
 fstatfs:138:44 fsync:74:82 ftruncate:77:46 futex:202:98 futex_waitv:449:449 futimesat:261:-
 get_mempolicy:239:236 get_robust_list:274:100 getcpu:309:168 getcwd:79:17 getdents:78:-
@@ -67,8 +67,8 @@ writev:20:66
 """
 
 FILTERED = """
-clone:56:220 clone3:435:435 fadvise64:221:223 ioctl:16:29 personality:135:92 prctl:157:167
-readahead:187:213 socket:41:198 socketpair:53:199
+clone:56:220 clone3:435:435 fadvise64:221:223 fcntl:72:25 ioctl:16:29 personality:135:92
+prctl:157:167 readahead:187:213 socket:41:198 socketpair:53:199
 """
 """Calls whose arguments decide."""
 

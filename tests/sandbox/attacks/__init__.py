@@ -10,6 +10,7 @@ from tests.sandbox.attacks import (
     intake,
     kernel,
     leaks,
+    loaded,
     mounts,
     network,
     output,
@@ -42,5 +43,6 @@ THEMES = (
     transfer,
     intake,
     shell,
+    loaded,
 )
 ATTACKS = tuple(attack for theme in THEMES for attack in theme.ATTACKS)

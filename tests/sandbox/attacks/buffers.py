@@ -150,6 +150,34 @@ while total < WANTED:
 judge(total)
 """
 
+LOCKS = """
+import fcntl
+COUNT, SETLK, SETLKW = 200_000, P["commands"][0], P["commands"][1]
+file = os.open(P["workspace"] + "/locked", os.O_RDWR | os.O_CREAT)
+
+
+def lock(kind, start, length, command):
+    fcntl.fcntl(file, command, struct.pack("hhqqi4x", kind, 0, start, length, 0))
+
+
+lock(fcntl.F_WRLCK, 0, 2 * COUNT, SETLKW)
+for place in range(2 * COUNT - 2, 0, -2):
+    lock(fcntl.F_UNLCK, place, 1, SETLK)  # splits the first lock in two
+time.sleep(1.5)
+broke(f"holds {COUNT} locks, which are counted as nobody's memory")
+"""
+# A process that shares descriptors with another, and ends, leaves it locks of nobody.
+ORPHANS = """
+CLONE_FILES, SIGCHLD = 0x400, 17
+if os.uname().machine not in ("x86_64", "aarch64"):
+    held("the arguments are in another order")
+child = call({"x86_64": 56, "aarch64": 220}[os.uname().machine], CLONE_FILES | SIGCHLD, 0, 0, 0, 0)
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+broke("shares descriptors, and with them locks, with a process that may end")
+"""
+
 
 def _attack(name: str, script: str, what: str, **options: Any) -> Attack:
     return Attack(
@@ -177,4 +205,17 @@ ATTACKS = (
     _attack("message_queues", MESSAGES, "System V messages"),
     _attack("shared_segments", SEGMENTS, "System V shared memory"),
     _attack("memory_files", MEMORY_FILES, "files in memory"),
+    _attack(
+        "locks",
+        LOCKS,
+        "locks of files",
+        prepare=lambda scene: scene.params.update(commands=[6, 7]),
+    ),
+    _attack(
+        "open_file_locks",
+        LOCKS,
+        "locks of open files",
+        prepare=lambda scene: scene.params.update(commands=[37, 38]),
+    ),
+    _attack("orphaned_locks", ORPHANS, "locks of processes that have ended"),
 )

@@ -70,6 +70,21 @@ def _touched(scene: Scene, attack: Attack) -> Outcome:
         return run_script(scene, attack)
 
 
+def _opened(scene: Scene, attack: Attack) -> Outcome:
+    """Open many files on the host, and close them, while the script listens."""
+
+    def open_many() -> None:
+        for _ in range(8):
+            descriptors = [os.open("/dev/null", os.O_RDONLY) for _ in range(600)]
+            time.sleep(0.05)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            time.sleep(0.05)
+
+    with meanwhile(open_many):
+        return run_script(scene, attack)
+
+
 FLOCK = """
 import fcntl
 file = open(P["path"], "rb")
@@ -117,6 +132,15 @@ for name in ("mountinfo", "mounts", "mountstats"):
         broke(f"{name} names a folder of the host")
 held("no names")
 """
+COUNTS = """
+counts = []
+for _ in range(80):
+    counts.append(int(open("/proc/sys/fs/file-nr").read().split()[0]))
+    time.sleep(0.01)
+if max(counts) - min(counts) > 400:
+    broke(f"saw somebody outside open {max(counts) - min(counts)} files")
+held("saw nothing")
+"""
 NO_MOUNTS = "without a sandbox nothing is mounted for it"
 
 ATTACKS = (
@@ -163,6 +187,12 @@ ATTACKS = (
         prepare=lambda scene: scene.params.update(path=PROGRAM),
         script=LEASE,
         cannot_succeed_unboxed="a lease takes the owner of the file, or a capability",
+    ),
+    Attack(
+        name="count_open_files_of_the_host",
+        threat="a channel between sandboxes, of a hundred bits a second",
+        act=_opened,
+        script=COUNTS,
     ),
     Attack(
         name="read_host_paths_of_mounts",
