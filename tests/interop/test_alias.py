@@ -288,7 +288,8 @@ warnings.simplefilter("error")
 import gymnasium as gym
 import ale_py
 gym.register_envs(ale_py)
-assert gym.spec("ALE/Pong-v5").entry_point == "ludus.envs.atari.env:AtariEnv"
+assert gym.spec("ALE/Pong-v5").entry_point == "ale_py.env:AtariEnv"
+assert type(gym.make("ALE/Pong-v5").unwrapped).__module__ == "ludus.envs.atari.env"
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     gym.register("ALE/Pong-v5", entry_point="ale_py.env:AtariEnv", kwargs={"game": "pong"})
@@ -298,5 +299,5 @@ print(type(gym.make("ALE/Pong-v5").unwrapped).__module__)
 """
 
 
-def test_ale_py_registers_what_is_served_already_and_nothing_changes(tmp_path: Path) -> None:
+def test_ale_py_registers_what_is_served_already_and_only_its_name_is_shown(tmp_path: Path) -> None:
     assert run_program(ATARI, tmp_path).split() == ["ludus.envs.atari.env", "ale_py.env"]

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from ludus import logger
 from ludus.core.env import Env
@@ -14,7 +14,7 @@ from ludus.core.ids import get_env_id
 from ludus.core.spec import EnvSpec, SecuritySpec, WrapperSpec
 from ludus.errors import RegistrationError
 from ludus.registration.table import check_can_register, registry
-from ludus.served_names import OWN_NAMES
+from ludus.served_names import ServedName, own_name
 
 __all__ = ["add_spec", "namespace", "register", "register_envs"]
 
@@ -148,8 +148,8 @@ def add_spec(spec: EnvSpec) -> None:
     elif spec.id in registry:
         known = registry[spec.id]
         if _is_served(spec, known):
-            OWN_NAMES.setdefault(str(spec.entry_point), str(known.entry_point))
-            registry[spec.id] = dataclasses.replace(known, entry_point=spec.entry_point)
+            shown = ServedName.of(str(spec.entry_point), own_name(cast("str", known.entry_point)))
+            registry[spec.id] = dataclasses.replace(known, entry_point=shown)
             return
         logger.warn(f"Overriding environment {spec.id} already in registry.", stacklevel=3)
     registry[spec.id] = spec

@@ -79,7 +79,7 @@ def _is_ours(kind: type) -> bool:
     """Tell whether a class comes with Ludus; what it says about itself is no evidence."""
     name = kind.__module__
     module = sys.modules.get(name) if name.startswith("ludus.") else None
-    return getattr(module, kind.__name__, None) is kind
+    return module is not None and vars(module).get(kind.__name__) is kind
 
 
 def _shown(problem: BaseException) -> str:
