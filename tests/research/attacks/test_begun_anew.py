@@ -37,6 +37,7 @@ from tests.research.running.support import (
     record_of,
     set_answer,
     start,
+    task_files,
     write_script,
 )
 
@@ -94,7 +95,7 @@ def play(tmp_path, monkeypatch, actions, *, settings=RETRIES, fields=None, grade
 
 
 def verdict(out):
-    (found,) = verify_research_run(BenchFolder.open(out), regrade=False)
+    (found,) = verify_research_run(BenchFolder.open(out), tasks=task_files(out), regrade=False)
     return found
 
 
