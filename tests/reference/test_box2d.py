@@ -47,7 +47,7 @@ def assert_steps_equal(ours, theirs):
     np.testing.assert_array_equal(ours[0], theirs[0])
     assert ours[0].dtype == theirs[0].dtype
     assert ours[1] == theirs[1]
-    assert isinstance(ours[1], float)
+    assert type(ours[1]) is type(theirs[1])
     assert ours[2:] == theirs[2:]
     assert type(ours[2]) is bool
 

@@ -185,7 +185,7 @@ class CarRacing(ReplayedEnv):
         reward = self._pay()
         x, y = self.car.hull.position
         if abs(x) > FIELD or abs(y) > FIELD:
-            return (seen, -100.0, *self._ending(False))
+            return (seen, -100, *self._ending(False))
         if self._race.finished:
             return (seen, reward, *self._ending(True))
         return seen, reward, False, False, {}
