@@ -76,4 +76,9 @@ def nothing_left(monkeypatch, warmed):
     while (left := box_processes() - running) and time.monotonic() < until:
         time.sleep(0.01)
     assert not left
-    assert held(state) == before
+    # Files that are open for a moment, such as of the thread that counts locks, are no leak.
+    while (after := held(state)) != before and time.monotonic() < until:
+        if after["descriptors"] < before["descriptors"]:
+            before = {**before, "descriptors": after["descriptors"]}
+        time.sleep(0.01)
+    assert after == before

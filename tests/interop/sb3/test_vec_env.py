@@ -177,7 +177,7 @@ def test_what_was_returned_stays_as_it_is(env_id):
     env.reset()
     env.step(np.array([env.action_space.sample() for _ in range(4)]))
     equal([list(row[:3]) for row in kept], copies)
-    equal([info["terminal_observation"] for info in finals], last)
+    equal([np.asarray(info["terminal_observation"]) for info in finals], last)
     infos = [info for row in kept[1:] for info in row[3]]
     assert len({id(info) for info in infos}) == len(infos)
 
