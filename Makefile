@@ -7,7 +7,7 @@ BENCH := $(VENV_BENCH)/bin
 QUIETLY := --disable-pip-version-check --quiet
 PIP := $(BIN)/pip $(QUIETLY)
 
-.PHONY: help demo test system box install install-dev lint types layers unit bench audit build clean
+.PHONY: help demo test test-all system box install install-dev lint types layers unit bench audit build clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -15,46 +15,83 @@ help: ## Show this list
 demo: box install ## Install, then show what Ludus does (writes to ./demo)
 	$(BIN)/ludus demo --out demo
 
-test: system install-dev lint types layers audit unit ## Install, then run every check
+test: system install-dev lint types layers audit unit ## Install, then run every check on a sample of cases
 
-# Boxes need bubblewrap, podman with runc, or Docker; reports are looked at with Chromium, the store
-# is tested on PostgreSQL, a research task on Fashion-MNIST, board games with their engines, robots are
-# drawn by Mesa. What is missing and may not be installed is said, and its tests are skipped. Nothing
-# is started: the tests run a Docker daemon and a database server of their own.
-SYSTEM := bwrap:bubblewrap podman:podman runc:runc dockerd:docker.io chromium:chromium \
+test-all: system install-dev lint types layers audit unit ## Install, then run every check on every case: hours
+test-all: export LUDUS_TEST_ALL := 1
+
+# Sandboxes need bubblewrap, and reports are looked at with Chromium. `make test-all` also uses other
+# sandboxes (podman with runc, Docker), PostgreSQL, the data of a research task, the engines of board
+# games, and Mesa, which draws robots. What is missing and may not be installed is said, and its tests
+# are skipped. Nothing is started: the tests run a Docker daemon and a database server of their own.
+SYSTEM := bwrap:bubblewrap chromium:chromium
+OPTIONAL := podman:podman runc:runc dockerd:docker.io \
 	pg_lsclusters:postgresql /usr/share/datasets/fashion-mnist:dataset-fashion-mnist \
 	/usr/games/gnugo:gnugo /usr/games/stockfish:stockfish \
 	/usr/lib/*/libEGL.so.1:libegl1 /usr/lib/*/libOSMesa.so.8:libosmesa6
+MORE := $(OPTIONAL)
+test-all: SYSTEM += $(OPTIONAL)
+test-all: MORE :=
 
 system: ## Install what the tests need beside Python, if root may do so with apt-get
 box: ## Install what the demonstration needs beside Python
 box: SYSTEM := bwrap:bubblewrap
+box: MORE :=
 
 system box:
-	@missing() { for row in $(SYSTEM); do what="$${row%%:*}"; \
+	@missing() { for row in "$$@"; do what="$${row%%:*}"; \
 		ls $$what >/dev/null 2>&1 || PATH="$$PATH:/usr/sbin" command -v "$$what" >/dev/null || \
 		echo "$${row##*:}"; done; }; \
+	needed() { missing $(foreach row,$(SYSTEM),'$(row)'); }; \
+	more() { missing $(foreach row,$(MORE),'$(row)'); }; \
 	get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$$@" >/dev/null; }; \
-	add() { get install -y --no-install-recommends $$(missing); }; \
-	if [ -z "$$(missing)" ]; then exit 0; fi; \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing" $$(missing); \
+	add() { get install -y --no-install-recommends $$(needed); }; \
+	if [ -n "$$(needed)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing" $$(needed); \
 		add 2>/dev/null || { get update && add; }; \
 	fi; \
-	if [ -n "$$(missing)" ]; then \
-		echo "Missing:" $$(missing)"; what needs it is skipped." >&2; \
+	if [ -n "$$(needed)" ]; then \
+		echo "Missing:" $$(needed)"; what needs it is skipped." >&2; \
+	fi; \
+	if [ -n "$$(more)" ]; then \
+		echo "Not installed, and used by make test-all:" $$(more)"; what needs it is skipped."; \
 	fi
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt --editable '.[all]'
+# Both locks give the hash of every file, and pip refuses others. --no-deps: the locks are complete. torch is
+# in neither, because its wheels differ from index to index (with CUDA, or for CPUs only) and so do the
+# packages they need: it comes last, from wherever pip is told to look, with what its wheel asks for.
+# Two packages have no wheels (chess, rliable); what builds them is not hashed.
+LOCKED := install --require-hashes --no-deps --requirement
+EDITABLE := install --no-deps --no-build-isolation --editable .
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml requirements.lock
+	$(PIP) $(LOCKED) requirements.lock
+	$(PIP) $(EDITABLE)
 	@touch $@
 
-$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml requirements-dev.lock
+	$(PIP) $(LOCKED) requirements-dev.lock
+	$(PIP) install 'torch==2.13.0'
+	$(PIP) $(EDITABLE)
 	@touch $@ $(VENV)/.installed
+
+# Keeps the versions that the locks have and that still fit pyproject.toml; UPGRADE=--upgrade renews all.
+UV ?= uv
+UPGRADE ?=
+CUDA := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-cupti nvidia-cuda-nvrtc \
+	nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile nvidia-curand nvidia-cusolver \
+	nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx triton
+LOCK := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command 'make lock' --group pyproject.toml:build $(UPGRADE)
+
+.PHONY: lock
+lock: ## Write the lock files anew (needs uv)
+	$(UV) $(LOCK) --extra dev $(addprefix --no-emit-package ,torch $(CUDA)) \
+		--output-file requirements-dev.lock pyproject.toml
+	$(UV) $(LOCK) --extra all --constraint requirements-dev.lock --output-file requirements.lock pyproject.toml
 
 install: $(VENV)/.installed ## Install Ludus and its extras into .venv
 
@@ -80,7 +117,7 @@ unit: system install-dev ## Tests
 VENV_VERSIONS ?= .venv-versions
 VERSIONS ?= lowest highest
 VERSIONED_EXTRAS ?= all,audit,jax
-VERSIONED_TOOLS := hypothesis pillow psutil 'pytest>=9,<10' pytest-rerunfailures pytest-timeout
+VERSIONED_TOOLS := hypothesis pillow psutil 'pytest>=9,<10' pytest-timeout
 VERSIONED_TESTS ?= tests/bench tests/cli tests/codec tests/interop/test_adapter.py \
 	tests/interop/test_spaces.py tests/interop/test_vector_adapter.py tests/kernel/test_kernel.py \
 	tests/record tests/spaces tests/test_versions.py tests/vector
@@ -105,6 +142,7 @@ $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 
 bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymnax, C and SWE-ReX
 	$(BENCH)/python benchmarks/import_time.py
+	$(BENCH)/python benchmarks/first_step.py
 	$(BENCH)/python benchmarks/wrapper_overhead.py
 	$(BENCH)/python benchmarks/single_env.py
 	$(BENCH)/python benchmarks/never_slower.py --quick
@@ -123,11 +161,11 @@ bench-sb3: install-dev ## Compare Stable-Baselines3 on Ludus's batches with its 
 
 # An index out of reach is said, and no failure; --require vulnerabilities would make it one.
 audit: install-dev ## Audit Ludus: its code, its dependencies and their licences
-	$(BIN)/ludus audit ludus-gym --config pyproject.toml --show medium --timeout 10
+	$(BIN)/ludus audit ludus-gym --config audit.toml --show medium --timeout 10
 
 build: install-dev ## Build wheel and sdist, with a bill of materials
-	$(BIN)/python -m build --outdir dist
-	$(BIN)/ludus audit "$$(ls -t dist/*.whl | head -n 1)" --config pyproject.toml --show medium \
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/ludus audit "$$(ls -t dist/*.whl | head -n 1)" --config audit.toml --show medium \
 		--timeout 10 --sbom dist/sbom.cdx.json
 
 clean: ## Remove what the other targets made

@@ -18,10 +18,13 @@ from measure import Side, stepping
 
 import ludus
 
-__all__ = ["USES", "Use", "bar_of", "batch_side", "size_of", "suits"]
+__all__ = ["USES", "Use", "bar_of", "batch_side", "size_of", "suits", "transitions_per_call"]
 
 COMPILED, ENGINE = 1024, 16
 """Environments of a batch that is compiled, and of one that an engine steps."""
+ENGINES = ("box2d", "mujoco")
+SLOW_PEERS = ("phys2d", "tabular")
+"""Families of which Gymnasium takes a second for a step of a large batch; raced with small ones."""
 STEPS = 64
 """Batches of actions, and seeds, that are used in turn."""
 
@@ -60,12 +63,13 @@ _BARS = {
 
 def bar_of(env_id: str, use: Use) -> float:
     """Return how many times as fast as Gymnasium a batch must be at least."""
-    return _BARS.get((env_id, use.name), 0.97 if size_of(env_id) == ENGINE else 1.0)
+    return _BARS.get((env_id, use.name), 0.97 if ludus.spec(env_id).family in ENGINES else 1.0)
 
 
 def size_of(env_id: str) -> int:
     """Return how many environments a batch has."""
-    return ENGINE if ludus.spec(env_id).family in ("box2d", "mujoco") else COMPILED
+    small = ludus.spec(env_id).family in ENGINES or env_id.startswith(SLOW_PEERS)
+    return ENGINE if small else COMPILED
 
 
 def suits(env_id: str, use: Use) -> bool:
@@ -81,8 +85,25 @@ def suits(env_id: str, use: Use) -> bool:
     return isinstance(space, ludus.spaces.Box) and space.dtype.kind == "f"
 
 
-def batch_side(env_id: str, use: Use, library: ModuleType) -> Side:
-    """Return one library's side of a use."""
+def transitions_per_call(env_id: str) -> float:
+    """Return the share of environments that a step makes a transition in, if it resets the others.
+
+    Each resets in the step after the one that ended its episode.
+    """
+    n, ended, made = size_of(env_id), 0, 0
+    envs = ludus.make_vec(env_id, n)
+    envs.reset(seed=0)
+    actions, turns = _actions(env_id, n), 10 * STEPS
+    for turn in range(turns):
+        _, _, terminated, truncated, _ = envs.step(actions[turn % STEPS])
+        made += n - ended
+        ended = int((terminated | truncated).sum())
+    envs.close()
+    return made / (turns * n)
+
+
+def batch_side(env_id: str, use: Use, library: ModuleType, *, per_call: bool = False) -> Side:
+    """Return one library's side of a use; figures are per environment, or per call."""
     n, options = size_of(env_id), {}
     if library is gymnasium:
         options["vectorization_mode"] = _fastest_mode(env_id, use)
@@ -97,7 +118,7 @@ def batch_side(env_id: str, use: Use, library: ModuleType) -> Side:
     actions = _actions(env_id, n)
     if use.call == "store":
         return stepping(_storing(envs, seen), list(enumerate(actions)), n)
-    return stepping(envs.step, actions, n)
+    return stepping(envs.step, actions, 1 if per_call else n)
 
 
 def _fastest_mode(env_id: str, use: Use) -> str:

@@ -7,6 +7,7 @@ beside it and says how disturbed the machine was. A claim is a ratio of two figu
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import sys
 import time
@@ -34,6 +35,9 @@ __all__ = [
     "stepping",
     "table",
 ]
+
+# Benchmarks measure compiled code, in the processes that they start as well.
+os.environ.setdefault("LUDUS_COMPILE", "wait")
 
 FEW = 5
 # Tables are wider than the 80 columns that rich takes for granted where there is no terminal.

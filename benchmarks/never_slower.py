@@ -2,6 +2,7 @@
 
 Parts, each over every id that Gymnasium's registry holds and Ludus can make:
 
+  make      `make(id)` itself
   step      `make(id)`, then steps with the same random actions, resets at the end of episodes
   reset     `reset(seed=n)` with a new seed each time
   frame     `render()` with render_mode="rgb_array", after a step that is not counted
@@ -32,19 +33,30 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("MUJOCO_GL", "egl")
 
 import gymnasium
-from batch_rows import USES, bar_of, batch_side, suits
+from batch_rows import USES, bar_of, batch_side, suits, transitions_per_call
 from measure import Bar, Report, Side, console, progress, race, stepping, table
 from trivial_env import LIBRARY_BOUND, WRAPPERS, wrapped
 
 import ludus
 
-PARTS = ("step", "reset", "frame", "wrapper", "batch")
+PARTS = ("make", "step", "reset", "frame", "wrapper", "batch")
 ENGINES = ("mujoco", "atari")
 DRAWN = ("classic_control", "toy_text", "box2d")
 ACTIONS, WARM_UP = 1_000, 60
 """Actions per environment, and steps before the first frame: races begin with another picture."""
+COMPILED_MAKE = 0.3
+"""Bar of `make` where an environment gets memory for compiled code, about 0.1 ms more of work."""
 SAME_STEP_COST = 1.3
-"""How many times as long as a step that resets in the next one a CartPole's may take."""
+"""How many times as long as one that resets in the next step a step that resets at once may take:
+per call where episodes are long, per transition everywhere. A call that resets in the next step
+makes no transition in the environments that it resets, one that resets at once makes one in each.
+"""
+AUTORESET_IDS = (
+    *("CartPole-v1", "MountainCar-v0", "Pendulum-v1", "Acrobot-v1", "CliffWalking-v1"),
+    *("Taxi-v4", "FrozenLake8x8-v1", "FrozenLake-v1", "Blackjack-v1"),
+)
+LONG = 0.95
+"""Transitions per environment and call from which episodes count as long."""
 SEEDS = 300
 """How many seeds each side resets with, in turn."""
 
@@ -93,6 +105,17 @@ def actions_of(env_id: str) -> list[Any]:
     drawn = [env.action_space.sample() for _ in range(ACTIONS)]
     env.close()
     return drawn
+
+
+def builds(env_id: str, library: ModuleType) -> Side:
+    """Return the side that makes environments."""
+
+    def run(calls: int) -> None:
+        for _ in range(calls):
+            library.make(env_id)
+
+    quiet_make(library, env_id)
+    return Side(run, 1)
 
 
 def steps(env_id: str, library: ModuleType) -> Side:
@@ -169,13 +192,21 @@ def rows(parts: list[str], *, quick: bool) -> Iterator[Row]:
         if part == "batch":
             yield from batch_rows(ids)
             continue
-        build = {"step": steps, "reset": resets, "frame": frames}[part]
+        build = {"make": builds, "step": steps, "reset": resets, "frame": frames}[part]
         for env_id in ids:
             kind = family(env_id)
             if part == "frame" and not draws(env_id):
                 continue
-            bar = 0.97 if kind in ENGINES else 1.5 if part == "frame" and kind in DRAWN else 1.0
-            yield Row(part, env_id, bar, partial(build, env_id))
+            yield Row(part, env_id, single_bar(part, kind), partial(build, env_id))
+
+
+def single_bar(part: str, kind: str) -> float:
+    """Return how many times as fast as Gymnasium's a single environment of a family must be."""
+    if kind in ENGINES:
+        return 0.97
+    if part == "make" and kind in ("classic_control", "toy_text"):
+        return COMPILED_MAKE
+    return 1.5 if part == "frame" and kind in DRAWN else 1.0
 
 
 def batch_rows(ids: list[str]) -> Iterator[Row]:
@@ -190,11 +221,25 @@ def batch_rows(ids: list[str]) -> Iterator[Row]:
 
 
 def race_autoreset_modes(rounds: int, seconds: float, report: Report) -> None:
-    """Race a CartPole batch's autoreset modes against one another."""
-    sides = {use.name: batch_side("CartPole-v1", use, ludus) for use in USES[:2]}
-    rates = race(sides, rounds=rounds, seconds=seconds, clock=time.process_time)
-    cost = rates["next step"].over(rates["same step"])
-    report.bars.append(Bar("CartPole-v1: same step / next step", cost, at_most=SAME_STEP_COST))
+    """Race autoreset modes of Ludus's batches against one another."""
+    shown = table(
+        "same step: µs, median round",
+        ["", "same step", "next step", "per call", "transitions", "per transition"],
+    )
+    for env_id in AUTORESET_IDS:
+        sides = {use.name: batch_side(env_id, use, ludus, per_call=True) for use in USES[:2]}
+        rates = race(sides, rounds=rounds, seconds=seconds, clock=time.process_time)
+        made = transitions_per_call(env_id)
+        cost = rates["next step"].over(rates["same step"])
+        if made >= LONG:
+            claim = f"{env_id}: same step / next step, per call"
+            report.bars.append(Bar(claim, cost, at_most=SAME_STEP_COST))
+        claim = f"{env_id}: same step / next step, per transition"
+        report.bars.append(Bar(claim, cost * made, at_most=SAME_STEP_COST))
+        report.add_rates({"part": "autoreset", "name": env_id, "transitions": made}, rates)
+        cells = (f"{1e6 / rates[name].median:.4g}" for name in ("same step", "next step"))
+        shown.add_row(env_id, *cells, f"{cost:.2f}", f"{made:.3f}", f"{cost * made:.2f}")
+    console.print(shown)
 
 
 def gymnasium_wrappers() -> list[str]:

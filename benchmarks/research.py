@@ -164,12 +164,14 @@ def play(task: Task, seed: int) -> Played:
         played.reset = timed(lambda: env.reset(seed=seed))
         for source in sorted(task.reference.rglob("*")):
             if source.is_file() and "__pycache__" not in source.parts:
-                env.box.write_bytes(str(source.relative_to(task.reference)), source.read_bytes())
+                env.sandbox.write_bytes(
+                    str(source.relative_to(task.reference)), source.read_bytes()
+                )
         played.looks = [timed(lambda: env.step("ls")) for _ in range(10)]
         env.step(task.config.run.reference or "true")
         env.step("validate")
         played.looks += [timed(lambda: env.step("ls")) for _ in range(10)]
-        played.box_bytes = env.box.usage().memory_peak or 0
+        played.box_bytes = env.sandbox.usage().memory_peak or 0
         info = env.step("submit")[4]
     played.result = info["outcome"], info["score"]
     return played

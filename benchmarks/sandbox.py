@@ -4,7 +4,7 @@ Part "stepping" races CartPole-v1 inside and outside of a box:
 
   unboxed       make("CartPole-v1"), make_vec("CartPole-v1", 256)
   boxed         the same with sandbox=True: box and caller wherever they are put
-  boxed pinned  with BoxOptions(cpu=...), and the caller kept on the other processors
+  boxed pinned  with SandboxOptions(cpu=...), and the caller kept on the other processors
   boxed on one  box and caller kept on one and the same processor
 
 Part "boxes" measures the default box: from nothing to a shell that has answered, and one `echo` in
@@ -35,7 +35,7 @@ from measure import Bar, Rate, Report, Side, balancing, console, progress, race,
 
 import ludus
 from ludus.sandbox import backends, open_sandbox
-from ludus.untrusted import BoxOptions
+from ludus.untrusted import SandboxOptions
 
 BATCH = 256
 SINGLE, MANY = "single environment", f"batch of {BATCH}"
@@ -89,10 +89,10 @@ def compare_stepping(options: argparse.Namespace, report: Report) -> None:
         envs = {
             "unboxed": make(),
             "boxed": make(sandbox=True),
-            "boxed pinned": make(sandbox=BoxOptions(cpu=cpu)),
+            "boxed pinned": make(sandbox=SandboxOptions(cpu=cpu)),
         }
         with kept_on({cpu}):
-            envs["boxed on one"] = make(sandbox=BoxOptions(cpu=cpu))
+            envs["boxed on one"] = make(sandbox=SandboxOptions(cpu=cpu))
         sides = {name: side(env) for name, env in envs.items()}
         sides["boxed pinned"] = pinned(sides["boxed pinned"], others)
         sides["boxed on one"] = pinned(sides["boxed on one"], {cpu})

@@ -25,8 +25,8 @@ from typing import Any
 from measure import Bar, Report, console, progress, short, table
 
 from ludus.bench.result import Result
-from ludus.bench.statement import MOST_FINDINGS, Finding, sign_statement
 from ludus.bench.store import open_store
+from ludus.bench.verifying.statement import MOST_FINDINGS, Finding, sign_statement
 from ludus.record import PublicKey, SigningKey, generate_key
 
 AGENTS, ENVS = 100, 50

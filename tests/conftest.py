@@ -4,6 +4,8 @@ import os
 import shutil
 import signal
 import tempfile
+import textwrap
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,23 +15,16 @@ from hypothesis import settings
 settings.register_profile("steady", derandomize=True)
 settings.load_profile("steady")
 
+# Tests of kernels are about compiled code, unless they say otherwise.
+os.environ.setdefault("LUDUS_COMPILE", "wait")
+
 HERE = Path(__file__).parent
 # So that assertions in helpers, too, say what they compared.
 pytest.register_assert_rewrite(*(f"tests.{path.name}" for path in HERE.iterdir() if path.is_dir()))
 
-# These start, kill and wait for real processes, and a busy machine can spoil the timing of one. It
-# is tried once more, which the summary reports. Attacks are not: one that works once is a hole.
-WITH_PROCESSES = {
-    *("bench", "board", "cli", "play", "record", "research", "sandbox", "untrusted", "vector")
-}
-ATTACKS = {
-    *("attacks", "exploits", "test_attacks.py", "test_hostile.py"),
-    *("test_hostile_run_folder.py", "test_tamper.py"),
-}
-
-
 # Verifying signs with the user's key: the tests have a user of their own, without a key.
 CONFIGURATION = "XDG_CONFIG_HOME"
+REASON_WIDTH = 110
 
 
 def pytest_configure() -> None:
@@ -44,9 +39,13 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ.pop(CONFIGURATION), ignore_errors=True)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what may be tried twice."""
-    for item in items:
-        parts = set(item.path.relative_to(HERE).parts)
-        if parts & WITH_PROCESSES and not parts & ATTACKS:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped: one line for each reason, however many tests have it."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        text = str(report.longrepr[-1]).removeprefix("Skipped: ")
+        reasons[textwrap.shorten(text, REASON_WIDTH, placeholder=" …")] += 1
+    if reasons:
+        terminalreporter.section("skipped tests, by reason")
+    for text, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count:5} {text}")

@@ -18,6 +18,7 @@ from tests.sandbox.attacks import ATTACKS
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+IMPORTED = re.compile(r"^\s*(?:from|import) (ludus(?:\.\w+)+)", re.MULTILINE)
 DRAWINGS = sorted((ROOT / "docs" / "pictures").glob("draw_*.py"))
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text())]
 
@@ -78,6 +79,17 @@ def test_architecture_has_the_layers_of_the_linter():
     assert [set(re.findall(r"`(\w+)`", row)) for row in rows] == [
         set(re.findall(r"ludus\.(\w+)", layer)) for layer in layers
     ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_import_public_modules_only(page):
+    section = (ROOT / "docs" / "architecture.md").read_text().partition("## Public modules")[2]
+    public = set(re.findall(r"`(ludus\.[\w.]+)`", section.partition("\n## ")[0]))
+    for module in IMPORTED.findall(page.read_text()):
+        assert module.count(".") < 2 or module in public, (
+            f"{page.name} imports {module}; export the name from its package, or list the module "
+            "under 'Public modules' in docs/architecture.md."
+        )
 
 
 def test_every_id_is_named():

@@ -7,12 +7,12 @@ import socket
 
 import pytest
 
+from ludus.bench.planning.suite import load_suite
 from ludus.bench.store import open_store
-from ludus.bench.suite import load_suite
 from ludus.errors import ResearchError, StoreError, SuiteError, TaskError
 from ludus.foreign_files import read_regular
 from ludus.research.agents.scripted import ScriptedAgent
-from ludus.research.discovery import load_task
+from ludus.research.task.discovery import load_task
 
 pytestmark = pytest.mark.timeout(30)
 ODD = ["pipe", "socket", "device", "folder", "loop", "sparse"]

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from ludus.bench.suite_file import parse_suite
+from ludus.bench.planning.suite_file import parse_suite
 from ludus.errors import ResearchError, SuiteError, TaskError
 from ludus.plain_yaml import YamlError, YamlLimits, read_yaml
 from ludus.research.agents.scripted import ScriptedAgent
-from ludus.research.config_file import parse_config
 from ludus.research.running.agents import parse_options
+from ludus.research.task.config_file import parse_config
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -17,11 +17,12 @@ PINNED = {
         vector wrappers
     """,
     "ludus.bench": """
-        Agent AgentSpec BatchAgent BenchFolder BenchRun Budget Comparison Engine Limits Plan Result
-        Settings Suite compare load_suite make_plan open_store parse_agent reference_agent
-        resume_run run_suite suites verify_run write_report
+        Agent AgentSpec BatchAgent BenchFolder BenchPlan BenchRun Budget Comparison Engine Limits
+        Plan Result RunLimits RunSettings Settings Suite compare counted_score load_suite make_plan
+        normalised_score open_store parse_agent parse_suite reference_agent resume_run run_suite
+        suites verify_run write_report
     """,
-    "ludus.codec": "INFO_LIMITS Limits admit admit_info decode digest encode",
+    "ludus.codec": "DecodeLimits INFO_LIMITS Limits admit admit_info decode digest encode",
     "ludus.core": """
         ActType ActionWrapper AutoresetMode Env EnvSpec EzPickle ObsType ObservationWrapper
         RecordConstructorArgs RenderFrame RewardWrapper SecuritySpec State VectorActionWrapper
@@ -31,20 +32,24 @@ PINNED = {
     "ludus.interop": "gymnasium minari parquet sb3",
     "ludus.interop.sb3": "LudusVecEnv make_vec_env",
     "ludus.record": """
-        Block Check Difference Episode Event FsckReport Problem PublicKey RecordEpisodes
+        Block Check Difference Episode Event FsckReport Problem PublicKey RecordCheck RecordEpisodes
         RecordVectorEpisodes Replay Resumed Run RunReader Signature SigningKey Totals Verification
         episodes fsck generate_key load_public_key load_signing_key own_key provenance read_run
         replay sign_run totals trusted_keys trusted_keys_path verify
     """,
     "ludus.research": """
-        BaseTask MLGymEnv ResearchEnv Result Scale Settings Task TaskConfig check_task find_tasks
-        load_task new_task register_task register_tasks task_ids
+        ActionResult BaseTask EpisodeOptions MLGymEnv MlgymSettings ResearchEnv Result Scale
+        Settings Task TaskConfig check_task find_tasks load_task new_task parse_agent register_task
+        register_tasks resume_research run_research task_ids trajectory_of_run
     """,
     "ludus.sandbox": """
-        Completed Enforcement Job Mount Policy Sandbox Shell Snapshot SnapshotLimits Usage backends
-        doctor load open_sandbox sweep
+        Completed Enforcement Job Mount Policy Sandbox SandboxProcess Shell Snapshot SnapshotLimits
+        Usage backends doctor load open_sandbox sweep
     """,
-    "ludus.untrusted": "BoxOptions BoxedEnv BoxedVectorEnv SpaceLimits",
+    "ludus.untrusted": """
+        BoxOptions BoxedEnv BoxedVectorEnv SandboxOptions SandboxedEnv SandboxedVectorEnv
+        SpaceLimits
+    """,
     "ludus.vector": """
         AsyncVectorEnv AutoresetMode SyncVectorEnv VectorActionWrapper VectorEnv
         VectorObservationWrapper VectorRewardWrapper VectorWrapper utils

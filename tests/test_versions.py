@@ -91,3 +91,47 @@ def test_this_environment_has_the_lowest():
             continue
         seen += 1
     assert seen > 20
+
+
+LOCKS = ["requirements.lock", "requirements-dev.lock"]
+
+
+def locked(name: str) -> dict[str, str]:
+    """The versions of a lock file, by name."""
+    rows = re.findall(r"^([\w.-]+)==([^\s;\\]+)", (ROOT / name).read_text(), re.MULTILINE)
+    return {canonicalize_name(package): found for package, found in rows}
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_package_has_a_hash(name):
+    blocks = re.split(r"^(?=[\w.-]+==)", (ROOT / name).read_text(), flags=re.MULTILINE)[1:]
+    assert len(blocks) == len(locked(name))
+    assert [block for block in blocks if "--hash=sha256:" not in block] == []
+
+
+def test_the_locks_have_what_is_declared_and_agree():
+    everything, users = locked("requirements-dev.lock"), locked("requirements.lock")
+    assert users.items() <= everything.items()
+    # The Makefile says why it is left out.
+    dev = [Requirement(text) for text in PROJECT["optional-dependencies"]["dev"]]
+    torch = next(row for row in dev if row.name == "torch")
+    assert f"'{torch}'" in (ROOT / "Makefile").read_text()
+    for row in [*map(Requirement, PROJECT["dependencies"]), *dev]:
+        name = canonicalize_name(row.name)
+        if name not in (canonicalize_name(DISTRIBUTION), "torch"):
+            assert everything[name] in row.specifier, name
+
+
+def test_hooks_have_the_locked_versions():
+    everything = locked("requirements-dev.lock")
+    pins = re.findall(r"([\w-]+)==([\w.]+)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert len(pins) > 5
+    assert [(name, pin) for name, pin in pins if everything[name] != pin] == []
+
+
+def test_actions_are_pinned_by_commit():
+    moving = ["pypa/gh-action-pypi-publish@release/v1"]
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for action, note in re.findall(r"uses: (\S+)(.*)", path.read_text()):
+            pinned = re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) and " # v" in note
+            assert pinned or action in moving, (path.name, action)

@@ -26,7 +26,7 @@ from ludus.core import (
     WrapperSpec,
 )
 from ludus.envs.builtin import register_builtin
-from ludus.interop.gymnasium.import_hook import register_when_imported
+from ludus.lazy import lazy_names
 from ludus.registration import register, register_envs
 from ludus.spaces import Space
 from ludus.version import __version__
@@ -134,17 +134,13 @@ _FUNCTIONS = {
     "spec": "registration",
 }
 
+_load = lazy_names(__name__, _FUNCTIONS, modules=_MODULES)
+
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"ludus.{name}")
-    if name in _FUNCTIONS:
-        value = getattr(importlib.import_module(f"ludus.{_FUNCTIONS[name]}"), name)
-        globals()[name] = value
-        return value
     if name == "registry":  # not kept: packages may have registered in Gymnasium since
         return importlib.import_module("ludus.registration.foreign").adopt_specs()
-    raise AttributeError(f"module 'ludus' has no attribute {name!r}")
+    return _load(name)
 
 
 def __dir__() -> list[str]:
@@ -152,5 +148,3 @@ def __dir__() -> list[str]:
 
 
 register_builtin()
-# With Gymnasium in the same process, gymnasium.make("ludus/CartPole-v1") works.
-register_when_imported()

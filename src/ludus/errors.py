@@ -27,24 +27,26 @@ Error:
     ├── UnseedableEnv              ┐
     ├── ResetNotAllowed            │ classic Gym's names, raised by ludus.classic
     ├── DoubleWrapperError         ┘
-    ├── SandboxError               a box, or something asked of one, failed
+    ├── SandboxError               a sandbox, or something asked of one, failed
     │   ├── SandboxUnavailable     the backend cannot run on this machine
     │   ├── PolicyNotEnforceable   (also a ValueError) a limit asked for would not hold here
-    │   ├── SandboxClosed          the box is gone: closed, out of time or dead
+    │   ├── SandboxClosed          the sandbox is gone: closed, out of time or dead
     │   ├── CommandFailed          a checked command ended with a non-zero status
-    │   ├── SandboxViolation       hostile data came out of the box
+    │   ├── SandboxViolation       hostile data came out of the sandbox
     │   │   └── ContentsExceeded   its files are more than a copy of them may hold
-    │   ├── SandboxTimeout         (also a TimeoutError) the box did not answer in time
-    │   ├── SandboxCrashed         the box ended by itself: exit, signal, out of memory
-    │   └── RemoteEnvError         the environment in the box raised; carries its traceback
-    ├── UntrustedEnv               not to be made outside of a box
+    │   ├── SandboxTimeout         (also a TimeoutError) the sandbox did not answer in time
+    │   ├── SandboxCrashed         the sandbox ended by itself: exit, signal, out of memory
+    │   └── RemoteEnvError         the environment in the sandbox raised; carries its traceback
+    ├── UntrustedEnv               not to be made outside of a sandbox
     ├── RecordError                a run folder, or something asked of one, failed
     │   ├── RecordDamaged          its chain or its bytes are broken
     │   ├── RecordLocked           another process is writing it
     │   └── ReplayImpossible       the run cannot be executed again here
     ├── BenchError                 a benchmark, or something asked of one, failed
     │   ├── SuiteError             (also a ValueError) a suite's file is wrong
+    │   ├── AgentFailed            the agent failed in a unit; it counts
     │   ├── ComparisonRefused      the results are not comparable
+    │   ├── InfrastructureFailed   something else failed in a unit; it is retried and never counts
     │   └── StoreError             the results store refused or failed
     ├── ResearchError              a research task, or something asked of one, failed
     │   ├── TaskError              (also a ValueError) a task's folder or file is wrong
@@ -64,6 +66,7 @@ Error:
 from __future__ import annotations
 
 __all__ = [
+    "AgentFailed",
     "AlreadyPendingCallError",
     "BenchError",
     "ClosedEnvironmentError",
@@ -80,6 +83,7 @@ __all__ = [
     "Error",
     "GradingFailed",
     "Inadmissible",
+    "InfrastructureFailed",
     "InvalidAction",
     "InvalidArgument",
     "InvalidBound",
@@ -255,7 +259,7 @@ class DoubleWrapperError(Error):
 
 
 class SandboxError(Error):
-    """A box could not be made, or could not do what it was asked to."""
+    """A sandbox could not be made, or could not do what it was asked to."""
 
 
 class SandboxUnavailable(SandboxError):
@@ -263,7 +267,7 @@ class SandboxUnavailable(SandboxError):
 
 
 class PolicyNotEnforceable(SandboxError, ValueError):
-    """The backend cannot hold the box to some limits of the policy.
+    """The backend cannot hold the sandbox to some limits of the policy.
 
     Attributes:
         reasons: why not, by the name of the policy's field.
@@ -275,7 +279,7 @@ class PolicyNotEnforceable(SandboxError, ValueError):
 
 
 class SandboxClosed(SandboxError):
-    """The box no longer runs: it was closed, its time was over, or it died."""
+    """The sandbox no longer runs: it was closed, its time was over, or it died."""
 
 
 class CommandFailed(SandboxError):
@@ -287,7 +291,7 @@ class CommandFailed(SandboxError):
 
 
 class SandboxViolation(SandboxError):
-    """What came out of the box is not what an honest box sends; nothing of it was used."""
+    """What came out of the sandbox is not what an honest sandbox sends; nothing of it was used."""
 
 
 class ContentsExceeded(SandboxViolation):
@@ -305,15 +309,15 @@ class ContentsExceeded(SandboxViolation):
 
 
 class SandboxTimeout(SandboxError, TimeoutError):
-    """The box did not answer in the time it was given, and was closed."""
+    """The sandbox did not answer in the time it was given, and was closed."""
 
 
 class SandboxCrashed(SandboxError):
-    """The process in the box ended by itself.
+    """The process in the sandbox ended by itself.
 
     Attributes:
         exit_code: as a shell gives it, 128 + n for signal n; ``None`` if unknown.
-        oom_killed: whether the box ran out of memory meanwhile.
+        oom_killed: whether the sandbox ran out of memory meanwhile.
     """
 
     def __init__(
@@ -325,11 +329,11 @@ class SandboxCrashed(SandboxError):
 
 
 class RemoteEnvError(SandboxError):
-    """The environment in a box raised. The box goes on, unless it was about to start.
+    """The environment in a sandbox raised. The sandbox goes on, unless it was about to start.
 
     Attributes:
-        kind: name of the exception's class in the box.
-        remote_traceback: its traceback, printable. All of this is the box's word.
+        kind: name of the exception's class in the sandbox.
+        remote_traceback: its traceback, printable. All of this is the sandbox's word.
     """
 
     def __init__(self, message: str, *, kind: str = "", remote_traceback: str = "") -> None:
@@ -339,7 +343,7 @@ class RemoteEnvError(SandboxError):
 
 
 class UntrustedEnv(Error):
-    """The environment's code is not trusted, and was asked for outside of a box."""
+    """The environment's code is not trusted, and was asked for outside of a sandbox."""
 
 
 class RecordError(Error):
@@ -372,6 +376,14 @@ class ReplayImpossible(RecordError):
 
 class BenchError(Error):
     """A benchmark cannot be run, stored or reported."""
+
+
+class AgentFailed(BenchError):
+    """The agent raised, gave an invalid action, or took too long. It counts, and is not retried."""
+
+
+class InfrastructureFailed(BenchError):
+    """Something else failed: a worker, a disk, the environment. It is retried and never counts."""
 
 
 class SuiteError(BenchError, ValueError):

@@ -1,8 +1,16 @@
-"""Texts of others on a terminal: shown, and never obeyed."""
+"""Text from untrusted sources, made safe to print on a terminal or in a log."""
 
 from __future__ import annotations
 
-__all__ = ["escaped"]
+import re
+import unicodedata
+
+__all__ = ["escaped", "excerpt", "printable", "visible", "without_controls"]
+
+_SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_MARKS_PER_CHARACTER = 3
 
 
 def escaped(text: str) -> str:
@@ -10,6 +18,63 @@ def escaped(text: str) -> str:
 
     Line ends and tabs stay.
     """
-    if text.isprintable():
+    if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+
+
+def excerpt(text: str, limit: int, *, tail: bool = False) -> str:
+    """Return the first ``limit`` characters of a text, :func:`escaped` and stripped.
+
+    Args:
+        text: Of one or more lines.
+        limit: Characters to keep; an ellipsis stands for the rest.
+        tail: Keep the last characters instead of the first.
+    """
+    if len(text) > limit:
+        text = f"…{text[-limit:]}" if tail else f"{text[:limit]}…"
+    return escaped(text).strip()
+
+
+def printable(text: object, most: int = 300) -> str:
+    """Return ``str(text)`` on one line of at most ``most`` characters before escaping.
+
+    Control and format characters, line ends among them, are written as escapes.
+    """
+    cut = str(text)[: most + 1]
+    if len(cut) > most:
+        cut = cut[: most - 1] + "…"
+    # Surrogates and bidirectional marks are not printable either, by Unicode's categories.
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in cut
+    )
+
+
+def visible(text: str) -> str:
+    r"""Return the text with everything that hides or reorders other text written as an escape.
+
+    Control and format characters, lone surrogates and combining marks beyond three on one
+    character are written as ``\u202e``.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    shown = []
+    marks = 0
+    for character in text:
+        category = unicodedata.category(character)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        if category in _INVISIBLE or marks > _MARKS_PER_CHARACTER:
+            shown.append(_code_point(character))
+        else:
+            shown.append(character)
+    return "".join(shown)
+
+
+def without_controls(text: str) -> str:
+    """Return the text without terminal sequences; other control characters become U+FFFD."""
+    return _CONTROLS.sub("\ufffd", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+
+
+def _code_point(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -10,36 +10,13 @@ from tests.audit.support import rules_in
 
 PLAIN = {
     "unpickling": [
-        "import pickle\ndef f(x): pickle.loads(x)",
-        "import marshal\ndef f(x): marshal.loads(x)",
-        "import shelve\ndef f(x): shelve.open(x)",
-        "import dill\ndef f(x): dill.load(x)",
         "import cloudpickle\ndef f(x): cloudpickle.loads(x)",
         "import joblib\ndef f(x): joblib.load(x)",
-        "import torch\ndef f(x): torch.load(x)",
-        "import torch\ndef f(x): torch.load(x, weights_only=False)",
+        "import torch\ndef f(x): torch.jit.load(x)",
+        "from pickle import Unpickler\nclass U(Unpickler): pass",
         "import numpy as np\ndef f(x): np.load(x, allow_pickle=True)",
         "import numpy as np\ndef f(x, **kw): np.load(x, **kw)",
         "import numpy as np\ndef f(x, y): np.load(x, None, y)",
-        "import yaml\ndef f(x): yaml.load(x)",
-        "import yaml\ndef f(x): yaml.load(x, Loader=yaml.Loader)",
-        "import pandas\ndef f(x): pandas.read_pickle(x)",
-        "from pickle import Unpickler\nclass U(Unpickler): pass",
-    ],
-    "dynamic-code": [
-        "def f(x): eval(x)",
-        "def f(x): exec(x)",
-        "def f(x): compile(x, 'a', 'exec')",
-        "import runpy\ndef f(x): runpy.run_path(x)",
-        "import types\ndef f(x): types.FunctionType(x, {})",
-        "import importlib.util\ndef f(x): importlib.util.spec_from_file_location('a', x)",
-        "def f(x): return list(map(eval, x))",
-    ],
-    "encoded-code": [
-        "import base64\ndef f(x): exec(base64.b64decode(x))",
-        "import zlib\ndef f(x):\n    code = zlib.decompress(x)\n    exec(code)",
-        "def f(x): eval(bytes.fromhex(x).decode())",
-        "import base64, marshal\ndef f(x): marshal.loads(base64.b64decode(x))",
     ],
     "subprocess": [
         "import subprocess\ndef f(): subprocess.run(['ls'])",
@@ -69,11 +46,6 @@ PLAIN = {
         "from os import environ as e\ndef f(): return e.get('DB_PASSWORD')",
         "def f(): return open('/home/me/.ssh/id_rsa')",
         "import keyring\ndef f(): keyring.get_password('a', 'b')",
-    ],
-    "environment-read": [
-        "import os\ndef f(): return dict(os.environ)",
-        "import os\ndef f(name): return os.environ[name]",
-        "import os\ndef f(name): return os.getenv(name)",
     ],
     "file-write": [
         "def f(x): open(x, 'w')",
@@ -105,18 +77,18 @@ PLAIN = {
         "import os\ndef f(x): os.__dict__[x]",
         "import os\ndef g(m): m.system('ls')\ndef f(): g(os)",
         "import builtins\ndef f(x): getattr(builtins, x)",
-    ],
-    "introspection": [
         "def f(): ().__class__.__base__.__subclasses__()",
         "def f(g): g.__globals__['os']",
         "def f(x): getattr(x, '__subclasses__')",
     ],
-    "import-hook": ["import sys\ndef f(x): sys.meta_path.insert(0, x)"],
-    "encoded-data": [f"x = '{'QUJD' * 1000}'"],
-    "long-line": [f"x = [{'1, ' * 1000}]"],
-    "hidden-text": ["x = '\u202egnirts'", b"# coding: utf-7\nx = 1\n", b"# coding: rot13\nx = 1\n"],
-    "unscanned-file": ["print 'Python 2'", "def f(:", "x = 1\0", b"# coding: nonsense\nx = 1\n"],
-    "install-hook": [],
+    "unscanned-file": [
+        "print 'Python 2'",
+        "def f(:",
+        "x = 1\0",
+        b"# coding: nonsense\nx = 1\n",
+        b"# coding: utf-7\nx = 1\n",
+        b"# coding: rot13\nx = 1\n",
+    ],
     "import-time-effect": [
         "import os\nos.system('ls')",
         "import socket\nclass A:\n    s = socket.socket()",
@@ -243,31 +215,25 @@ def test_what_cannot_be_followed_to_its_end_is_said(source):
 
 BUILTIN_EVASIONS = {
     "builtins": "import builtins\ndef f(x): builtins.eval(x)",
+    "builtins by another name": "import builtins as b\ndef f(x): b.eval(x)",
     "__builtins__": "def f(x): __builtins__['eval'](x)",
     "__builtins__ as a module": "def f(x): __builtins__.exec(x)",
     "globals": "def f(x): globals()['__builtins__']['exec'](x)",
-    "a full-width letter": "def f(x): \uff45val(x)",
-    "a decoy definition": "if 0:\n    def eval(x): pass\ndef f(x): eval(x)",
-    "a decoy assignment": "eval = eval\ndef f(x): eval(x)",
-    "a decoy comprehension": "def f(x):\n    [exec for exec in ()]\n    exec(x)",
-    "a decoy parameter elsewhere": "def g(eval): pass\ndef f(x): eval(x)",
-    "a decoy in a class": "class A:\n    eval = 1\n    def f(self, x): eval(x)",
-    "a comment": "def f(x): eval(x)  # nosec # noqa # ludus: ignore",
+    "getattr": "import builtins\ndef f(x): getattr(builtins, 'ev' + 'al')(x)",
+    "an alias": "run = eval\ndef f(x): run(x)",
+    "handing it over": "def f(x): return list(map(eval, x))",
+    "a list": "def f(x): [exec][0](x)",
+    "an alias of a module's": "import pickle\nread = pickle.loads\ndef f(x): read(x)",
 }
 
 
 @pytest.mark.parametrize("source", BUILTIN_EVASIONS.values(), ids=BUILTIN_EVASIONS)
 def test_a_builtin_by_detour_is_found(source):
-    assert "dynamic-code" in rules_in(source)
+    assert "computed-name" in rules_in(source)
 
 
 HARMLESS = [
     "import os\nx = os.path.join('a', 'b')\ny = os.getpid()",
-    "import numpy as np\ndef f(x): np.load(x)",
-    "import numpy as np\ndef f(x): np.load(x, allow_pickle=False)",
-    "import torch\ndef f(x): torch.load(x, weights_only=True)",
-    "import yaml\ndef f(x): yaml.load(x, Loader=yaml.SafeLoader)",
-    "import yaml\ndef f(x): yaml.safe_load(x)",
     "import ast\ndef f(x): ast.literal_eval(x)",
     "import re\nx = re.compile('a')",
     "def f(eval): return eval(1)",
@@ -279,6 +245,8 @@ HARMLESS = [
     "import subprocess\ndef f():\n    try: pass\n    except subprocess.TimeoutExpired: pass",
     "from urllib.parse import urlsplit\nx = urlsplit('http://a')",
     "import pickle\nx = pickle.dumps(1)",
+    "import numpy as np\ndef f(x): np.load(x)",
+    "import numpy as np\ndef f(x): np.load(x, allow_pickle=False)",
     "import importlib\nx = importlib.import_module('json')",
     "import os\nx = hasattr(os, 'fork')\ny = getattr(os, 'sep')",
     '"""About pickle.loads, eval and ~/.ssh/id_rsa."""',
@@ -299,12 +267,6 @@ def test_what_runs_as_a_program_does_not_run_at_import():
 
 def test_a_function_nobody_calls_does_not_run_at_import():
     assert rules_in("import os\ndef f(): os.system('ls')\nx = f") == {"subprocess"}
-
-
-@pytest.mark.parametrize("call", ["setup(cmdclass={})", "setup(**{'cmdclass': {}})"])
-def test_a_setup_script_that_replaces_commands(call):
-    assert "install-hook" in rules_in(f"from setuptools import setup\n{call}", "setup.py")
-    assert "install-hook" not in rules_in("from setuptools import setup\nsetup()", "setup.py")
 
 
 def test_findings_give_line_and_name():

@@ -72,7 +72,7 @@ def test_what_is_not_installed_is_declared(universe):
 def test_requirements_that_are_none(requirement):
     _, findings = needs(requirement)
     assert [item.rule for item in findings] == ["invalid-metadata"]
-    assert findings[0].detail.isprintable()
+    assert findings[0].message.isprintable()
 
 
 def test_a_dependency_from_an_address():

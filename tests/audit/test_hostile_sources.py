@@ -66,7 +66,7 @@ def test_a_bomb_is_a_finding_and_the_next_file_is_read(content):
 def test_what_would_take_long_to_compute_is_not_computed(content):
     scan = scan_sources([member("a.py", content), member("good.py", GOOD)], LIMITS)
     assert "good.py" in scan.sources
-    assert not [item for item in scan.findings if "seconds" in item.detail]
+    assert not [item for item in scan.findings if "seconds" in item.message]
 
 
 def test_a_reader_out_of_time_is_killed(monkeypatch):
@@ -77,7 +77,7 @@ def test_a_reader_out_of_time_is_killed(monkeypatch):
     limits = Limits(file_seconds=0.3, failures=2)
     before = set(psutil.Process().children())
     scan = scan_sources([member(f"{number}.py", GOOD) for number in range(9)], limits)
-    reasons = [item.detail for item in scan.findings]
+    reasons = [item.message for item in scan.findings]
     assert sum("longer than 0.3 seconds" in reason for reason in reasons) == 3
     assert scan.incomplete
     assert set(psutil.Process().children()) <= before
@@ -96,4 +96,4 @@ def test_a_reader_that_was_taken_over_is_not_believed(answer, monkeypatch):
 
 def test_a_file_that_is_too_long_is_not_read():
     scan = scan_sources([member("a.py", b"#" * 101)], Limits(source=100))
-    assert "longer than 100 bytes" in scan.findings[0].detail
+    assert "longer than 100 bytes" in scan.findings[0].message

@@ -7,7 +7,7 @@ from functools import cache
 from tempfile import TemporaryDirectory
 
 from ludus.bench.result import Result
-from ludus.bench.statement import Finding, Statement, sign_statement
+from ludus.bench.verifying.statement import Finding, Statement, sign_statement
 from ludus.record import SigningKey, generate_key
 
 PLAN = "c" * 64

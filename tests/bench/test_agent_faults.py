@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 
 import numpy as np
 import pytest
 
-from ludus.bench.folder import BenchFolder
-from ludus.bench.runner import Settings, run_suite
-from ludus.bench.suite_file import parse_suite
-from ludus.bench.verification import verify_run
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.running.folder import BenchFolder
+from ludus.bench.running.runner import RunSettings, resume_run, run_suite
+from ludus.bench.verifying.verification import verify_run
 
-SERIAL = Settings(engine="serial", backoff=0.0, retries=0)
+SERIAL = RunSettings(engine="serial", backoff=0.0, retries=0)
 TEXT = "name: s\nseeds: 1\nbudget: {episodes: 3}\nenvironments: [{id: %s}]\n"
 
 
@@ -223,7 +225,7 @@ def test_an_answer_of_a_class_of_its_own_is_taken_for_its_value(tmp_path):
 
 @pytest.mark.parametrize("how", ["raises", "signal"])
 def test_a_worker_whose_agent_interrupts_itself(tmp_path, how):
-    settings = Settings(engine="processes", workers=1, backoff=0.0, retries=0)
+    settings = RunSettings(engine="processes", workers=1, backoff=0.0, retries=0)
     agent = "tests.bench.players:interrupts" if how == "raises" else "tests.bench.players:sigint"
     (result,) = played(tmp_path / "run", agent, "CartPole-v1", settings).results()
     assert result.outcome == ("agent_fault" if how == "raises" else "scored"), result.reason
@@ -252,32 +254,83 @@ def test_ctrl_c_ends_the_run_whatever_the_agent_catches(tmp_path):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_an_environment_that_fails_by_itself_is_not_the_agents_fault(tmp_path, monkeypatch):
-    from ludus.envs.toy_text.frozen_lake import FrozenLakeEnv
+PROCESSES = RunSettings(engine="processes", workers=1, backoff=0.0, retries=1)
 
-    def step(self, action):
-        raise RuntimeError("out of order")
 
-    monkeypatch.setattr(FrozenLakeEnv, "step", step)
-    (result,) = played(tmp_path / "run", Base).results()
+@pytest.mark.parametrize("how", ["breaks_at: 4", "breaks_after: 9"])
+@pytest.mark.parametrize("settings", [SERIAL, PROCESSES], ids=["serial", "processes"])
+def test_an_environment_that_fails_by_itself_is_not_the_agents_fault(tmp_path, settings, how):
+    line = f"'tests.bench.players:tests-Line-v0', kwargs: {{{how}}}"
+    agent = Base if settings is SERIAL else "constant:1"
+    (result,) = played(tmp_path / "run", agent, line, settings).results()
     assert result.outcome == "infrastructure_fault"
-    assert "out of order" in result.reason
+    assert "the environment is broken" in result.reason
+    assert list((tmp_path / "run" / "records").iterdir()) == []
 
 
-def test_a_full_disk_is_not_the_agents_fault(tmp_path, monkeypatch):
-    from ludus.record.run import Run
+@pytest.fixture
+def small_disk(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    if os.geteuid() or subprocess.run(["mount", *options], check=False).returncode:
+        pytest.skip("a disk of one's own needs the right to mount")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
-    def append_block(self, *arguments, **options):
-        full()
 
-    monkeypatch.setattr(Run, "append_block", append_block)
-    (result,) = played(tmp_path / "run", Base).results()
+def test_a_full_disk_is_not_the_agents_fault(small_disk):
+    """Somebody fills it while the agent plays; with room again, the run goes on."""
+    filler, fills = small_disk / "filler", [True]
+
+    def act(observation):
+        with contextlib.suppress(OSError), filler.open("ab", buffering=0) as file:
+            while fills[0]:
+                file.write(bytes(4096))
+        return 1
+
+    (result,) = played(small_disk / "run", act).results()
     assert result.outcome == "infrastructure_fault"
-    assert "No space left" in result.reason
+    assert "No space left on device" in result.reason
+    fills[0] = False
+    filler.unlink()
+    (result,) = resume_run(small_disk / "run", [act], settings=SERIAL).results
+    assert result.outcome == "scored"
+
+
+@pytest.mark.parametrize("name", ["Patches", "Starves", "is_killed"])
+def test_what_fails_only_with_the_agent_is_its_fault(tmp_path, name):
+    agent = f"tests.bench.players:{name}"
+    folder = played(tmp_path / "run", agent, "CartPole-v1", PROCESSES)
+    (result,) = folder.results()
+    assert result.outcome == "agent_fault", result.reason
+    assert "can be played without it" in result.reason
+    assert [one.result.verified for one in verify_run(folder)] == ["verified"]
+
+
+def test_an_agent_that_removes_its_record(tmp_path):
+    path = tmp_path / "run"
+    agent = {"use": "tests.bench.players:Deletes", "options": {"records": str(path / "records")}}
+    folder = played(path, {"name": "deletes", **agent}, "CartPole-v1", PROCESSES)
+    (result,) = folder.results()
+    assert result.outcome == "agent_fault", result.reason
+    assert [one.result.verified for one in verify_run(folder)] == ["verified"]
+
+
+def test_an_agent_reaches_no_rivals_environment(tmp_path):
+    suite = parse_suite(TEXT.replace("seeds: 1", "seeds: 3") % "CartPole-v1", "s")
+    agents = ["bad=tests.bench.players:Reaches", "good=tests.bench.players:policy"]
+    done = run_suite(suite, agents, out=tmp_path / "run", settings=PROCESSES)
+    good = [one for one in done.results if one.agent == "good"]
+    assert all(one.score > 100 for one in good), good
+    verdicts = {
+        one.result.agent: one.result.verified for one in verify_run(BenchFolder.open(done.folder))
+    }
+    assert verdicts["good"] == "verified"
 
 
 def test_actions_keep_their_values():
-    from ludus.bench.actions import action_reader
+    from ludus.bench.running.actions import action_reader
     from ludus.spaces import Box, Dict, Discrete, Text
 
     space = Dict({"a": Discrete(3), "b": Box(-1, 1, (2,))})

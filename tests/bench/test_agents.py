@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.bench.actions import action_reader
 from ludus.bench.agents import AgentSpec, load_agent, parse_agent, reference_agent, reference_ids
 from ludus.bench.agents.loading import AgentUnusable
-from ludus.bench.faults import AgentFault
-from ludus.bench.plan import make_plan
-from ludus.bench.play import Tally, play
-from ludus.bench.suite import load_suite
-from ludus.errors import BenchError
+from ludus.bench.planning.plan import make_plan
+from ludus.bench.planning.suite import load_suite
+from ludus.bench.running.actions import action_reader
+from ludus.bench.running.play import UnitTally, play
+from ludus.errors import AgentFailed, BenchError
 from ludus.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from tests.bench import players
 
@@ -38,7 +37,7 @@ def test_reference_agents_are_far_better_than_random(name, env_id):
     ).units
     scores = []
     for unit in units:
-        tally = Tally()
+        tally = UnitTally()
         with unit.make_env() as env:
             play(unit, env, tally)
         scores.append(np.mean(tally.returns))
@@ -219,5 +218,5 @@ def test_answers_become_actions(space, answer, action):
     ],
 )
 def test_answers_that_are_no_actions_are_the_agents_fault(space, answer):
-    with pytest.raises(AgentFault, match="invalid action"):
+    with pytest.raises(AgentFailed, match="invalid action"):
         action_reader(space)(answer)

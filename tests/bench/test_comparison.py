@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ludus.bench.comparability import WORDS
-from ludus.bench.comparison import compare
+from ludus.bench.comparing.comparability import WORDS
+from ludus.bench.comparing.comparison import compare
 from ludus.bench.statistics import Reference
 from ludus.errors import ComparisonRefused
 from tests.bench.some_results import result, results

@@ -12,17 +12,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ludus.bench import claim
-from ludus.bench.folder import LARGEST_RESULT, BenchFolder
-from ludus.bench.runner import Settings, resume_run, run_suite
-from ludus.bench.size import most_rows
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.running.folder import LARGEST_RESULT, BenchFolder
+from ludus.bench.running.runner import RunSettings, resume_run, run_suite
 from ludus.bench.store import open_store
-from ludus.bench.suite_file import parse_suite
-from ludus.bench.verification import planned_units, verify_run
+from ludus.bench.verifying import claim
+from ludus.bench.verifying.size import most_rows
+from ludus.bench.verifying.verification import planned_units, verify_run
 from ludus.record import fsck, read_run, verify
 from tests.record.tampering import Forgery
 
-SERIAL = Settings(engine="serial", backoff=0.0, retries=0)
+SERIAL = RunSettings(engine="serial", backoff=0.0, retries=0)
 SUITE = "name: s\nseeds: 1\nbudget: %s\nenvironments: [{id: CartPole-v1}]\n"
 
 
@@ -68,12 +68,13 @@ def test_a_limit_does_not_excuse_what_was_played_whole(tmp_path):
     assert verdicts(folder)[0][0] == "failed"
 
 
-def test_a_worker_that_was_killed_leaves_no_record(tmp_path):
-    settings = Settings(engine="processes", workers=1, backoff=0.0, retries=0)
+def test_an_agent_that_kills_its_worker_has_failed(tmp_path):
+    settings = RunSettings(engine="processes", workers=1, backoff=0.0, retries=0)
     folder = played(tmp_path / "run", agents=["tests.bench.players:is_killed"], settings=settings)
-    assert [one.outcome for one in folder.results()] == ["infrastructure_fault"]
-    assert list((folder.path / "records").iterdir()) == []
-    assert verdicts(folder) == []
+    (result,) = folder.results()
+    assert result.outcome == "agent_fault"
+    assert "SIGKILL" in result.reason
+    assert verdicts(folder)[0][0] == "verified"
 
 
 def test_what_is_written_can_be_read(tmp_path, monkeypatch):
@@ -127,7 +128,7 @@ def holes(count=3, size=2**28):
 
 
 def test_files_in_a_units_record_are_refused_unread(tmp_path, monkeypatch):
-    from ludus.record.disk import Handle
+    from ludus.record.format.disk import Handle
 
     folder = played(tmp_path / "run")
     forged(folder, holes(size=2**20))
@@ -154,7 +155,9 @@ def test_more_rows_than_the_budget_allows_are_not_executed(tmp_path, monkeypatch
         block.update({k: np.array(v[:1]).repeat(500_000, 0) for k, v in block.items()})
 
     forged(folder, grow)
-    monkeypatch.setattr("ludus.bench.verification.verify", lambda *_, **__: pytest.fail("was run"))
+    monkeypatch.setattr(
+        "ludus.bench.verifying.verification.verify", lambda *_, **__: pytest.fail("was run")
+    )
     started = time.monotonic()
     ((verdict, problems),) = verdicts(folder)
     assert verdict == "failed"
@@ -260,3 +263,19 @@ def test_infrastructure_faults_show_on_verified_boards(tmp_path):
         assert not store.leaderboard(verified_only=True)[0].rows
         (board,) = store.leaderboard()
     assert (board.rows[0].scored, board.rows[0].infrastructure_faults) == (1, 3)
+
+
+def test_a_record_that_takes_too_long_stays_a_claim(tmp_path):
+    folder = played(tmp_path / "run")
+    (found,) = verify_run(folder, max_seconds=0.0)
+    assert (found.result.verified, found.problems) == ("claimed", ())
+    assert "--max-seconds" in found.unchecked[0]
+    assert verdicts(folder) == [("verified", ())]
+
+
+def test_more_rows_than_anybody_reads_stay_a_claim(tmp_path, monkeypatch):
+    """The suite comes with the record, and can ask for any number."""
+    folder = played(tmp_path / "run")
+    monkeypatch.setattr("ludus.bench.verifying.size._MOST_ROWS", 5)
+    ((verified, problems),) = verdicts(folder)
+    assert (verified, problems) == ("claimed", ())

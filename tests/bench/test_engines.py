@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ludus.bench.agents import parse_agent
-from ludus.bench.budget import Budget
 from ludus.bench.engines import open_engine
 from ludus.bench.engines.processes import ProcessEngine
 from ludus.bench.engines.serial import SerialEngine
-from ludus.bench.execute import Job
-from ludus.bench.unit import Unit
+from ludus.bench.planning.budget import Budget
+from ludus.bench.planning.unit import Unit
+from ludus.bench.running.execute import UnitJob
 from ludus.errors import BenchError
 from ludus.record import read_run
 from tests.bench import players
@@ -35,7 +35,7 @@ def job(tmp_path):
         kwargs = options.pop("kwargs", {})
         budget = Budget(episodes=2, **options)
         unit = Unit("s", "d", parse_agent(agent), env, 1, budget, kwargs)
-        return Job(unit, "run", str(tmp_path))
+        return UnitJob(unit, "run", str(tmp_path))
 
     return make
 
@@ -122,10 +122,11 @@ def test_time_is_looked_at_between_actions_where_nobody_can_be_killed(job):
     assert (result.outcome, result.reason) == ("agent_fault", "exceeded its time of 0.01 s")
 
 
-def test_a_killed_worker_is_nobodys_fault_and_replaced(engine, job, tmp_path):
+def test_a_killed_worker_is_reported_and_replaced(engine, job, tmp_path):
     done = do(engine, job(players.is_killed))
     assert done.result is None
     assert done.fault == "the worker was killed by SIGKILL (out of memory?)"
+    assert done.playing
     assert do(engine, job("random")).result.outcome == "scored"
 
 
@@ -147,9 +148,13 @@ def test_an_idle_worker_that_dies_is_replaced(job):
     ],
 )
 def test_faults_of_the_environment_are_no_agents(engine, job, tmp_path, kwargs, words):
-    done = do(engine, job("random", LINE, kwargs=kwargs))
+    work = job("random", LINE, kwargs=kwargs)
+    done = do(engine, work)
     assert done.result is None
     assert words in done.fault
+    assert done.playing == ("made" not in words)
+    result = work.give_up(done.fault, 1, playing=done.playing)
+    assert (result.outcome, result.record) == ("infrastructure_fault", None)
     assert not list((tmp_path / "records").glob("*"))
 
 
@@ -157,7 +162,7 @@ def test_a_full_disk_is_nobodys_fault(job, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ludus.bench.execute.LentEpisodes", full)
+    monkeypatch.setattr("ludus.bench.running.execute.LentEpisodes", full)
     with SerialEngine() as serial:
         assert "No space left" in do(serial, job("random")).fault
 
@@ -180,9 +185,9 @@ def test_steps_instead_of_episodes(job):
     unit = Unit("s", "d", work.unit.agent, LINE, 1, budget)
     batch = Unit("s", "d", parse_agent("batch:3:random"), LINE, 1, Budget(episodes=7))
     with SerialEngine() as serial:
-        result = do(serial, Job(unit, "run", work.folder)).result
+        result = do(serial, UnitJob(unit, "run", work.folder)).result
         assert (result.episodes, result.steps) == (3, 30)
-        result = do(serial, Job(batch, "run", work.folder)).result
+        result = do(serial, UnitJob(batch, "run", work.folder)).result
         assert (result.episodes, result.score) == (7, 10.0)
 
 
@@ -201,7 +206,7 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path):
     program = (
         "import sys; from pathlib import Path\n"
         "from ludus.bench.engines.handle import WorkerHandle\n"
-        "worker = WorkerHandle(None)\n"
+        "worker = WorkerHandle(None, '')\n"
         "print(worker.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )

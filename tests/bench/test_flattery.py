@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ludus.bench import BenchFolder, Settings, run_suite
-from ludus.bench.budget import BudgetChange
-from ludus.bench.comparison import compare
-from ludus.bench.leaderboard import make_boards
-from ludus.bench.names import lookalikes
+from ludus.bench import BenchFolder, RunSettings, run_suite
+from ludus.bench.comparing.comparison import compare
 from ludus.bench.outcome import LARGEST_SCORE
+from ludus.bench.planning.budget import BudgetChange
+from ludus.bench.planning.suite import load_suite, suite_from
 from ludus.bench.report.write import build_document
-from ludus.bench.runner import BenchRun
+from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Reference, summarise
 from ludus.bench.store import open_store
+from ludus.bench.store.leaderboard import make_boards
+from ludus.bench.store.names import lookalikes
 from ludus.bench.store.tally import tally_results
-from ludus.bench.suite import load_suite, suite_from
 from ludus.cli.bench_tables import run_table
 from ludus.errors import BenchError, SuiteError
 from tests.bench.some_results import result, results
@@ -190,7 +190,7 @@ class TestForeignSuites:
 
     @pytest.fixture
     def run(self, tmp_path):
-        run_suite(suite(), ["random"], out=tmp_path / "run", settings=Settings(engine="serial"))
+        run_suite(suite(), ["random"], out=tmp_path / "run", settings=RunSettings(engine="serial"))
         return tmp_path / "run"
 
     def test_references_that_were_changed_after_the_run(self, run):

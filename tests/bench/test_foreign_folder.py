@@ -9,10 +9,10 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from ludus.bench import folder as folders
-from ludus.bench.folder import BenchFolder
-from ludus.bench.runner import Settings, run_suite
-from ludus.bench.suite_file import parse_suite
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.running import folder as folders
+from ludus.bench.running.folder import BenchFolder
+from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.cli.app import app
 from ludus.errors import BenchError, ResearchError
 from ludus.research.running.options import FILE, RunFile
@@ -33,7 +33,7 @@ environments:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     path = tmp_path_factory.mktemp("bench") / "run"
-    run_suite(parse_suite(SUITE, "m"), out=path, settings=Settings(engine="serial"))
+    run_suite(parse_suite(SUITE, "m"), out=path, settings=RunSettings(engine="serial"))
     return path
 
 

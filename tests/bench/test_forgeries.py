@@ -14,28 +14,28 @@ import numpy as np
 import pytest
 
 from ludus import make
-from ludus.bench.claim import claim_score
-from ludus.bench.folder import BenchFolder
-from ludus.bench.leaderboard import make_boards
-from ludus.bench.plan import Missing
-from ludus.bench.play import Tally
+from ludus.bench.planning.plan import Missing
+from ludus.bench.planning.suite import load_suite
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.unit import Unit
 from ludus.bench.report import write_report
-from ludus.bench.runner import Settings, resume_run, run_suite
-from ludus.bench.standing import standing
-from ludus.bench.statement import Statement, sign_statement
-from ludus.bench.statement_files import read_statements
+from ludus.bench.running.folder import BenchFolder
+from ludus.bench.running.play import UnitTally
+from ludus.bench.running.runner import RunSettings, resume_run, run_suite
 from ludus.bench.store import open_store
+from ludus.bench.store.leaderboard import make_boards
 from ludus.bench.store.tally import tally_results
-from ludus.bench.suite import load_suite
-from ludus.bench.suite_file import parse_suite
-from ludus.bench.unit import Unit
-from ludus.bench.verification import verify_run
+from ludus.bench.verifying.claim import claim_score
+from ludus.bench.verifying.standing import standing
+from ludus.bench.verifying.statement import Statement, sign_statement
+from ludus.bench.verifying.statement_files import read_statements
+from ludus.bench.verifying.verification import verify_run
 from ludus.errors import BenchError
 from ludus.record import generate_key, own_key, read_run, trusted_keys, verify
 from ludus.wrappers import ClipReward, TransformReward
 from tests.record.tampering import Forgery
 
-SERIAL = Settings(engine="serial", backoff=0.0)
+SERIAL = RunSettings(engine="serial", backoff=0.0)
 SUITE = """\
 name: small
 seeds: 2
@@ -179,7 +179,7 @@ class Reset:
 
 def play_with(change):
     """Return ``play``, as the forger has it."""
-    from ludus.bench import play as module
+    from ludus.bench.running import play as module
 
     return lambda unit, env, tally, original=module.play: change(original, unit, env, tally)
 
@@ -253,7 +253,7 @@ def fewer_steps(play, unit, env, tally):
 )
 def test_other_episodes_than_the_suites(tmp_path, monkeypatch, cheat, words):
     with monkeypatch.context() as patch:
-        patch.setattr("ludus.bench.execute.play", play_with(cheat))
+        patch.setattr("ludus.bench.running.execute.play", play_with(cheat))
         folder = played(tmp_path / "run", agents=["random"])
     assert words in problems(folder)
 
@@ -262,7 +262,7 @@ def test_a_cost_that_ends_a_unit_is_the_agents_word(tmp_path, monkeypatch):
     """It may be true, so nothing is wrong; but nobody can check it."""
     text = SUITE.replace("{episodes: 3}", "{episodes: 3, max_cost: 5}")
     with monkeypatch.context() as patch:
-        patch.setattr("ludus.bench.execute.play", play_with(fewer_by_its_cost))
+        patch.setattr("ludus.bench.running.execute.play", play_with(fewer_by_its_cost))
         folder = played(tmp_path / "run", text, ["random"])
     found = list(verify_run(folder))
     assert {(one.result.verified, one.problems) for one in found} == {("claimed", ())}
@@ -491,7 +491,7 @@ def test_a_record_that_is_swapped_during_the_check(run, monkeypatch):
         finally:
             put(forged_files)
 
-    monkeypatch.setattr("ludus.bench.verification.verify", swapping)
+    monkeypatch.setattr("ludus.bench.verifying.verification.verify", swapping)
     found = {one.result.id: one for one in verify_run(folder)}[first.name]
     assert found.result.verified == "failed"
 
@@ -603,7 +603,7 @@ def test_a_run_that_was_interrupted_is_verified_once_it_is_complete(run):
 
 def leaving_out(monkeypatch, env):
     rows = [Missing(env, "needs acrobat>=3, which is not installed", "pip install acrobat")]
-    monkeypatch.setattr("ludus.bench.plan.missing_environments", lambda suite: rows)
+    monkeypatch.setattr("ludus.bench.planning.plan.missing_environments", lambda suite: rows)
 
 
 def test_an_environment_that_is_said_to_be_missing_and_is_here(tmp_path, monkeypatch):
@@ -746,7 +746,7 @@ def test_a_suite_brings_no_program(tmp_path, monkeypatch, place):
 
 
 def test_actions_that_no_agent_gets_through(tmp_path, monkeypatch):
-    from ludus.bench import play as module
+    from ludus.bench.running import play as module
 
     text = SUITE.replace("CartPole-v1", "Pendulum-v1").partition("    reference")[0]
     with monkeypatch.context() as patch:
@@ -758,8 +758,8 @@ def test_actions_that_no_agent_gets_through(tmp_path, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float64", "uint32"])
 def test_actions_of_another_dtype(tmp_path, monkeypatch, dtype):
     """The sum of unsigned squares, negated, is a reward of billions."""
-    from ludus.bench import play as module
-    from ludus.record import row_buffer
+    from ludus.bench.running import play as module
+    from ludus.record.episodes import row_buffer
 
     text = SUITE.replace("CartPole-v1", "Pendulum-v1").partition("    reference")[0]
     with monkeypatch.context() as patch:
@@ -796,14 +796,14 @@ def test_statements_survive_their_bytes(run):
 
 
 def test_a_claim_counts_what_the_tally_counted():
-    tally = Tally(returns=[1.0, 2.0], finished=[1.0, 2.0, 9.0], steps=7)
+    tally = UnitTally(returns=[1.0, 2.0], finished=[1.0, 2.0, 9.0], steps=7)
     unit = Unit("s", "d", agent=_Nobody(), env="CartPole-v1", seed=0, budget=_episodes(2))
     claim = claim_score(unit, tally, 1.0)
     assert (claim["score"], claim["value"], claim["counted"], claim["episodes"]) == (1.5, 4.0, 2, 3)
 
 
 def _episodes(count):
-    from ludus.bench.budget import Budget
+    from ludus.bench.planning.budget import Budget
 
     return Budget(episodes=count)
 

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.bench.board import Scale
-from ludus.bench.leaderboard import bundled_scale, make_boards
+from ludus.bench.planning.suite import load_suite
 from ludus.bench.store import open_store
+from ludus.bench.store.board import BoardScale
+from ludus.bench.store.leaderboard import bundled_scale, make_boards
 from ludus.bench.store.tally import tally_results
-from ludus.bench.suite import load_suite
 from ludus.errors import BenchError
 from tests.bench.stating import some_key, stated
 from tests.bench.store.support import make_many, make_result
 
 
 def boards(*results, references=None, lower=(), floors=None, **options):
-    scale = Scale(references or {}, lower, floors or {})
+    scale = BoardScale(references or {}, lower, floors or {})
     rows = [replace(one, id=str(n)) for n, one in enumerate(results)]
     tallies = tally_results(rows, lambda *_: scale)
     return make_boards(tallies, scale=lambda *_: scale, **options)
@@ -224,7 +224,7 @@ def test_bundled_suites_bring_their_references():
     suite = load_suite("classic")
     scale = bundled_scale("classic", suite.digest)
     assert set(scale.references) == set(suite.references)
-    assert bundled_scale("classic", "0" * 64) == bundled_scale("mine", suite.digest) == Scale()
+    assert bundled_scale("classic", "0" * 64) == bundled_scale("mine", suite.digest) == BoardScale()
     results = [
         make_result(suite="classic", suite_digest=suite.digest, env=env, id=env, score=one[1])
         for env, one in scale.references.items()

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ludus.bench.comparison import compare
-from ludus.bench.leaderboard import make_boards, scale_of
+from ludus.bench.comparing.comparison import compare
 from ludus.bench.outcome import counted_score, fault_floor, normalised_score
+from ludus.bench.planning.suite import suite_from
 from ludus.bench.report.write import build_document
-from ludus.bench.runner import BenchRun
+from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import summarise
 from ludus.bench.store import open_store
+from ludus.bench.store.leaderboard import make_boards, scale_of
 from ludus.bench.store.tally import tally_results
-from ludus.bench.suite import suite_from
 from ludus.cli.bench_tables import run_table
 from ludus.errors import SuiteError
 from tests.bench.some_results import result

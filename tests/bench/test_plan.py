@@ -5,11 +5,11 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from ludus.bench import plan
 from ludus.bench.agents.spec import AgentSpec
-from ludus.bench.plan import make_plan, missing_environments
-from ludus.bench.suite import load_suite
-from ludus.bench.suite_file import parse_suite
+from ludus.bench.planning import plan
+from ludus.bench.planning.plan import make_plan, missing_environments
+from ludus.bench.planning.suite import load_suite
+from ludus.bench.planning.suite_file import parse_suite
 from ludus.core.spec import SecuritySpec
 from ludus.errors import BenchError
 from ludus.registration import registry

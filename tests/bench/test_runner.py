@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from ludus.bench.budget import Limits
-from ludus.bench.engine import Done
 from ludus.bench.engines.serial import SerialEngine
-from ludus.bench.folder import BenchFolder
-from ludus.bench.progress import BarProgress, LineProgress, duration
-from ludus.bench.runner import Settings, resume_run, run_suite
+from ludus.bench.planning.budget import RunLimits
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.running.engine import Done
+from ludus.bench.running.folder import BenchFolder
+from ludus.bench.running.progress import BarProgress, LineProgress, duration
+from ludus.bench.running.runner import RunSettings, resume_run, run_suite
 from ludus.bench.store import open_store
-from ludus.bench.suite_file import parse_suite
-from ludus.bench.verification import verify_run
+from ludus.bench.verifying.verification import verify_run
 from ludus.errors import BenchError, StoreError
 from ludus.record import generate_key
 from tests.bench import players
@@ -35,7 +35,7 @@ environments:
     reference: {min: 20, max: 500, source: x}
   - id: tests.bench.players:tests-Line-v0
 """
-SERIAL = Settings(engine="serial", backoff=0.0)
+SERIAL = RunSettings(engine="serial", backoff=0.0)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_run_from_the_first_unit_to_the_last(suite, tmp_path):
     progress = Silent()
     done = run_suite(suite, ["random", "constant:1", players.invalid],
                      out=tmp_path / "run", name="first",
-                     settings=Settings(engine="serial", progress=progress))  # fmt: skip
+                     settings=RunSettings(engine="serial", progress=progress))  # fmt: skip
     assert (done.planned, done.count("scored"), done.unfinished) == (18, 12, 0)
     assert (done.count("agent_fault"), done.exit_code) == (6, 1)
     assert BenchFolder.open(tmp_path / "run").results() == list(done.results)
@@ -102,23 +102,23 @@ def test_a_run_from_the_first_unit_to_the_last(suite, tmp_path):
 def test_interrupted_work_is_kept_and_not_repeated(suite, tmp_path):
     whole = run_suite(suite, out=tmp_path / "whole", settings=SERIAL)
     engine = Trouble(stop_after=2)
-    part = run_suite(suite, out=tmp_path / "part", settings=Settings(engine=engine))
+    part = run_suite(suite, out=tmp_path / "part", settings=RunSettings(engine=engine))
     assert (part.interrupted, part.exit_code, len(part.results)) == (True, 130, 2)
     with pytest.raises(BenchError, match="ludus bench resume"):
         run_suite(suite, out=tmp_path / "part", settings=SERIAL)
     second = Trouble()
-    rest = resume_run(tmp_path / "part", settings=Settings(engine=second))
+    rest = resume_run(tmp_path / "part", settings=RunSettings(engine=second))
     assert not set(engine.done) & set(second.done)
     assert len(second.done) == 4
     assert comparable(rest.results) == comparable(whole.results)
     third = Trouble()
-    resume_run(tmp_path / "part", settings=Settings(engine=third))
+    resume_run(tmp_path / "part", settings=RunSettings(engine=third))
     assert third.done == []
 
 
 def test_faults_of_the_infrastructure_are_retried_and_never_a_zero(suite, tmp_path):
     progress = Silent()
-    settings = Settings(engine=Trouble([True, *[False] * 5, True]), backoff=0.0, retries=1,
+    settings = RunSettings(engine=Trouble([True, *[False] * 5, True]), backoff=0.0, retries=1,
                         progress=progress)  # fmt: skip
     done = run_suite(suite, out=tmp_path / "run", settings=settings)
     assert (done.count("scored"), done.count("infrastructure_fault")) == (5, 1)
@@ -142,27 +142,27 @@ def test_an_environment_that_fails_twice_and_then_works(tmp_path):
 @pytest.mark.parametrize(
     ("limits", "words", "finished"),
     [
-        (Limits(max_steps=40), "max_steps: 40 of 40 steps are used", 2),
-        (Limits(max_cost=5), "max_cost: 10 of 5 cost are used", 1),
-        (Limits(max_seconds=1e-9), "max_seconds", 0),
+        (RunLimits(max_steps=40), "max_steps: 40 of 40 steps are used", 2),
+        (RunLimits(max_cost=5), "max_cost: 10 of 5 cost are used", 1),
+        (RunLimits(max_seconds=1e-9), "max_seconds", 0),
     ],
 )
 def test_limits_end_a_run_with_what_is_finished(lines_suite, tmp_path, limits, words, finished):
     agent = {"use": "tests.bench.players:Pusher", "name": "pusher", "options": {"price": 0.5}}
-    settings = Settings(engine="serial", limits=limits)
+    settings = RunSettings(engine="serial", limits=limits)
     done = run_suite(lines_suite, [agent], out=tmp_path / "run", settings=settings)
     assert done.exit_code == 4
     assert words in done.exhausted
     assert len(done.results) == finished
     # Steps and money of before count; the clock starts again.
-    again = resume_run(tmp_path / "run", settings=Settings(engine="serial", limits=limits))
+    again = resume_run(tmp_path / "run", settings=RunSettings(engine="serial", limits=limits))
     assert len(again.results) == finished
     assert again.exit_code == 4
     assert resume_run(tmp_path / "run", settings=SERIAL).exit_code == 0
 
 
 def test_time_that_is_up_ends_what_is_under_way(lines_suite, tmp_path):
-    settings = Settings(workers=1, limits=Limits(max_seconds=0.3))
+    settings = RunSettings(workers=1, limits=RunLimits(max_seconds=0.3))
     start = time.monotonic()
     done = run_suite(lines_suite, [players.hangs], out=tmp_path / "run", settings=settings)
     assert (done.exit_code, len(done.results)) == (4, 0)
@@ -171,9 +171,9 @@ def test_time_that_is_up_ends_what_is_under_way(lines_suite, tmp_path):
 
 def test_results_go_to_a_store(lines_suite, tmp_path):
     address = tmp_path / "store.sqlite"
-    settings = Settings(engine=Trouble(stop_after=1), store=address)
+    settings = RunSettings(engine=Trouble(stop_after=1), store=address)
     run_suite(lines_suite, out=tmp_path / "run", name="r", settings=settings)
-    done = resume_run(tmp_path / "run", settings=Settings(engine="serial", store=address))
+    done = resume_run(tmp_path / "run", settings=RunSettings(engine="serial", store=address))
     with open_store(address) as store:
         assert sorted(store.results(run="r"), key=lambda r: r.seed) == list(done.results)
         found = list(verify_run(BenchFolder.open(tmp_path / "run"), store=store))
@@ -183,10 +183,10 @@ def test_results_go_to_a_store(lines_suite, tmp_path):
 
 def test_a_result_takes_the_place_of_a_fault_in_the_store(lines_suite, tmp_path):
     address = tmp_path / "store.sqlite"
-    settings = Settings(engine=Trouble([True]), store=address, retries=0)
+    settings = RunSettings(engine=Trouble([True]), store=address, retries=0)
     first = run_suite(lines_suite, out=tmp_path / "run", settings=settings)
     assert first.exit_code == 3
-    second = resume_run(tmp_path / "run", settings=Settings(engine="serial", store=address))
+    second = resume_run(tmp_path / "run", settings=RunSettings(engine="serial", store=address))
     assert second.exit_code == 0
     with open_store(address) as store:
         assert {result.outcome for result in store.results()} == {"scored"}
@@ -201,17 +201,17 @@ def test_a_store_that_fails_loses_nothing(lines_suite, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("ludus.bench.store.store.Store.add", fails)
-        settings = Settings(engine="serial", store=address)
+        settings = RunSettings(engine="serial", store=address)
         done = run_suite(lines_suite, out=tmp_path / "run", settings=settings)
     assert (done.exit_code, done.store_problem) == (3, "the database is gone")
     assert done.count("scored") == 3
-    resume_run(tmp_path / "run", settings=Settings(engine="serial", store=address))
+    resume_run(tmp_path / "run", settings=RunSettings(engine="serial", store=address))
     with open_store(address) as store:
         assert len(list(store.results())) == 3
 
 
 def test_only_one_process_runs_a_folder(suite, tmp_path):
-    run_suite(suite, out=tmp_path / "run", settings=Settings(engine=Trouble(stop_after=0)))
+    run_suite(suite, out=tmp_path / "run", settings=RunSettings(engine=Trouble(stop_after=0)))
     with (
         BenchFolder.open(tmp_path / "run").locked(),
         pytest.raises(BenchError, match="Another process"),
@@ -222,7 +222,7 @@ def test_only_one_process_runs_a_folder(suite, tmp_path):
 def test_changed_work_is_not_mixed(suite, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("def act(observation): return 0\n")
-    settings = Settings(engine=Trouble(stop_after=1))
+    settings = RunSettings(engine=Trouble(stop_after=1))
     run_suite(suite, [f"mine={path}:act"], out=tmp_path / "run", settings=settings)
     path.write_text("def act(observation): return 1\n")
     with pytest.raises(BenchError, match="the code or the options of mine changed"):
@@ -231,7 +231,7 @@ def test_changed_work_is_not_mixed(suite, tmp_path):
         suite,
         [players.policy],
         out=tmp_path / "other",
-        settings=Settings(engine=Trouble(stop_after=1)),
+        settings=RunSettings(engine=Trouble(stop_after=1)),
     )
     with pytest.raises(BenchError, match="pass it again"):
         resume_run(tmp_path / "other", settings=SERIAL)
@@ -328,7 +328,7 @@ def test_verification_of_all_there_is(suite, tmp_path):
 def test_signed_records_and_killed_agents_are_verified(lines_suite, tmp_path):
     key = generate_key(tmp_path / "key")
     other = generate_key(tmp_path / "other")
-    settings = Settings(workers=1, key=tmp_path / "key")
+    settings = RunSettings(workers=1, key=tmp_path / "key")
     suite = lines_suite.changed(seeds=1, max_seconds=0.3)
     done = run_suite(suite, ["random", players.hangs], out=tmp_path / "run", settings=settings)
     assert [result.outcome for result in done.results] == ["scored", "agent_fault"]
@@ -340,11 +340,11 @@ def test_signed_records_and_killed_agents_are_verified(lines_suite, tmp_path):
 
 KILLED = """\
 import sys
-from ludus.bench.runner import Settings, resume_run, run_suite
-from ludus.bench.suite_file import parse_suite
+from ludus.bench.running.runner import RunSettings, resume_run, run_suite
+from ludus.bench.planning.suite_file import parse_suite
 from pathlib import Path
 text, out, engine = sys.argv[1:]
-settings = Settings(engine=engine, workers=1)
+settings = RunSettings(engine=engine, workers=1)
 print("ready", flush=True)
 if Path(out, "bench.json").exists():
     resume_run(out, settings=settings)
@@ -399,7 +399,7 @@ def test_progress_on_a_terminal(lines_suite, tmp_path):
     from rich.console import Console
 
     console = Console(force_terminal=True, width=100, file=io.StringIO())
-    settings = Settings(engine="serial", progress=BarProgress(console))
+    settings = RunSettings(engine="serial", progress=BarProgress(console))
     run_suite(lines_suite, [players.invalid], out=tmp_path / "run", settings=settings)
     text = console.file.getvalue()
     assert "3/3" in text

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.bench.references import measure
-from ludus.bench.suite import load_suite, suites
-from ludus.bench.suite_file import parse_suite
+from ludus.bench.planning.suite import load_suite, suites
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.running.references import measure
 from ludus.errors import SuiteError
 
 GOOD = """\

@@ -1,12 +1,11 @@
 """Thousands of changes to a verified run: what still reads as verified means what it meant.
 
 After each change the folder is read by somebody who trusts the key that verified it, and verified
-again with another key. ``LUDUS_ALL_ATTACKS=1`` makes 5,000 changes.
+again with another key. ``LUDUS_TEST_ALL=1`` makes 5,000 changes.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from collections import Counter
@@ -15,19 +14,18 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select, update
 
-from ludus.bench.folder import BenchFolder
-from ludus.bench.runner import Settings, run_suite
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.running.folder import BenchFolder
+from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.bench.store import open_store, tables
-from ludus.bench.suite_file import parse_suite
-from ludus.bench.verification import verify_run
+from ludus.bench.verifying.verification import verify_run
 from ludus.errors import BenchError
 from ludus.record import own_key, trusted_keys
 from tests.bench.mutations import mutate_folder, mutate_row
 from tests.bench.stating import some_key
+from tests.sampling import ALL
 
-ALL = os.environ.get("LUDUS_ALL_ATTACKS") == "1"
-SHARDS = 10
-FOLDERS, ROWS = (450, 50) if ALL else (70, 30)
+SHARDS, FOLDERS, ROWS = (10, 450, 50) if ALL else (2, 70, 30)
 SUITE = """\
 name: tampered
 seeds: 1
@@ -42,7 +40,7 @@ environments:
 def verified(tmp_path_factory):
     path = tmp_path_factory.mktemp("tampering") / "run"
     suite = parse_suite(SUITE, "tampered.yaml")
-    run_suite(suite, out=path, settings=Settings(engine="serial"))
+    run_suite(suite, out=path, settings=RunSettings(engine="serial"))
     folder = BenchFolder.open(path)
     assert [one.result.verified for one in verify_run(folder)] == ["verified"] * 2
     return folder

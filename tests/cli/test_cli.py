@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ludus.cli.app import app
+from ludus.cli.console import out
 from ludus.version import __version__
 
 run = CliRunner().invoke
@@ -21,6 +22,27 @@ def test_envs_lists_and_searches():
     assert "CartPole-v1" in run(app, ["envs"]).output
     result = run(app, ["envs", "pendulum torque", "--ids"])
     assert (result.exit_code, result.output) == (0, "Pendulum-v1\n")
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_narrow_terminal_cuts_no_id_off(width, monkeypatch):
+    monkeypatch.setattr(out, "_width", width)
+    output = run(app, ["envs", "pole"]).output
+    assert "InvertedDoublePendulum-v5 " in output
+    assert max(map(len, output.splitlines())) <= width
+    assert ("tags" in output) == (width == 140)
+    assert "…" not in run(app, ["show", "CartPole-v1"]).output
+    tasks = run(app, ["task", "list"]).output
+    assert "imageClassificationCifar10 " in tasks
+    assert "-0.25264 " in tasks
+    assert ("Colonel Blotto" in tasks) == (width == 140)
+
+
+def test_check_tells_warnings_without_places_in_other_files():
+    result = run(app, ["check", "CartPole-v0"])
+    assert "out of date" in result.stderr
+    assert ".py" not in result.stderr
+    assert any("minimum value is -infinity. This" in line for line in result.stdout.splitlines())
 
 
 def test_envs_folds_a_family_of_hundreds():

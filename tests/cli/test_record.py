@@ -59,7 +59,8 @@ def test_show_of_what_is_broken(folder, tmp_path):
 
 def test_fsck_finds_and_repairs(folder, tmp_path):
     assert run("record", "fsck", folder).output.startswith("4 events, 3 rows, complete")
-    (folder / "blocks.bin").open("ab").write(b"torn")
+    with (folder / "blocks.bin").open("ab") as blocks:
+        blocks.write(b"torn")
     found = run("record", "fsck", folder)
     assert found.exit_code == 1
     assert "--repair cuts it" in found.output

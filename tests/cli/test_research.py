@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ludus.cli.app import app
-from ludus.research.model_policies import Call, by_step
-from ludus.research.model_server import ModelServer
+from ludus.research.model_server.policies import Call, by_step
+from ludus.research.model_server.server import ModelServer
 from tests.research.running.support import GOOD, GUESS, UNLIMITED, answers, set_answer, write_script
 
 invoke = CliRunner(env={"COLUMNS": "200"}).invoke

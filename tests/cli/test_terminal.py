@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 import ludus
 from ludus import cli
-from ludus.bench.runner import Settings, run_suite
+from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.bench.store import open_store
-from ludus.bench.suite_file import parse_suite
 from ludus.cli import console
 from ludus.cli.app import app
 
@@ -55,7 +55,7 @@ def say(*words):
 def finished(tmp_path_factory):
     path = tmp_path_factory.mktemp("terminal") / "run"
     suite = parse_suite(SUITE, "m")
-    run_suite(suite, out=path, skip_missing=True, settings=Settings(engine="serial"))
+    run_suite(suite, out=path, skip_missing=True, settings=RunSettings(engine="serial"))
     return path
 
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ludus.codec import Limits, decode, encode
+from ludus.codec import DecodeLimits, decode, encode
 from ludus.core.env import Env
 from ludus.core.state_files import load_state, save_state
 from ludus.errors import CodecError, StateFileError
@@ -35,7 +35,7 @@ from ludus.spaces import Box, Discrete
 CEILING = 2.0
 """Seconds of processor time that one input may take."""
 
-LIMITS = Limits(total_bytes=2**20, array_bytes=2**20, items=100_000)
+LIMITS = DecodeLimits(total_bytes=2**20, array_bytes=2**20, items=100_000)
 
 VALUES: list[Any] = [
     None,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludus.codec import Limits, admit, admit_info, decode, encode
+from ludus.codec import DecodeLimits, admit, admit_info, decode, encode
 from ludus.errors import CodecError, Inadmissible
 from ludus.spaces import (
     Box,
@@ -225,14 +225,16 @@ def test_strange_objects_are_never_asked(space: Space[Any]) -> None:
 @pytest.mark.parametrize(
     ("space", "value", "limits"),
     [
-        (Sequence(Discrete(3)), (0,) * 11, Limits(items=10)),
-        (Sequence(BOX, stack=True), np.zeros((9, 2, 3), F4), Limits(array_bytes=200)),
-        (Sequence(BOX), (np.zeros((2, 3), F4),) * 9, Limits(total_bytes=200)),
-        (Text(100), "a" * 50, Limits(string_bytes=49)),
-        (Tuple((Text(100), Text(100))), ("a" * 50, "a" * 50), Limits(total_bytes=99)),
+        (Sequence(Discrete(3)), (0,) * 11, DecodeLimits(items=10)),
+        (Sequence(BOX, stack=True), np.zeros((9, 2, 3), F4), DecodeLimits(array_bytes=200)),
+        (Sequence(BOX), (np.zeros((2, 3), F4),) * 9, DecodeLimits(total_bytes=200)),
+        (Text(100), "a" * 50, DecodeLimits(string_bytes=49)),
+        (Tuple((Text(100), Text(100))), ("a" * 50, "a" * 50), DecodeLimits(total_bytes=99)),
     ],
 )
-def test_the_limits_hold_for_the_whole_value(space: Space[Any], value: Any, limits: Limits) -> None:
+def test_the_limits_hold_for_the_whole_value(
+    space: Space[Any], value: Any, limits: DecodeLimits
+) -> None:
     assert same(admit(space, value), value)
     with pytest.raises(Inadmissible):
         admit(space, value, limits=limits)
@@ -257,9 +259,9 @@ def test_custom_spaces_judge_a_clean_copy() -> None:
     assert same(admitted, value)
     assert admitted["extra"] is not value["extra"]
     pair = Tuple((Names(), Names()))
-    assert admit(pair, ({"name": "ludus"}, {"name": "ludus"}), limits=Limits(total_bytes=40))
+    assert admit(pair, ({"name": "ludus"}, {"name": "ludus"}), limits=DecodeLimits(total_bytes=40))
     with pytest.raises(Inadmissible, match="the whole value exceeds"):
-        admit(pair, ({"name": "ludus"}, {"name": "ludus"}), limits=Limits(total_bytes=20))
+        admit(pair, ({"name": "ludus"}, {"name": "ludus"}), limits=DecodeLimits(total_bytes=20))
     for wrong in ({"name": "other"}, {}, 5, {"name": Obstacle()}):
         with pytest.raises(Inadmissible):
             admit(Names(), wrong)

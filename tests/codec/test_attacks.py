@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ludus.codec import Limits, decode, encode
+from ludus.codec import DecodeLimits, decode, encode
 from ludus.codec.wire import ext_header
 from ludus.errors import CodecError
 
@@ -175,7 +175,7 @@ def test_memory_stays_in_proportion_to_the_bytes() -> None:
 
 
 def test_depth_does_not_depend_on_the_room_on_pythons_stack() -> None:
-    limits = Limits(depth=200)
+    limits = DecodeLimits(depth=200)
     data = b"\x91" * 200 + b"\xc0"
 
     def at(depth: int) -> Any:
@@ -194,7 +194,7 @@ def test_colliding_integer_keys_are_limited() -> None:
     data = b"\xde" + U16(len(taken)) + b"".join(encode(key) + b"\xc0" for key in taken)
     with pytest.raises(CodecError, match="more than 10000 integer keys"):
         decode(data)
-    assert len(decode(data, Limits(int_keys=20_000))) == 20_000
+    assert len(decode(data, DecodeLimits(int_keys=20_000))) == 20_000
 
 
 def test_memory_that_its_writer_still_holds_is_copied_first() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ludus.codec import Limits, decode, digest, encode
+from ludus.codec import DecodeLimits, decode, digest, encode
 from ludus.errors import CodecError, Error
 from tests.codec.plain_values import NUMBER_DTYPES, keys, leaves, same, values
 
@@ -218,20 +218,20 @@ def test_an_expanding_web_of_references_ends_at_the_limits() -> None:
 @pytest.mark.parametrize(
     ("value", "limits"),
     [
-        ([1, 2, 3], Limits(total_bytes=3)),
-        ([[[1]]], Limits(depth=2)),
-        ([[1], {"a": 1}], Limits(items=3)),
-        ("four", Limits(string_bytes=3)),
-        (b"four" * 99, Limits(string_bytes=300)),
-        (np.zeros(4, np.uint8), Limits(array_bytes=3)),
-        (np.zeros((2**20, 0), np.uint8), Limits(array_bytes=2**19)),
-        ({"four": 1}, Limits(key_bytes=3)),
-        ({"f" * 300: 1}, Limits(key_bytes=299)),
-        (2**71, Limits(integer_bytes=9)),
-        ([{1: 1}, {1: 1}], Limits(int_keys=1)),
+        ([1, 2, 3], DecodeLimits(total_bytes=3)),
+        ([[[1]]], DecodeLimits(depth=2)),
+        ([[1], {"a": 1}], DecodeLimits(items=3)),
+        ("four", DecodeLimits(string_bytes=3)),
+        (b"four" * 99, DecodeLimits(string_bytes=300)),
+        (np.zeros(4, np.uint8), DecodeLimits(array_bytes=3)),
+        (np.zeros((2**20, 0), np.uint8), DecodeLimits(array_bytes=2**19)),
+        ({"four": 1}, DecodeLimits(key_bytes=3)),
+        ({"f" * 300: 1}, DecodeLimits(key_bytes=299)),
+        (2**71, DecodeLimits(integer_bytes=9)),
+        ([{1: 1}, {1: 1}], DecodeLimits(int_keys=1)),
     ],
 )
-def test_each_limit_holds_in_both_directions(value: Any, limits: Limits) -> None:
+def test_each_limit_holds_in_both_directions(value: Any, limits: DecodeLimits) -> None:
     with pytest.raises(CodecError):
         encode(value, limits)
     data = encode(value)
@@ -243,7 +243,7 @@ def test_each_limit_holds_in_both_directions(value: Any, limits: Limits) -> None
 @pytest.mark.parametrize("wrong", [{"depth": 201}, {"items": -1}, {"total_bytes": 1.5}])
 def test_limits_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        Limits(**wrong)
+        DecodeLimits(**wrong)
 
 
 @given(st.lists(st.tuples(keys, leaves), unique_by=lambda pair: pair[0], max_size=6), st.randoms())

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.codec import Limits, decode, encode
+from ludus.codec import DecodeLimits, decode, encode
 from ludus.codec.sealed_file import write_sealed
 from ludus.core.env import Env
 from ludus.core.state_files import _FORMAT, _MARK, load_state, save_state
@@ -301,7 +301,7 @@ def test_a_claimed_length_is_held_against_limit_and_file(saved: Path) -> None:
         load_state(saved)
     saved.write_bytes(whole)
     with pytest.raises(StateFileError, match="at most 100 are allowed"):
-        load_state(saved, limits=Limits(total_bytes=100))
+        load_state(saved, limits=DecodeLimits(total_bytes=100))
 
 
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:

@@ -14,9 +14,18 @@ import pytest
 import ludus
 from ludus.core import AutoresetMode
 from ludus.envs.builtin import KERNELS
+from tests.kernel.families import some_ids
 from tests.reference.twins import assert_same
+from tests.sampling import sampled
 
 IDS = [spec.id for spec in KERNELS]
+SOME = some_ids()
+BATCHES = [
+    pytest.param(spec.id, mode, id=f"{spec.id}-{mode.value}")
+    for spec in KERNELS
+    if spec.vector_entry_point and spec.id in SOME
+    for mode in AutoresetMode
+]
 STEPS = 120
 PLAIN = (bool, int, float, str, bytes, type(None), np.generic)
 
@@ -85,8 +94,9 @@ def test_single_environments(env_id):
             replay(target, events[at:])
 
 
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("env_id", [spec.id for spec in KERNELS if spec.vector_entry_point])
+@pytest.mark.parametrize(
+    ("env_id", "mode"), sampled(BATCHES, len(SOME), by=lambda pair: pair.values[0])
+)
 def test_batches(env_id, mode):
     def batch():
         return quietly(ludus.make_vec, env_id, 5, autoreset_mode=mode)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ludus
+from tests.sampling import sampled
 
 OTHERS = ("ALE/", "GymV21", "GymV26", "phys2d/", "tabular/")
 """Ids with tests of their own, or that adapt other people's environments."""
@@ -24,6 +25,11 @@ def makes(name: str) -> bool:
 IDS = sorted(
     name for name in gymnasium.registry if name in ludus.registry and not name.startswith(OTHERS)
 )
+
+
+def folder_of(name: str) -> str:
+    """Return the package that an environment of Gymnasium comes from."""
+    return str(gymnasium.registry[name].entry_point).rpartition(".")[0]
 
 
 def described(value):
@@ -57,7 +63,7 @@ def types_of(envs, steps=STEPS):
     return found
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", sampled(IDS, 60, by=folder_of))
 @pytest.mark.filterwarnings("ignore")
 def test_types_are_those_of_gymnasium(name):
     if not makes(name):

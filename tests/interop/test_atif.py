@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ludus.interop.atif import to_atif, write_atif
-from ludus.research.trajectory import Trajectory, TrajectoryStep
+from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 
 STEPS = (
     TrajectoryStep(action="ls", thought="I look.", output="a\n", exit_code=0, seconds=0.1),
@@ -19,7 +19,7 @@ STEPS = (
         state={"cwd": "/workspace"},
     ),
 )
-TRAJECTORY = Trajectory(
+TRAJECTORY = ResearchTrajectory(
     task="t",
     steps=STEPS,
     source="ludus",
@@ -55,7 +55,7 @@ def test_steps_are_numbered_and_results_refer_to_their_calls():
 
 
 def test_users_steps_have_no_fields_of_the_agent_and_nothing_is_null():
-    body = to_atif(Trajectory(task="t", steps=STEPS, source="mlgym"))
+    body = to_atif(ResearchTrajectory(task="t", steps=STEPS, source="mlgym"))
     assert body["steps"][0] == {"step_id": 1, "source": "user", "message": "t"}
     assert body["agent"] == {"name": "unknown", "version": "unknown"}
     assert "null" not in json.dumps(body)

@@ -11,9 +11,9 @@ import pytest
 from ludus.distribution import DISTRIBUTION
 from ludus.errors import GradingFailed, TaskError
 from ludus.interop.harbor import export_harbor_task, verify_submission
-from ludus.research.discovery import load_task
-from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Scored
-from ludus.research.scaffold import new_task
+from ludus.research.task.discovery import load_task
+from ludus.research.task.outcome import AgentFault, InfrastructureFault, Scored
+from ludus.research.task.scaffold import new_task
 from ludus.version import __version__
 
 

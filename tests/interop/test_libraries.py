@@ -137,7 +137,7 @@ def test_torchrl_through_the_adapter(tmp_path: Path) -> None:
 
 @needs_torchrl
 def test_torchrl_by_id(tmp_path: Path) -> None:
-    code = TORCHRL.replace("import gymnasium", "import gymnasium, ludus")
+    code = TORCHRL.replace("import gymnasium", "import gymnasium, ludus.gymnasium")
     printed = run_program(
         code.format(envs='[GymEnv("ludus/CartPole-v1")]'), tmp_path, aliased=False
     )
@@ -180,7 +180,7 @@ import os
 os.environ["RAY_AUTH_MODE"] = "disabled"
 import warnings
 warnings.simplefilter("ignore")
-import ludus, ray
+import ludus.gymnasium, ray
 from ray.rllib.algorithms.ppo import PPOConfig
 
 ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)

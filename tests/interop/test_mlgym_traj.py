@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ludus.errors import ResearchError
 from ludus.interop.mlgym_traj import read_mlgym_traj
 from ludus.research.agents import ReplayAgent
-from ludus.research.trajectory import TrajectoryStep
+from ludus.research.running.trajectory import TrajectoryStep
 
 FILE = {
     "environment": "rlMountainCarContinuous",

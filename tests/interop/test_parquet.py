@@ -17,13 +17,13 @@ from ludus.record import (
     RecordEpisodes,
     Run,
     RunReader,
-    canonical,
     episodes,
     generate_key,
     load_signing_key,
     read_run,
     verify,
 )
+from ludus.record.format import canonical
 from ludus.spaces import Box, Discrete, Graph, Sequence
 from tests.interop.recorded import (
     SPACES,

@@ -12,7 +12,7 @@ from ludus.interop.gymnasium import register_in_gymnasium
 from ludus.interop.gymnasium.adapter import AsGymnasium
 from ludus.interop.gymnasium.vector_adapter import AsGymnasiumVector
 from ludus.registration.discovery import load_own
-from ludus.research.bundled import bundled_env_ids
+from ludus.research.task.bundled import bundled_env_ids
 from tests.interop.programs import run_program
 from tests.reference.twins import assert_same
 
@@ -49,7 +49,7 @@ import warnings
 warnings.simplefilter("error")
 import {first}
 import {second}
-import gymnasium
+import gymnasium, ludus.gymnasium
 assert gymnasium.spec("ALE/Pong-v5").entry_point == "ale_py.env:AtariEnv"
 theirs = gymnasium.make("ALE/Pong-v5")
 ours = gymnasium.make("ludus/ALE-Pong-v5")
@@ -123,32 +123,10 @@ def test_registering_again_adds_only_what_is_new() -> None:
         del ludus.registry["interop_test/New-v0"]
 
 
-HOOK = """
-from ludus.interop.gymnasium.import_hook import register_when_imported
-import sys
-{first}
-register_when_imported()
-register_when_imported()
-assert ("gymnasium" in sys.modules) == {loaded}
-import gymnasium
-env = gymnasium.make("ludus/CartPole-v1")
-print(type(env.unwrapped).__name__, gymnasium.__spec__.loader.exec_module.__name__)
-"""
-
-
-@pytest.mark.parametrize(("first", "loaded"), [("import gymnasium", True), ("", False)])
-def test_the_import_hook_registers_in_either_order(
-    first: str, loaded: bool, tmp_path: Path
-) -> None:
-    code = HOOK.format(first=first, loaded=loaded)
-    assert run_program(code, tmp_path, aliased=False) == "AsGymnasium exec_module\n"
-
-
 def test_a_module_in_the_id_registers(tmp_path: Path) -> None:
     code = """
 import gymnasium
-import ludus.interop.gymnasium.envs
-env = gymnasium.make("ludus.interop.gymnasium.envs:ludus/CartPole-v1")
+env = gymnasium.make("ludus.gymnasium:ludus/CartPole-v1")
 print(type(env.unwrapped).__name__)
 """
     assert run_program(code, tmp_path, aliased=False) == "AsGymnasium\n"
@@ -175,17 +153,36 @@ def test_research_tasks_are_made_by_gymnasium() -> None:
         assert (float(reward), terminated, truncated) == (0.0, False, False)
 
 
+IMPORTED = """
+import importlib.util, sys
+finders, hooks = list(sys.meta_path), list(sys.path_hooks)
+{first}
+import ludus
+assert (sys.meta_path, sys.path_hooks) == (finders, hooks)
+assert ("gymnasium" in sys.modules) == bool({first!r})
+import gymnasium
+assert not any(name.startswith("ludus/") for name in gymnasium.registry)
+assert gymnasium.Wrapper.__init__.__module__ == "gymnasium.core"
+import ludus.gymnasium
+assert gymnasium.make("ludus/CartPole-v1").reset(seed=0)
+assert gymnasium.wrappers.TimeLimit(ludus.make("CartPole-v1"), 3).reset(seed=0)
+"""
+
+
+@pytest.mark.parametrize("first", ["", "import gymnasium"])
+def test_importing_ludus_changes_nothing_elsewhere(first: str, tmp_path: Path) -> None:
+    run_program(IMPORTED.format(first=first), tmp_path, aliased=False)
+
+
 ASKED = """
 import importlib.util, sys
 import ludus
 for _ in range(2):
     assert importlib.util.find_spec("gymnasium").name == "gymnasium"
-assert "gymnasium" not in sys.modules
-import gymnasium
+import gymnasium, ludus.gymnasium
 assert "ludus/CartPole-v1" in gymnasium.registry
 assert importlib.util.find_spec("gymnasium") is gymnasium.__spec__
 assert gymnasium.make("ludus/CartPole-v1").reset(seed=0)
-assert not any("import_hook" in type(finder).__module__ for finder in sys.meta_path)
 """
 
 

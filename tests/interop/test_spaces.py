@@ -206,3 +206,25 @@ def test_a_class_that_only_shares_the_name_is_custom() -> None:
 
     with pytest.raises(CustomSpaceError):
         from_gymnasium_space(Box())
+
+
+THEIRS = gymnasium.spaces.Discrete(3)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: spaces.Dict({"a": THEIRS}),
+        lambda: spaces.Dict(a=THEIRS),
+        lambda: spaces.Dict().__setitem__("a", THEIRS),
+        lambda: spaces.Tuple([THEIRS]),
+        lambda: spaces.OneOf([THEIRS]),
+        lambda: spaces.Sequence(THEIRS),
+        lambda: spaces.Graph(THEIRS, None),
+        lambda: spaces.batch_space(THEIRS, 2),
+        lambda: spaces.flatten(THEIRS, 1),
+    ],
+)
+def test_a_space_of_gymnasiums_where_ludus_needs_its_own_names_the_conversion(use: Any) -> None:
+    with pytest.raises((TypeError, NotImplementedError), match="from_gymnasium_space"):
+        use()

@@ -8,6 +8,7 @@ import ludus
 from ludus.envs.builtin import KERNELS
 from ludus.kernel import KernelEnv
 from ludus.registration import load_env_creator
+from tests.sampling import sampled
 
 
 def kernel_ids():
@@ -17,6 +18,11 @@ def kernel_ids():
         if isinstance(creator, type) and issubclass(creator, KernelEnv):
             ids.append(spec.id)
     return ids
+
+
+def some_ids():
+    """Return one id of each module; to compile a kernel for batches takes seconds."""
+    return sampled(kernel_ids(), 1, by=lambda env_id: ludus.spec(env_id).entry_point.split(":")[0])
 
 
 def bare(env_id):

@@ -189,10 +189,3 @@ def test_a_batch_can_go_away():
     del envs
     gc.collect()
     assert gone() is None
-
-
-def test_a_python_of_another_make_steps_in_python(monkeypatch):
-    monkeypatch.setattr(sys, "getobjects", None, raising=False)
-    envs = envs_of("CartPole-v1")
-    assert type(envs._step_at_once).__name__ == "function"
-    assert_same(envs.step(GOOD), in_python(envs_of("CartPole-v1")).step(GOOD))

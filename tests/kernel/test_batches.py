@@ -10,9 +10,9 @@ import pytest
 import ludus
 from ludus.core import AutoresetMode
 from ludus.errors import EpisodeOver, Error, InvalidAction, StateError
-from ludus.kernel.seed_words import seeds_to_words
-from ludus.kernel.team import Team
-from ludus.kernel.words_rng import WORDS, seed_to_words
+from ludus.kernel.generator import WORDS, seed_to_words
+from ludus.kernel.generator_seeds import seeds_to_words
+from ludus.kernel.threads import Team
 from tests.kernel.families import bare
 from tests.reference.twins import assert_same
 

@@ -1,16 +1,19 @@
-"""One source, four executions, the same bits: 16 seeds, 2,000 steps, of every kernel.
+"""One source, four executions, the same bits, of every kernel.
 
 Environments driven by hand, one per seed and reset at each end, run as plain Python and compiled.
 What they return, compiled batches must return in the three autoreset modes, and compiled rollouts
 in the three modes on one, two and three threads. Compared are the bytes of observations, rewards,
 flags and the random generators' words.
 
-To save time, ids that share a kernel with one before them run as plain Python for 4 seeds, and on
-several threads for 200 steps.
+`make test` plays one id of each module with 4 seeds, 600 steps and, in each mode, another number of
+threads. `make test-all` plays every id with 16 seeds, 2,000 steps and every number of threads; ids
+that share a kernel with one before them run as plain Python for 4 seeds, and on several threads for
+200 steps.
 """
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from typing import Any, NamedTuple
 
@@ -20,10 +23,12 @@ import pytest
 import ludus
 from ludus.core import AutoresetMode
 from ludus.spaces import Discrete, Tuple, batch_space
-from tests.kernel.families import bare, kernel_ids, limit_of
+from tests.kernel.families import bare, limit_of, some_ids
 from tests.reference.twins import assert_same
+from tests.sampling import ALL
 
-SEEDS, STEPS, FIRST_SEED = 16, 2000, 3
+SEEDS, STEPS = (16, 2000) if ALL else (4, 600)
+FIRST_SEED = 3
 FEW_SEEDS, FEW_STEPS = 4, 200
 THREADS = (1, 2, 3)
 
@@ -31,7 +36,7 @@ THREADS = (1, 2, 3)
 def cases():
     """Return ids that differ in more than their name, each with the seeds to run in Python."""
     found, kernels = {}, set()
-    for env_id in kernel_ids():
+    for env_id in some_ids():
         spec = ludus.spec(env_id)
         key = spec.entry_point, str(spec.kwargs), spec.max_episode_steps
         if key not in found:
@@ -288,12 +293,12 @@ def test_four_executions_agree(env_id, seeds, monkeypatch):
         assert_equal_results(some, getattr(plain, name), f"compiled: {name}")
     assert_equal_bits(compiled.after[:, :seeds], plain.after, "compiled: after")
     assert_same(compiled.infos[:seeds], plain.infos, "infos")
-    for mode in AutoresetMode:
-        for threads in THREADS:
-            # New batches each time: some games keep something of the episode before.
-            batch = Batch(env_id, compiled, actions, mode, threads)
-            batch.compare_steps(STEPS if threads == 1 or seeds == SEEDS else FEW_STEPS)
-            batch.envs.close()
-            batch = Batch(env_id, compiled, actions, mode, threads)
-            batch.compare_rollout()
-            batch.envs.close()
+    pairs = itertools.product(AutoresetMode, THREADS)
+    for mode, threads in pairs if ALL else zip(AutoresetMode, THREADS, strict=True):
+        # New batches each time: some games keep something of the episode before.
+        batch = Batch(env_id, compiled, actions, mode, threads)
+        batch.compare_steps(STEPS if threads == 1 or seeds == SEEDS else FEW_STEPS)
+        batch.envs.close()
+        batch = Batch(env_id, compiled, actions, mode, threads)
+        batch.compare_rollout()
+        batch.envs.close()

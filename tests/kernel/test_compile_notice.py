@@ -6,7 +6,7 @@ import io
 import logging
 import sys
 
-from ludus.kernel.compile_notice import compile_notice
+from ludus.kernel.native.compile_notice import compile_notice
 
 
 class Terminal(io.StringIO):

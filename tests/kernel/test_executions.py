@@ -17,12 +17,20 @@ import ludus
 from ludus.core import AutoresetMode
 from ludus.testing import VectorEnvConformance
 from ludus.vector import SyncVectorEnv
-from tests.kernel.families import bare, kernel_ids, limit_of
+from tests.kernel.families import bare, kernel_ids, limit_of, some_ids
 from tests.reference.twins import assert_same
+from tests.sampling import sampled
 
 IDS = kernel_ids()
 SEEDS = 4
 STEPS = 150
+SOME = some_ids()
+PAIRS = [
+    pytest.param(each, mode, id=f"{each}-{mode.value}") for each in SOME for mode in AutoresetMode
+]
+each_id_and_mode = pytest.mark.parametrize(
+    ("env_id", "mode"), sampled(PAIRS, len(SOME), by=lambda pair: pair.values[0])
+)
 
 
 def vector(env_id, n, **options):
@@ -51,8 +59,7 @@ def play(envs, actions, mode):
     return out
 
 
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("env_id", IDS)
+@each_id_and_mode
 def test_plain_and_compiled_batches_agree_to_the_last_bit(env_id, mode, monkeypatch):
     actions = actions_for(env_id, SEEDS, 60)
     compiled = play(vector(env_id, SEEDS, autoreset_mode=mode), actions, mode)
@@ -61,8 +68,7 @@ def test_plain_and_compiled_batches_agree_to_the_last_bit(env_id, mode, monkeypa
     assert_same(plain, compiled)
 
 
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("env_id", IDS)
+@each_id_and_mode
 def test_batch_returns_what_single_environments_return(env_id, mode):
     def single():
         with warnings.catch_warnings():

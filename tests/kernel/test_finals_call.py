@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import ludus
+from ludus.kernel.native.call_finals import FinalObservations
+from ludus.kernel.native.final_values import FinalForm
 from tests.reference.twins import assert_same
 
 N = 12
@@ -29,7 +31,11 @@ def is_native(envs):
 
 @pytest.mark.parametrize("n", [1, 7, 8, 20])
 @pytest.mark.parametrize(
-    "env_id", ["CartPole-v1", "Pendulum-v1", "MinAtar/Breakout-v1", "FrozenLake-v1", "Blackjack-v1"]
+    "env_id",
+    [
+        *("CartPole-v1", "Pendulum-v1", "MinAtar/Breakout-v1"),
+        *("Blackjack-v1", "FrozenLake-v1", "Taxi-v4"),
+    ],
 )
 def test_steps_are_those_of_python(env_id, n):
     options = {"max_episode_steps": 9, "n": n}
@@ -45,8 +51,16 @@ def test_steps_are_those_of_python(env_id, n):
             assert type(mine) is type(theirs)
             ended += mine is not None
     assert ended > 5 * n
-    assert is_native(native) == (env_id not in ("FrozenLake-v1", "Blackjack-v1"))
+    assert is_native(native)
     assert not is_native(plain)
+
+
+@pytest.mark.parametrize("env_id", ["Blackjack-v1", "FrozenLake-v1", "Taxi-v4"])
+def test_infos_and_numbers_that_are_kept_do_not_change(env_id):
+    native, plain = (batch(env_id, native=flag, max_episode_steps=4) for flag in (True, False))
+    actions = [native.action_space.sample() for _ in range(40)]
+    found, expected = ([envs.step(one) for one in actions] for envs in (native, plain))
+    assert_same(found, expected)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -162,11 +176,14 @@ def test_weak_references_die_with_what_they_refer_to():
         assert one() is None or np.array_equal(one(), copy)
 
 
-def test_nothing_leaks():
-    envs = batch(max_episode_steps=1)
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Blackjack-v1", "Taxi-v4"])
+def test_nothing_leaks(env_id):
+    envs = batch(env_id, max_episode_steps=1)
     actions = envs.action_space.sample()
-    envs.step(actions)
-    counted = (None, np.dtype(np.float32), np.ndarray, envs._read.fill_finals)
+    for _ in range(500):  # until it keeps what it will keep
+        envs.step(actions)
+    dtypes = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+    counted = (None, 4, *dtypes, np.ndarray, envs._read.fill_finals)
     gc.collect()
     before = [sys.getrefcount(thing) for thing in counted]
     kept = []
@@ -178,3 +195,30 @@ def test_nothing_leaks():
     gc.collect()
     after = [sys.getrefcount(thing) for thing in counted]
     assert max(abs(a - b) for a, b in zip(after, before, strict=True)) < 200
+
+
+@pytest.mark.parametrize("kind", ["int", "tuple"])
+def test_numbers_and_infos_of_every_kind(kind):
+    rng = np.random.default_rng(5)
+    rows = rng.integers(-(2**62), 2**62, (3, N))
+    rows[:, ::2] %= 3  # small ones, which are seen again
+    last, size = (rows, 3) if kind == "tuple" else (rows[0], 1)
+    told = np.stack([rng.random(N), rng.integers(-9, 9, N).astype(float), rng.integers(0, 2, N)])
+    fill = FinalObservations(
+        FinalForm(kind, size, ("float", "int", "bool")), last, np.zeros(N, np.int64), told
+    )
+    for _ in range(50):
+        over = rng.random(N) < 0.6
+        kept, *arrays = fill.of(np.flatnonzero(over))
+        for i in range(N):
+            expected = tuple(rows[:, i].tolist()) if kind == "tuple" else int(rows[0, i])
+            assert kept[i] == (expected if over[i] else None)
+            numbers = kept[i] if isinstance(kept[i], tuple) else (kept[i],)
+            assert all(type(number) is int for number in numbers) or not over[i]
+        values = [np.where(over, row, 0).astype(t) for row, t in zip(told, "dqb", strict=True)]
+        values[2] = values[2].astype(np.bool_)
+        wanted = [over, over, values[0], over, values[1], over, values[2], over]
+        for array, right in zip(arrays, wanted, strict=True):
+            assert array.dtype == right.dtype
+            np.testing.assert_array_equal(array, right)
+        rows[:] = np.roll(rows, 1, axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -14,9 +15,9 @@ import ludus
 from ludus.core import AutoresetMode
 from ludus.errors import EpisodeOver, InvalidAction, KernelError, ResetNeeded, StateError
 from ludus.kernel import Kernel, KernelEnv, KernelVectorEnv
+from ludus.kernel.generator import WordsRng, generator_to_words, words_to_generator
 from ludus.kernel.policies import greedy_mlp, mlp_weights, random_action
 from ludus.kernel.random import integers, integers_below, integers_if, random
-from ludus.kernel.words_rng import WordsRng, generator_to_words, words_to_generator
 from tests.kernel.families import bare
 from tests.reference.twins import assert_same
 
@@ -102,6 +103,7 @@ def bad_helper(params: Params, state: State, action: int, rng: Any) -> State:
     ("changes", "words"),
     [
         ({"terminal": bad_parameters}, r"terminal has the parameters \(state, params\)"),
+        ({"transition": functools.lru_cache(bad_transition)}, "transition is not a plain function"),
         ({"state": dict}, "NamedTuple"),
     ],
 )
@@ -278,7 +280,7 @@ def test_words_follow_numpys_generator():
 def test_compiled_draws_are_those_of_numpy(high):
     from numba import njit
 
-    from ludus.kernel.compiled_random import REPLACEMENTS
+    from ludus.kernel.native.numba_random import REPLACEMENTS
 
     # Those themselves can be called from compiled code only.
     compiled_one, compiled_if = REPLACEMENTS[integers], REPLACEMENTS[integers_if]
@@ -415,7 +417,7 @@ SCALE = np.array([2, 3])
 
 
 def test_what_a_kernel_is_made_from_is_in_its_name(monkeypatch):
-    from ludus.kernel.digest import digest
+    from ludus.kernel.native.digest import digest
 
     kernel = board_env().kernel
     before = digest(kernel, "text")

@@ -7,7 +7,7 @@ import pytest
 
 import ludus
 from ludus.errors import Error
-from ludus.kernel.words_rng import WORDS, generator_to_words, seed_to_words
+from ludus.kernel.generator import WORDS, generator_to_words, seed_to_words
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import pytest
 
 import ludus
 from ludus.errors import InvalidAction
-from ludus.kernel import object_fields
 from tests.reference.twins import assert_same
 
 IDS = [
@@ -151,12 +150,3 @@ def test_infos_that_fail_fail_the_step():
     for _ in range(3):
         with pytest.raises(KeyError, match="told"):
             env._advance(0)
-
-
-def test_a_python_of_another_make_steps_in_python(monkeypatch):
-    monkeypatch.setattr(sys, "getobjects", None, raising=False)
-    assert not object_fields.is_known()
-    env = ludus.make("CartPole-v1").unwrapped
-    env.reset(seed=0)
-    env.step(0)
-    assert type(env._advance).__name__ == "function"

@@ -11,8 +11,9 @@ import pytest
 
 from ludus.errors import DependencyNotInstalled
 from ludus.play import capped_cubic_video_schedule, save_video
+from tests.videos import opened_video
 
-moviepy = pytest.importorskip("moviepy")
+pytest.importorskip("moviepy")
 
 
 def _frames(count: int) -> list[Any]:
@@ -20,7 +21,7 @@ def _frames(count: int) -> list[Any]:
 
 
 def _brightness(path: Path) -> list[int]:
-    with moviepy.VideoFileClip(str(path)) as clip:
+    with opened_video(path) as clip:
         assert clip.size == [48, 32]
         assert clip.fps == 10
         return [round(float(frame.mean())) for frame in clip.iter_frames()]

@@ -7,8 +7,8 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 
-import ludus.record.disk
-import ludus.record.folder
+import ludus.record.format.disk
+import ludus.record.format.folder
 
 CHANGES = ("open", "pwritev", "fsync", "ftruncate", "replace", "unlink", "mkdir")
 
@@ -89,7 +89,7 @@ class FaultyOs:
 @contextlib.contextmanager
 def faulty_disk(fault: Callable = before, first: int = -1, last: int | None = None) -> Iterator:
     """Let calls fail while the context lasts; the default fails none, and counts."""
-    modules = (ludus.record.disk, ludus.record.folder)
+    modules = (ludus.record.format.disk, ludus.record.format.folder)
     disk = FaultyOs(fault, first, first if last is None else last)
     for module in modules:
         module.os = disk

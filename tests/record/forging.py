@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ludus.record import Run, canonical
-from ludus.record.event import write_line
-from ludus.record.manifest import build_manifest
+from ludus.record import Run
+from ludus.record.format import canonical
+from ludus.record.format.event import write_line
+from ludus.record.format.manifest import build_manifest
 
 SUBJECT = {"about": "a test"}
 
@@ -48,6 +49,12 @@ def block_of(table, payload: bytes = b"", *, header: bytes | None = None) -> byt
 def column(**changes) -> dict:
     fields = {"name": "x", "dtype": "|u1", "shape": [], "encoding": "raw", "offset": 0}
     return fields | changes
+
+
+def append(path, data):
+    """Add bytes to the end of a file, as a writer that was killed may have done."""
+    with path.open("ab") as file:
+        file.write(data)
 
 
 def columns(rows: int, seed: int = 0) -> dict[str, np.ndarray]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ludus.record import canonical, read_run
-from ludus.record.block import pack_block
-from ludus.record.event import write_line
+from ludus.record import read_run
+from ludus.record.format import canonical
+from ludus.record.format.block import pack_block
+from ludus.record.format.event import write_line
 
 __all__ = ["Forgery", "events_of", "write_events"]
 

@@ -8,9 +8,9 @@ from hypothesis.extra import numpy as hnp
 
 from ludus.errors import RecordError
 from ludus.record import Run, read_run
-from ludus.record.block import pack_block, parse_block
-from ludus.record.columns import DTYPES
-from ludus.record.limits import MAX_BLOCK_BYTES
+from ludus.record.format.block import pack_block, parse_block
+from ludus.record.format.columns import DTYPES
+from ludus.record.format.limits import MAX_BLOCK_BYTES
 from tests.record.forging import SUBJECT
 
 ARRAYS = hnp.arrays(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ludus.errors import CodecError
-from ludus.record.canonical import MAX_DEPTH, dumps, loads
+from ludus.record.format.canonical import MAX_DEPTH, dumps, loads
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 PLAIN = st.recursive(

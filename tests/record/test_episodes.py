@@ -17,7 +17,7 @@ import ludus
 from ludus.core import Env, Wrapper
 from ludus.errors import InvalidAction, RecordError, ReplayImpossible, ResetNeeded
 from ludus.record import Episode, episodes, read_run, replay, totals, verify
-from ludus.record.record_episodes import RecordEpisodes
+from ludus.record.episodes.record_episodes import RecordEpisodes
 from ludus.spaces import (
     Box,
     Dict,
@@ -328,7 +328,7 @@ DRIVER = """
 import sys, time
 import numpy as np
 import ludus
-from ludus.record.record_episodes import RecordEpisodes
+from ludus.record.episodes.record_episodes import RecordEpisodes
 
 def policy(row):
     return int(np.random.default_rng(row).integers(2))

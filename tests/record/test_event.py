@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ludus.errors import RecordDamaged
-from ludus.record.event import parse_line, write_line
+from ludus.record.format.event import parse_line, write_line
 
 DATA = {
     "flat": {"row": 3, "seed": 2**63, "options": None, "done": True, "score": 0.5, "name": "x"},

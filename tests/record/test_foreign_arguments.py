@@ -9,7 +9,7 @@ import pytest
 import ludus
 from ludus.errors import ReplayImpossible
 from ludus.record import RecordEpisodes, replay
-from ludus.record.foreign_arguments import check_arguments
+from ludus.record.replay.foreign_arguments import check_arguments
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,7 @@ from ludus.record.foreign_arguments import check_arguments
         ("Hopper-v5", {"frame_skip": 2, "healthy_z_range": [0.5, 2.0]}),
         ("ALE/Pong-v5", {"obs_type": "ram"}),
         ("Maze/Empty-5x5-v0", {"size": 7}),
+        ("Maze/Empty-5x5-v0", {"max_steps": 100_000}),
     ],
 )
 def test_what_says_how_to_play_is_taken(name, kwargs):
@@ -39,6 +40,10 @@ def test_what_says_how_to_play_is_taken(name, kwargs):
         ("FrozenLake-v1", {"map_name": "present.txt"}),
         ("FrozenLake-v1", {"desc": ["S" * 6000, "S" * 6000]}),
         ("CartPole-v1", {"unknown": {"deep": ["..\\x"]}}),
+        ("Hopper-v5", {"frame_skip": 10**9}),
+        ("ALE/Pong-v5", {"frameskip": [2, 10**9]}),
+        ("MetaMaze-v0", {"size": 20_001}),
+        ("DuplicatedInput-v0", {"duplication": 1e9}),
     ],
 )
 def test_what_leads_elsewhere_is_refused(tmp_path, monkeypatch, name, kwargs):

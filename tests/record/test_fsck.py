@@ -6,7 +6,7 @@ import pytest
 
 from ludus.errors import RecordDamaged
 from ludus.record import Run, fsck, read_run
-from tests.record.forging import SUBJECT, columns, small_run
+from tests.record.forging import SUBJECT, append, columns, small_run
 
 
 def left_open(path):
@@ -28,7 +28,7 @@ def test_a_run_never_closed_is_no_problem(tmp_path):
 
 def test_checking_changes_nothing(tmp_path):
     path = left_open(tmp_path / "run")
-    (path / "events.jsonl").open("ab").write(b"torn")
+    append(path / "events.jsonl", b"torn")
     before = content(path)
     assert not fsck(path).ok
     assert content(path) == before
@@ -38,8 +38,8 @@ def test_checking_changes_nothing(tmp_path):
 def test_repairing_cuts_what_is_torn_and_nothing_else(tmp_path, closed):
     path = small_run(tmp_path / "run") if closed else left_open(tmp_path / "run")
     good = content(path)
-    (path / "events.jsonl").open("ab").write(b'{"data":')
-    (path / "blocks.bin").open("ab").write(b"x" * 99)
+    append(path / "events.jsonl", b'{"data":')
+    append(path / "blocks.bin", b"x" * 99)
     report = fsck(path, repair=True)
     assert (report.ok, report.repaired) == (True, True)
     assert (report.torn_events, report.torn_blocks) == (8, 99)
@@ -50,7 +50,7 @@ def test_repairing_cuts_what_is_torn_and_nothing_else(tmp_path, closed):
 
 def test_nothing_is_cut_where_something_else_is_wrong(tmp_path):
     path = small_run(tmp_path / "run")
-    (path / "blocks.bin").open("ab").write(b"x")
+    append(path / "blocks.bin", b"x")
     (path / "extra" / "notes.txt").unlink()
     before = content(path)
     report = fsck(path, repair=True)
@@ -115,7 +115,7 @@ def test_a_file_of_another_size_is_not_read(tmp_path):
 
 
 def test_a_run_that_grows_meanwhile_is_no_problem(tmp_path, monkeypatch):
-    from ludus.record import recovery
+    from ludus.record.run import recovery
 
     run = Run.create(tmp_path / "run", kind="test", subject=SUBJECT)
     run.append_block(columns(3))

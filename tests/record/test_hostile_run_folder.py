@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from ludus.errors import RecordDamaged, RecordError
-from ludus.record import Run, canonical, fsck, read_run
-from ludus.record.limits import MAX_BLOCK_BYTES, MAX_LINE_BYTES
+from ludus.record import Run, fsck, read_run
+from ludus.record.format import canonical
+from ludus.record.format.limits import MAX_BLOCK_BYTES, MAX_LINE_BYTES
 from tests.record.forging import SUBJECT, block_of, column, forge, small_run, vouch
 
 MOST_MEMORY = 64 * 2**20

@@ -18,7 +18,8 @@ from ludus.record import (
     read_run,
     sign_run,
 )
-from ludus.record.keys import default_key_path
+from ludus.record.format.keys import default_key_path
+from ludus.record.format.trust import trusted_keys, trusted_keys_path
 from tests.record.forging import SUBJECT, small_run
 
 
@@ -227,3 +228,24 @@ def test_malformed_fields_of_a_signature(tmp_path, key, field, value):
     (path / "signature.json").write_text(text)
     with pytest.raises(RecordDamaged):
         read_run(path).signature()
+
+
+def test_a_list_of_trusted_keys_that_everybody_can_change(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    listed = trusted_keys_path()
+    listed.parent.mkdir(parents=True)
+    listed.write_text("1" * 64 + "\n")
+    listed.chmod(0o644)
+    assert len(trusted_keys()) == 1
+    listed.chmod(0o666)
+    with pytest.raises(RecordError, match="changed by everybody"):
+        trusted_keys()
+
+
+def test_keys_are_not_looked_for_in_the_folder_one_is_in(tmp_path, monkeypatch):
+    """It may be a folder that somebody has handed over."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", ".")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    generate_key(tmp_path / "ludus" / "keys" / "default")
+    assert trusted_keys() == ()

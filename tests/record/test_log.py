@@ -7,7 +7,7 @@ import pytest
 
 from ludus.errors import CodecError, RecordDamaged, RecordError
 from ludus.record import Run, fsck, read_run
-from ludus.record.limits import MAX_LINE_BYTES
+from ludus.record.format.limits import MAX_LINE_BYTES
 from tests.record.forging import SUBJECT, lines_of, small_run
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ludus.errors import RecordDamaged, RecordError, RecordLocked
-from ludus.record import Run, fsck, opening, read_run
-from tests.record.forging import SUBJECT, columns, lines_of, small_run
+from ludus.record import Run, fsck, read_run
+from ludus.record.run import opening
+from tests.record.forging import SUBJECT, append, columns, lines_of, small_run
 
 
 def create(path, **options):
@@ -86,8 +87,8 @@ def test_a_torn_end_is_cut_on_resuming(tmp_path):
     run = create(path)
     run.append_block(columns(5))
     run._journal.release()
-    (path / "events.jsonl").open("ab").write(b'{"data":{"half')
-    (path / "blocks.bin").open("ab").write(b"LUDB" * 100)
+    append(path / "events.jsonl", b'{"data":{"half')
+    append(path / "blocks.bin", b"LUDB" * 100)
     report = fsck(path)
     assert [problem.repairable for problem in report.problems] == [True, True]
     assert (report.torn_events, report.torn_blocks) == (14, 400)
@@ -299,7 +300,7 @@ def test_what_was_torn_between_opening_and_locking_is_cut_too(tmp_path, monkeypa
     lock = opening.lock
 
     def tear_first(events, where):
-        (path / "events.jsonl").open("ab").write(b"x" * 5000)
+        append(path / "events.jsonl", b"x" * 5000)
         lock(events, where)
 
     monkeypatch.setattr(opening, "lock", tear_first)

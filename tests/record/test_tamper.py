@@ -22,9 +22,9 @@ from ludus.record import (
     read_run,
     verify,
 )
-from ludus.record.event import Event
-from ludus.record.record_episodes import RecordEpisodes
-from ludus.record.record_vector_episodes import RecordVectorEpisodes
+from ludus.record.episodes.record_episodes import RecordEpisodes
+from ludus.record.episodes.record_vector_episodes import RecordVectorEpisodes
+from ludus.record.format.event import Event
 from ludus.registration import registry
 from tests.record.tampering import Forgery, events_of, kinds_of, write_events
 
@@ -524,7 +524,7 @@ def test_a_clock_that_went_backwards_is_nobodys_fault(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter(f"2026-01-01T00:00:{59 - index % 60:02}.000000Z" for index in range(1000))
-    monkeypatch.setattr("ludus.record.event.now", lambda: next(times))
+    monkeypatch.setattr("ludus.record.format.event.now", lambda: next(times))
     Forgery(run).write()
     found: list[Event] = list(read_run(run).events)
     assert found[0].time > found[1].time
@@ -630,8 +630,8 @@ def test_who_escapes_the_replay_does_not_pass(run: Path, field: str) -> None:
         ("subprocess:Popen", {"args": ["touch", "TRAP"]}),
         ("os:system", {"command": "touch TRAP"}),
         ("builtins:exec", {}),
-        ("ludus.record.run:Run", {}),
-        ("ludus.record.recorder:Recorder", {}),
+        ("ludus.record.run.run:Run", {}),
+        ("ludus.record.episodes.recorder:Recorder", {}),
         ("x:y", {}),
         ("", {}),
     ],
@@ -655,8 +655,8 @@ def test_a_wrapper_that_is_none_is_not_called(
 @pytest.mark.parametrize(
     ("point", "argument"),
     [
-        ("ludus.record.record_episodes:RecordEpisodes", "path"),
-        ("ludus.record.record_vector_episodes:RecordVectorEpisodes", "path"),
+        ("ludus.record.episodes.record_episodes:RecordEpisodes", "path"),
+        ("ludus.record.episodes.record_vector_episodes:RecordVectorEpisodes", "path"),
         ("ludus.record:RecordEpisodes", "path"),
         ("ludus.wrappers.record_video:RecordVideo", "video_folder"),
         ("ludus.wrappers:RecordVideo", "video_folder"),

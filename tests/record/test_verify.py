@@ -10,7 +10,7 @@ import ludus
 from ludus.cli.app import app
 from ludus.errors import RecordError
 from ludus.record import Run, generate_key, verify
-from ludus.record.record_episodes import RecordEpisodes
+from ludus.record.episodes.record_episodes import RecordEpisodes
 
 NAMES = [
     "manifest",

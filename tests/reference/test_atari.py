@@ -14,8 +14,9 @@ from ludus import wrappers as ludus_wrappers  # noqa: E402
 from ludus.envs.atari.env import AtariEnv  # noqa: E402
 from ludus.envs.atari.registration import MODERN, SPECS  # noqa: E402
 from ludus.envs.atari.vector_env import AtariVectorEnv  # noqa: E402
-from tests.envs.atari.sampling import FULL, GAMES_TRIED  # noqa: E402
+from tests.envs.atari.sampling import GAMES_TRIED  # noqa: E402
 from tests.reference.twins import assert_same  # noqa: E402
+from tests.sampling import ALL  # noqa: E402
 
 OPTIONS = {
     "defaults": {},
@@ -61,13 +62,13 @@ def _as_ours(space):
 
 @pytest.mark.parametrize("game", GAMES_TRIED)
 def test_every_game(game):
-    compare(*pair(game=game), steps=200 if FULL else 12)
+    compare(*pair(game=game), steps=200 if ALL else 12)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_options(options):
     ours, theirs = pair(game="pong", **options)
-    compare(ours, theirs, steps=500 if FULL else 40)
+    compare(ours, theirs, steps=500 if ALL else 40)
     assert ours.get_action_meanings() == theirs.get_action_meanings()
     assert ours.np_random_seed == theirs.np_random_seed
     if ours.render_mode:
@@ -90,7 +91,7 @@ def test_preprocessing(options):
     )
     assert ours.observation_space.shape == theirs.observation_space.shape
     assert ours.observation_space.dtype == theirs.observation_space.dtype
-    compare(ours, theirs, steps=1000 if FULL else 100)
+    compare(ours, theirs, steps=1000 if ALL else 100)
 
 
 def test_actions_of_the_joystick():
@@ -99,9 +100,7 @@ def test_actions_of_the_joystick():
 
 
 def test_whole_games():
-    compare(
-        *pair(game="breakout", frameskip=7, full_action_space=True), steps=1000 if FULL else 300
-    )
+    compare(*pair(game="breakout", frameskip=7, full_action_space=True), steps=1000 if ALL else 300)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +164,7 @@ def test_batches(options):
     assert ours.metadata["autoreset_mode"].value == theirs.metadata["autoreset_mode"].value
     assert_same(ours.reset(seed=3), theirs.reset(seed=3))
     theirs.action_space.seed(2)
-    for _ in range(200 if FULL else 28):
+    for _ in range(200 if ALL else 28):
         actions = theirs.action_space.sample()
         found, expected = ours.step(actions), theirs.step(actions)
         if "final_obs" in found[4]:

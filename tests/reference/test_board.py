@@ -1,11 +1,9 @@
 """Board games beside other implementations: python-chess, and PettingZoo's games.
 
-``LUDUS_FULL_PARITY=1`` compares many more games.
+``LUDUS_TEST_ALL=1`` compares many more games.
 """
 
 from __future__ import annotations
-
-import os
 
 import numpy as np
 import pytest
@@ -15,9 +13,9 @@ pytest.importorskip("pyspiel")
 from ludus.envs.board import TurnBasedEnv
 from ludus.envs.board.opponents.uci import long_notation
 from ludus.envs.board.rules import rules_of
+from tests.sampling import ALL
 
-FULL = os.environ.get("LUDUS_FULL_PARITY") == "1"
-GAMES = 200 if FULL else 6
+GAMES = 200 if ALL else 6
 RNG = np.random.default_rng(0)
 
 

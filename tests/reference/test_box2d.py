@@ -1,17 +1,16 @@
 """The Box2D family beside Gymnasium's: same seeds and actions, same everything.
 
-``LUDUS_FULL_PARITY=1`` runs 20 seeds of 500 steps instead of a sample.
+``LUDUS_TEST_ALL=1`` runs 20 seeds of 500 steps instead of a sample.
 """
 
 from __future__ import annotations
-
-import os
 
 import gymnasium
 import numpy as np
 import pytest
 
 from tests.envs.box2d.support import make
+from tests.sampling import ALL
 
 WIND = {"enable_wind": True}
 CASES = [
@@ -27,9 +26,8 @@ CASES = [
     ("CarRacing-v3", {"domain_randomize": True}),
 ]
 NAMES = [f"{env_id}-{'-'.join(kwargs)}" for env_id, kwargs in CASES]
-FULL = os.environ.get("LUDUS_FULL_PARITY") == "1"
-SEEDS, STEPS = (20, 500) if FULL else (3, 200)
-PIXEL_SEEDS, PIXEL_STEPS = (SEEDS, STEPS) if FULL else (1, 20)
+SEEDS, STEPS = (20, 500) if ALL else (3, 200)
+PIXEL_SEEDS, PIXEL_STEPS = (SEEDS, STEPS) if ALL else (1, 20)
 BLOCK = 2
 """Seeds per test where pixels are compared, which takes several seconds for each."""
 

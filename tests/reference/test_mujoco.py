@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import warnings
 from importlib import import_module
@@ -19,11 +18,10 @@ gymnasium = pytest.importorskip("gymnasium")
 from ludus.core.spec import EnvSpec  # noqa: E402
 from ludus.envs.mujoco.models import BUILDERS, load_model  # noqa: E402
 from ludus.envs.mujoco.registration import SPECS  # noqa: E402
+from tests.sampling import ALL  # noqa: E402
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
-# All episodes at full length: LUDUS_FULL_PARITY=1.
-FULL = os.environ.get("LUDUS_FULL_PARITY") == "1"
-SEEDS, STEPS = (range(5), 200) if FULL else (range(3, 4), 40)
+SEEDS, STEPS = (range(5), 200) if ALL else (range(3, 4), 40)
 PLAYABLE = {spec.id: spec for spec in SPECS if spec.version in (4, 5) and spec.id != "Pusher-v4"}
 FILES = {
     "HumanoidStandup-v5": "humanoidstandup.xml",
@@ -134,7 +132,7 @@ def pair(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
 
 def assert_same(ours: Any, theirs: Any) -> None:
     assert type(ours) is type(theirs)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(ours, theirs)
 
 
 def assert_same_info(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
@@ -176,7 +174,7 @@ def test_steps_equal(name: str) -> None:
 def test_steps_equal_with_every_option(name: str) -> None:
     for option in options_of(name):
         if option != "xml_file":
-            compare(name, {option: VALUES[option]}, SEEDS[:1], STEPS if FULL else 12)
+            compare(name, {option: VALUES[option]}, SEEDS[:1], STEPS if ALL else 12)
 
 
 @pytest.mark.parametrize(("name", "options"), TOGETHER)

@@ -18,6 +18,7 @@ import pytest
 import ludus
 import ludus.wrappers
 from tests.reference.twins import assert_same, twin_env
+from tests.videos import opened_video
 from tests.wrappers.cases import CASES, Case
 
 LIBS: tuple[ModuleType, ModuleType] = (ludus, gymnasium)
@@ -110,13 +111,11 @@ def compare_attributes(ours: Any, theirs: Any) -> None:
 
 
 def compare_videos(ours: Path, theirs: Path) -> None:
-    from moviepy import VideoFileClip
-
     names = sorted(path.name for path in theirs.iterdir())
     assert names
     assert sorted(path.name for path in ours.iterdir()) == names
     for name in names[:2]:
-        with VideoFileClip(str(ours / name)) as mine, VideoFileClip(str(theirs / name)) as other:
+        with opened_video(ours / name) as mine, opened_video(theirs / name) as other:
             assert mine.fps == other.fps
             assert_same(list(mine.iter_frames()), list(other.iter_frames()), name)
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import pickle
 
 import numpy as np
@@ -11,6 +13,7 @@ from ludus import wrappers
 from ludus.core import AutoresetMode, Env, EnvSpec
 from ludus.errors import Error, InvalidArgument, InvalidMetadata
 from ludus.registration import registry
+from ludus.registration.entry_point import check_arguments
 from ludus.testing.envs import CounterEnv, ImageEnv
 from ludus.vector import SyncVectorEnv
 
@@ -226,3 +229,48 @@ def test_made_envs_can_be_copied_and_pickled():
 
 def test_spec_make():
     assert isinstance(ludus.spec("Image-v0").make().unwrapped, ImageEnv)
+
+
+class _Meta(type):
+    def __call__(cls, **kwargs):
+        return super().__call__()
+
+
+def _with_init(init):
+    return type("Made", (), {"__init__": init})
+
+
+@pytest.mark.parametrize(
+    "creator",
+    [
+        _with_init(lambda self: None),
+        _with_init(lambda self, size: None),
+        _with_init(lambda self, size=1, *, depth: None),
+        _with_init(lambda self, size, *, depth=2: None),
+        _with_init(lambda self, size, /: None),
+        _with_init(lambda self, *sizes: None),
+        _with_init(lambda self, **sizes: None),
+        type("NoInit", (), {}),
+        type("New", (), {"__new__": lambda cls, size: None}),
+        _Meta("Called", (), {"__init__": lambda self, depth: None}),
+        type("Shown", (), {"__signature__": inspect.signature(lambda depth: None)}),
+        functools.partial(_with_init(lambda self, size, depth: None), depth=1),
+        lambda size=1: None,
+    ],
+)
+@pytest.mark.parametrize("kwargs", [{}, {"size": 1}, {"depth": 1}, {"size": 1, "depth": 2}])
+def test_arguments_are_refused_as_a_signature_refuses_them(creator, kwargs):
+    try:
+        inspect.signature(creator).bind(**kwargs)
+    except TypeError:
+        fits = False
+    else:
+        fits = True
+    by_place = any(
+        p.kind is p.POSITIONAL_ONLY for p in inspect.signature(creator).parameters.values()
+    )
+    if fits or (by_place and not kwargs):
+        check_arguments("Made-v0", creator, kwargs)
+    else:
+        with pytest.raises(InvalidArgument, match=r"make\('Made-v0'\)"):
+            check_arguments("Made-v0", creator, kwargs)

@@ -8,6 +8,7 @@ import ludus
 from ludus.core import Env, EnvSpec, SecuritySpec, WrapperSpec
 from ludus.errors import DeprecatedEnv, Error, NameNotFound, RegistrationError, VersionNotFound
 from ludus.registration import namespace, registry
+from ludus.registration.table import find_highest_version
 from ludus.testing.envs import CounterEnv
 
 COUNTER = "ludus.testing.envs:CounterEnv"
@@ -50,6 +51,31 @@ def test_versioned_and_unversioned_exclude_each_other():
     ludus.register("Numbered-v0", COUNTER)
     with pytest.raises(RegistrationError, match="versioned environment `Numbered-v0`"):
         ludus.register("Numbered", COUNTER)
+
+
+def _spec(version):
+    return EnvSpec(f"Grow-v{version}", COUNTER)
+
+
+@pytest.mark.parametrize(
+    ("change", "highest"),
+    [
+        (lambda: registry.__setitem__("Grow-v4", _spec(4)), 4),
+        (lambda: registry.__delitem__("Grow-v3"), 2),
+        (lambda: registry.pop("Grow-v3"), 2),
+        (lambda: registry.popitem(), 2),
+        (lambda: registry.update({"Grow-v4": _spec(4)}), 4),
+        (lambda: registry.setdefault("Grow-v4", _spec(4)), 4),
+        (lambda: registry.__ior__({"Grow-v4": _spec(4)}), 4),
+        (lambda: registry.clear(), None),
+    ],
+)
+def test_every_change_of_the_table_changes_the_latest_version(change, highest):
+    for version in (2, 3):
+        ludus.register(f"Grow-v{version}", COUNTER)
+    assert find_highest_version(None, "Grow") == 3
+    change()
+    assert find_highest_version(None, "Grow") == highest
 
 
 def test_latest_version_is_taken_and_old_ones_warn():

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ludus.research.draws import VARIABLE
+from ludus.research.grading.draws import VARIABLE
 
 
 @pytest.fixture(autouse=True, scope="session")

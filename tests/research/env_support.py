@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
-from ludus.research.env import ResearchEnv
-from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Score, Scored
+from ludus.research.episode.env import ResearchEnv
+from ludus.research.task.outcome import AgentFault, InfrastructureFault, Score, Scored
 
 # Of a tree of processes, only root can limit these.
 LOOSE = {} if os.geteuid() == 0 else {"memory": None, "cpus": None}

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ludus.errors import SandboxError
-from ludus.research.grading import boxes
+from ludus.research.grading import sandboxes
 
 SLOW = """
 import time
@@ -86,7 +86,7 @@ class Killer:
 
     def __init__(self, monkeypatch, label, times):
         self.killed, self._threads = 0, []
-        original = boxes.open_sandbox
+        original = sandboxes.open_sandbox
 
         def opened(*args, **kwargs):
             box = original(*args, **kwargs)
@@ -95,7 +95,7 @@ class Killer:
                 self._threads[-1].start()
             return box
 
-        monkeypatch.setattr(boxes, "open_sandbox", opened)
+        monkeypatch.setattr(sandboxes, "open_sandbox", opened)
 
     def _kill(self, box):
         wait_for(lambda: has_begun(box))

@@ -11,11 +11,11 @@ import pytest
 
 from ludus.errors import DataMissing
 from ludus.research import ResearchEnv, load_task
-from ludus.research.data_cache import CachedTask
-from ludus.research.discovery import BUNDLED
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.data.hiding import hidden_paths
+from ludus.research.data.null_submission import null_submission
 from ludus.research.grading import Artefacts, Scored, grade
-from ludus.research.hiding import hidden_paths
-from ludus.research.null import null_submission
+from ludus.research.task.discovery import BUNDLED
 from tests.research.env_support import SECRET, answer, write_task
 from tests.research.fault_support import (
     SLOW_CODE,
@@ -165,7 +165,7 @@ def test_what_is_hidden_is_so_for_agents_and_for_what_they_hand_in(tmp_path, eng
     paths = write_probing(tmp_path / "probing")
     assert len(paths) >= len(HIDDEN) + 4
     env = start(tmp_path / "probing", engine)
-    env.box.write_bytes("ask.py", f"import probe\nprint(probe.look({paths}))\n".encode())
+    env.sandbox.write_bytes("ask.py", f"import probe\nprint(probe.look({paths}))\n".encode())
     assert env.step("python ask.py")[0]["output"] == "['/usr/bin']\n"
     skipped = "--exclude-dir={proc,sys,usr,.venv,versions}"
     hunt = f"timeout 20 grep -rlsa -e {SECRET} / {skipped}; echo over"
@@ -200,7 +200,7 @@ def test_tools_and_packages_are_there(tmp_path, engine, start):
 
 def test_a_container_that_is_killed_is_no_score(tmp_path, container, start):
     env = start(write_task(tmp_path / "answers"), container)
-    box = env.box
+    box = env.sandbox
 
     def interfere():
         wait_for(lambda: has_begun(box))
@@ -211,7 +211,7 @@ def test_a_container_that_is_killed_is_no_score(tmp_path, container, start):
     assert (info["outcome"], info["score"], info["end"]) == ("infrastructure_fault", None, "box")
     env.reset()
     box._entrance._launcher.wait()
-    env.box._entrance._launcher.kill()
+    env.sandbox._entrance._launcher.kill()
     assert env.step("submit")[4]["outcome"] == "infrastructure_fault"
 
 
@@ -222,11 +222,11 @@ def test_a_container_that_is_killed_in_a_grading_is_not_held_against_what_ran_in
     shutil.copytree(SAMPLES / "guess_number", folder)
     (folder / "grader" / "grade.py").write_text(SLOW_GRADER)
     env = start(folder, container)
-    env.box.write_bytes("guess.py", SLOW_CODE.encode())
+    env.sandbox.write_bytes("guess.py", SLOW_CODE.encode())
     killer = Killer(monkeypatch, "code", times=2)
     info = env.step("validate")[4]
     assert info["validation"]["outcome"] == "infrastructure_fault"
     assert env.step("validate")[4]["validation"]["score"] == 7.0
     killer.join()
-    env.box.write_bytes("guess.py", b"import os\ndef guess(*args): os.kill(os.getpid(), 9)\n")
+    env.sandbox.write_bytes("guess.py", b"import os\ndef guess(*args): os.kill(os.getpid(), 9)\n")
     assert env.step("submit")[4]["outcome"] == "agent_fault"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ludus.errors import TaskError
-from ludus.research.config import TaskConfig
-from ludus.research.config_file import parse_config, read_config
+from ludus.research.task.config import TaskConfig
+from ludus.research.task.config_file import parse_config, read_config
 from tests.research.support import DOCUMENTED
 
 

@@ -17,7 +17,7 @@ from ludus.errors import (
     TaskError,
 )
 from ludus.research import BaseTask, MLGymEnv, ResearchEnv, register_task
-from ludus.research.observation import OUTPUT
+from ludus.research.episode.observation import OUTPUT
 from tests.research.env_support import LOOSE, SECRET, FakeGrade, answer, make, write_task
 from tests.sandbox.support import needs
 
@@ -212,7 +212,7 @@ def test_faults_of_grading_are_tried_again_and_never_scores(task, start):
 
 def test_a_box_that_dies_is_no_score(task, start):
     env = start(task)
-    env.box.close()
+    env.sandbox.close()
     observation, reward, terminated, truncated, info = env.step("ls")
     assert observation in env.observation_space
     assert (reward, terminated, truncated) == (0.0, False, True)
@@ -493,4 +493,4 @@ def test_what_packages_install_is_covered_where_the_task_hides_it(task, start):
     assert env.step("cat /usr/lib/os-release")[0]["output"] == ""
     where = env.step("python -c 'import ludus; print(ludus.__path__[0])'")[0]["output"].strip()
     assert env.step(f"ls -A {where}/research/tasks")[0]["output"] == ""
-    assert env.step(f"ls {where}/research/env.py")[0]["exit_code"] == 0
+    assert env.step(f"ls {where}/research/episode/env.py")[0]["exit_code"] == 0

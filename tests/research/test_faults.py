@@ -16,12 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from ludus.bench import Settings
+from ludus.bench import RunSettings
 from ludus.errors import ModelServerError, ResearchError, TaskError
-from ludus.research import ResearchEnv, kept, load_task
-from ludus.research import env as env_module
-from ludus.research.cache import cache_folder
-from ludus.research.model_server import Break, Call, Fail, ModelServer, Raw, Slow
+from ludus.research import ResearchEnv, load_task
+from ludus.research.data import made_once
+from ludus.research.data.cache import cache_folder
+from ludus.research.episode import env as env_module
+from ludus.research.model_server.server import Break, Call, Fail, ModelServer, Raw, Slow
 from tests.research.agents.support import Waits, agent_on
 from tests.research.env_support import FakeGrade, answer, make, write_task
 from tests.research.fault_support import (
@@ -85,7 +86,7 @@ def ending(step):
 def test_a_box_that_is_killed_in_the_middle_of_a_command(task, start, whom):
     env = start(task)
     env.step(answer(0.9))
-    box = env.box
+    box = env.sandbox
 
     def interfere():
         wait_for(lambda: has_begun(box))
@@ -107,7 +108,7 @@ def test_a_box_that_is_killed_in_the_middle_of_a_command(task, start, whom):
 def test_a_box_that_is_killed_between_two_commands(task, start):
     env = start(task)
     env.step(answer(0.9))
-    kill(supervisors(env.box))
+    kill(supervisors(env.sandbox))
     assert ending(env.step("submit")) == INFRASTRUCTURE
 
 
@@ -127,7 +128,7 @@ def test_a_run_whose_box_is_killed_counts_that_apart_and_goes_on(task, tmp_path,
 
     monkeypatch.setattr(env_module, "open_sandbox", opened)
     script = write_script(tmp_path / "s.yaml", [answer(0.9), "touch begun; sleep 1", "submit"])
-    how = {"settings": Settings(engine="serial", retries=1, backoff=0.01)}
+    how = {"settings": RunSettings(engine="serial", retries=1, backoff=0.01)}
     done = start_run(task, "scripted", tmp_path / "run", agent_options={"file": script}, **how)
     threads[0].join()
     (result,) = done.results
@@ -219,7 +220,7 @@ def test_submitted_code_that_ends_its_box_is_the_agents_fault(tmp_path, start, d
     shutil.copytree(SAMPLES / "guess_number", folder)
     env = start(folder)
     source = f"import os, signal, sys\ndef guess(low, high, answers):\n    {deed}\n    return 0\n"
-    env.box.write_bytes("guess.py", source.encode())
+    env.sandbox.write_bytes("guess.py", source.encode())
     step = env.step("submit")
     assert ending(step)[:2] == ("agent_fault", None), step[4]["reason"]
     assert step[4]["normalised_score"] == env.task.scale.worst
@@ -474,7 +475,7 @@ def test_data_that_is_damaged_on_the_disk_is_made_anew(task, start, monkeypatch,
     assert labels.read_text() == truth
     DAMAGE[how](labels)
     # As another process, which has never seen it whole.
-    monkeypatch.setattr(kept, "_right", {})
+    monkeypatch.setattr(made_once, "_right", {})
     with pytest.warns(UserWarning, match="damaged on the disk"):
         assert ending(env.step("submit"))[:2] == ("scored", 0.1)
     assert labels.read_text() == truth
@@ -505,7 +506,7 @@ def test_a_folder_that_was_half_made_is_not_used(task, tmp_path):
     place = tmp_path / "kept" / "x"
     place.mkdir(parents=True)
     (place / "half").touch()
-    made = kept.kept_folder(place, lambda folder: (folder / "whole").write_text("1"))
+    made = made_once.kept_folder(place, lambda folder: (folder / "whole").write_text("1"))
     assert (made / "whole").read_text() == "1"
     assert not (made / "half").exists()
 
@@ -513,5 +514,5 @@ def test_a_folder_that_was_half_made_is_not_used(task, tmp_path):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(ResearchError, match="No space left"):
-        kept.kept_folder(tmp_path / "kept" / "y", fail)
+        made_once.kept_folder(tmp_path / "kept" / "y", fail)
     assert [path.name for path in place.parent.iterdir()] == ["x"]

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from ludus.research import hiding, load_task
-from ludus.research.agent_box import covers
-from ludus.research.discovery import BUNDLED
+from ludus.research import load_task
+from ludus.research.data import hiding
+from ludus.research.episode.agent_sandbox import covers
+from ludus.research.task.discovery import BUNDLED
 from tests.research.support import SAMPLES
 
 

@@ -16,7 +16,7 @@ import pytest
 from ludus.errors import TaskError
 from ludus.research.linting import RULES, check_task
 from ludus.research.linting.answers import find_answers
-from ludus.research.scaffold import new_task
+from ludus.research.task.scaffold import new_task
 from tests.research.support import DOCUMENTED, SAMPLES
 
 
@@ -31,7 +31,7 @@ def check(folder, **options):
 
 def places(folder, rule, **options):
     found = check(folder, **options).findings
-    return [f"{row.file}:{row.line}" for row in found if row.rule == rule]
+    return [f"{row.path}:{row.line}" for row in found if row.rule == rule]
 
 
 def change(folder, old, new):
@@ -56,7 +56,7 @@ def test_no_such_task(tmp_path):
 def test_wrong_fields(folder):
     change(folder, "threshold", "treshold")
     (missing, unknown) = check(folder).findings
-    assert (missing.file, missing.line, unknown.line) == ("task.yaml", 9, 12)
+    assert (missing.path, missing.line, unknown.line) == ("task.yaml", 9, 12)
     assert str(unknown) == (
         "task.yaml:12: error [field] evaluation.treshold: there is no such field; did you mean "
         "'threshold'?"
@@ -95,7 +95,7 @@ def test_a_grader_that_is_none(folder):
 
 def test_packages(folder):
     change(folder, "packages: []", "packages: [numpy, no_such_package, xml.etree, numpy.nothing]")
-    found = [row.detail for row in check(folder, build=False).findings]
+    found = [row.message for row in check(folder, build=False).findings]
     assert [text.split("'")[1] for text in found] == ["no_such_package", "numpy.nothing"]
 
 
@@ -136,7 +136,7 @@ class TestReach:
     def test_files_that_everybody_may_change(self, folder):
         (folder / "grader" / "grade.py").chmod(0o666)
         report = check(folder, build=False)
-        assert [(row.rule, row.file) for row in report.findings] == [
+        assert [(row.rule, row.path) for row in report.findings] == [
             ("writable-file", "grader/grade.py")
         ]
         assert report.ok
@@ -212,7 +212,7 @@ class TestData:
             "def build(folder, seed):\n    raise DataMissing('run: fetch it')\n"
         )
         (found,) = check(folder).findings
-        assert (found.rule, found.severity, found.detail) == (
+        assert (found.rule, found.severity, found.message) == (
             "data-missing", "warning", "run: fetch it",
         )  # fmt: skip
 
@@ -224,7 +224,7 @@ class TestData:
         (folder / "data.py").write_text(f"def build(folder, seed):\n    {body}\n")
         (found,) = check(folder).findings
         assert found.rule == "data-failed"
-        assert words in found.detail
+        assert words in found.message
 
     def test_random(self, folder):
         text = (folder / "data.py").read_text().replace("default_rng(seed)", "default_rng()")
@@ -245,7 +245,7 @@ class TestData:
             file.write(f"    open({source!r}, 'rb').close()\n    ordinary(folder, seed)\n")
         (found,) = check(folder).findings
         assert found.rule == "readable-source"
-        assert source in found.detail
+        assert source in found.message
         change(folder, "packages:", f"hidden: [{source}]\npackages:")
         assert check(folder).findings == ()
 
@@ -271,7 +271,7 @@ class TestAnswers:
         def find(answers=()):
             labels = {"test": tmp_path / "test"}
             found = list(find_answers(tmp_path / "workspace", labels, answers))
-            return [f"{row.rule} {row.file}:{row.line}" for row in found]
+            return [f"{row.rule} {row.path}:{row.line}" for row in found]
 
         find.labels, find.workspace = tmp_path / "test", tmp_path / "workspace"
         return find

@@ -9,7 +9,7 @@ import pytest
 import ludus
 from ludus.errors import PolicyNotEnforceable
 from ludus.research import ResearchEnv, load_task, register_task
-from ludus.research.agent_box import agent_policy
+from ludus.research.episode.agent_sandbox import agent_policy
 from tests.research.env_support import FakeGrade, write_task
 from tests.research.support import DOCUMENTED
 from tests.sandbox.support import needs, why_not
@@ -55,7 +55,7 @@ def env(request, tmp_path, monkeypatch):
 
 
 def test_processors_are_held_to_the_tasks(env):
-    env.box.write_bytes("spin.py", SPIN.encode())
+    env.sandbox.write_bytes("spin.py", SPIN.encode())
     used, took = json.loads(env.step("python spin.py")[0]["output"])
     assert took >= 1.0
     # Half a processor; what a period of 0.1 s begins with may be used at once.
@@ -63,7 +63,7 @@ def test_processors_are_held_to_the_tasks(env):
 
 
 def test_memory_is_held_to_the_tasks_for_all_processes_together(env):
-    env.box.write_bytes("eat.py", EAT.encode())
+    env.sandbox.write_bytes("eat.py", EAT.encode())
     observation, *_, info = env.step("python eat.py")
     # Four times 96 MiB do not fit into 256.
     assert "memory was full" in observation["output"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.research.reward import Ledger, Scale
+from ludus.research.task.reward import RewardTotals, Scale
 
 numbers = st.floats(-1e6, 1e6)
 gaps = st.floats(1e-2, 1e6)
@@ -38,7 +38,7 @@ def test_the_scale(pair, score, other):
 
 @given(scales(), st.lists(numbers), numbers)
 def test_rewards_add_up_to_the_final_normalised_score(pair, validations, final):
-    scale, ledger, total = pair[0], Ledger(), []
+    scale, ledger, total = pair[0], RewardTotals(), []
     for score in validations:
         reward, ledger = ledger.improved(scale.normalise(score))
         assert reward >= 0

@@ -10,9 +10,9 @@ import pytest
 
 from ludus.errors import DataMissing
 from ludus.research import load_task
-from ludus.research.data_cache import CachedTask
-from ludus.research.hiding import hidden_paths
-from ludus.research.sources import Source, given_folders, hub_cache, read_image, read_rows
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.data.hiding import hidden_paths
+from ludus.research.data.sources import Source, given_folders, hub_cache, read_image, read_rows
 from tests.research.support import SAMPLES
 
 SOURCE = Source("Things", "LUDUS_DATA_THINGS", "a.bin", "a shop", ("maker/things",))

@@ -12,14 +12,14 @@ import pytest
 from ludus import make
 from ludus.errors import DataMissing, ResearchError, TaskError
 from ludus.registration import registry
-from ludus.research import registration
-from ludus.research.discovery import BUNDLED, find_tasks, load_task, search_path, task_ids
-from ludus.research.hiding import hidden_paths
-from ludus.research.preparation import prepare
-from ludus.research.registration import register_task, register_tasks
-from ludus.research.scaffold import new_task
-from ludus.research.settings import Settings
-from ludus.research.task import BaseTask, Result
+from ludus.research.data.hiding import hidden_paths
+from ludus.research.data.preparation import prepare
+from ludus.research.task import registration
+from ludus.research.task.discovery import BUNDLED, find_tasks, load_task, search_path, task_ids
+from ludus.research.task.registration import register_task, register_tasks
+from ludus.research.task.scaffold import new_task
+from ludus.research.task.settings import MlgymSettings
+from ludus.research.task.task import ActionResult, BaseTask
 from tests.research.support import DOCUMENTED, SAMPLES
 
 GUESS = SAMPLES / "guess_number"
@@ -47,7 +47,7 @@ def slope(tmp_path):
 
 
 def scored(score, **fields):
-    return Result("a", {}, "scored", score, **fields)
+    return ActionResult("a", {}, "scored", score, **fields)
 
 
 class TestBaseTask:
@@ -61,11 +61,11 @@ class TestBaseTask:
 
     def test_rewards_telescope(self):
         results = [
-            Result("ls", {}),
+            ActionResult("ls", {}),
             scored(6.0),
-            Result("validate", {}, "agent_fault"),
+            ActionResult("validate", {}, "agent_fault"),
             scored(17.0),
-            Result("validate", {}, "infrastructure_fault"),
+            ActionResult("validate", {}, "infrastructure_fault"),
             scored(11.5, final=True),
         ]
         steps = self.play(BaseTask(load_task(GUESS).config), results)
@@ -74,12 +74,13 @@ class TestBaseTask:
 
     def test_a_refused_submission_is_worth_the_floor(self):
         ((reward, done),) = self.play(
-            BaseTask(load_task(GUESS).config), [Result("submit", {}, "agent_fault", final=True)]
+            BaseTask(load_task(GUESS).config),
+            [ActionResult("submit", {}, "agent_fault", final=True)],
         )
         assert (reward, done) == (pytest.approx(-15 / 11), True)
 
     def test_a_lost_box_is_worth_nothing(self):
-        results = [scored(6.0), Result("submit", {}, "infrastructure_fault", final=True)]
+        results = [scored(6.0), ActionResult("submit", {}, "infrastructure_fault", final=True)]
         assert self.play(BaseTask(load_task(GUESS).config), results) == [(1, False), (0, True)]
 
     def test_reset_forgets(self):
@@ -216,12 +217,12 @@ class TestFinding:
 
 class TestSettings:
     def test_defaults(self):
-        settings = Settings.read({})
-        assert settings == Settings()
+        settings = MlgymSettings.read({})
+        assert settings == MlgymSettings()
         assert settings.long_timeout(1800) == 1800
 
     def test_all_variables(self):
-        settings = Settings.read(
+        settings = MlgymSettings.read(
             {
                 "MLGYM_CONFIG_ROOT": "/c",
                 "MLGYM_TASK_CONFIG_DIR": f"/a{os.pathsep}/b",
@@ -232,7 +233,7 @@ class TestSettings:
                 "MLGYM_MODEL_MAX_RETRIES": "0",
             }
         )
-        assert settings == Settings(
+        assert settings == MlgymSettings(
             config_root=Path("/c"),
             task_config_dir=(Path("/a"), Path("/b")),
             workspace_path=Path("/w"),
@@ -256,7 +257,7 @@ class TestSettings:
     )
     def test_wrong_values_are_named(self, name, value):
         with pytest.raises(ResearchError, match=f"{name} is '{value}'; expected"):
-            Settings.read({name: value})
+            MlgymSettings.read({name: value})
 
 
 class TestRegistration:

@@ -4,7 +4,7 @@ import pytest
 
 from ludus.errors import RecordError
 from ludus.record import Run
-from ludus.research.trajectory import trajectory_of_run
+from ludus.research.running.trajectory import trajectory_of_run
 
 
 def test_a_run_is_read_back(tmp_path):

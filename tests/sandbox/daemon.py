@@ -32,7 +32,7 @@ def why_no_daemon() -> str | None:
     if os.geteuid() != 0:
         return "a daemon of the tests' own needs root"
     if shutil.which("dockerd") is None:
-        return "found no dockerd; `make system` installs it as root"
+        return "found no dockerd; `make test-all` installs it as root"
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     # The processes of one test run have one parent, which outlives them.
     owner = os.getppid() if run else os.getpid()

@@ -17,9 +17,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ludus.sandbox import Policy, open_sandbox, sweep, uids
-from ludus.sandbox.cgroup import _layout
+from ludus.sandbox import Policy, open_sandbox, sweep
 from ludus.sandbox.leases import state_folder
+from ludus.sandbox.linux import uids
+from ludus.sandbox.linux.cgroup import _layout
 
 __all__ = ["box_processes", "killed_owners", "leftovers", "many_boxes", "vanish"]
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from ludus.sandbox.containers import why_no_box
+from ludus.sandbox.backend.containers import why_no_sandbox
 from ludus.sandbox.opening import backend_class
 from tests.sandbox.daemon import why_no_daemon
 
@@ -23,7 +23,7 @@ def why_not(backend: str, *, root: bool = False) -> str | None:
         return reason
     chosen = backend_class(backend)
     reason = chosen.unavailable()
-    return why_no_box(chosen) if reason is None and backend == "docker" else reason
+    return why_no_sandbox(chosen) if reason is None and backend == "docker" else reason
 
 
 def needs(backend: str, *, root: bool = False):

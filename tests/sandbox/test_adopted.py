@@ -8,7 +8,7 @@ import pytest
 
 from ludus.errors import SandboxError
 from ludus.sandbox import Policy
-from ludus.sandbox.adopted import AdoptedGroups, group_folders
+from ludus.sandbox.linux.container_cgroups import AdoptedGroups, group_folders
 
 HYBRID = """\
 30 25 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct

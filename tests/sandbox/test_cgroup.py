@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from ludus.errors import PolicyNotEnforceable
-from ludus.sandbox import Enforcement, Policy, cgroup
-from ludus.sandbox.cgroup import Group, Layout
+from ludus.sandbox import Enforcement, Policy
+from ludus.sandbox.linux import cgroup
+from ludus.sandbox.linux.cgroup import CgroupHierarchy, Group
 
 V1 = """\
 30 25 0:26 / {top}/memory rw - cgroup cgroup rw,memory
@@ -17,7 +18,9 @@ V2 = "33 25 0:29 / {top}/unified rw - cgroup2 cgroup2 rw\n"
 
 
 def test_version_1(tmp_path):
-    layout = Layout.read(V1.format(top=tmp_path), "3:memory:/a/b\n2:cpu,cpuacct:/\n1:pids:/c\n")
+    layout = CgroupHierarchy.read(
+        V1.format(top=tmp_path), "3:memory:/a/b\n2:cpu,cpuacct:/\n1:pids:/c\n"
+    )
     assert layout.unified == frozenset()
     assert layout.parents == {
         "memory": tmp_path / "memory/a/b",
@@ -28,7 +31,7 @@ def test_version_1(tmp_path):
 
 def test_inside_a_container_the_mount_begins_at_its_own_group():
     info = "30 25 0:26 /docker/x /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-    layout = Layout.read(info, "3:memory:/docker/x/sub\n")
+    layout = CgroupHierarchy.read(info, "3:memory:/docker/x/sub\n")
     assert layout.parents["memory"] == Path("/sys/fs/cgroup/memory/sub")
 
 
@@ -43,7 +46,7 @@ def _unified(top: Path, groups: dict[str, str]) -> None:
 def test_version_2_climbs_to_the_nearest_group_that_shares(tmp_path):
     top = tmp_path / "unified"
     _unified(top, {".": "memory pids cpu", "user": "memory pids cpu", "user/session": ""})
-    layout = Layout.read(V2.format(top=tmp_path), "0::/user/session\n")
+    layout = CgroupHierarchy.read(V2.format(top=tmp_path), "0::/user/session\n")
     assert set(layout.parents.values()) == {top / "user"}
     assert layout.unified == {"memory", "cpu", "pids"}
 
@@ -52,7 +55,7 @@ def test_hybrid_takes_version_1_where_it_is(tmp_path):
     _unified(tmp_path / "unified", {".": ""})
     (tmp_path / "unified/cgroup.controllers").write_text("hugetlb\n")
     info = V1.format(top=tmp_path) + V2.format(top=tmp_path)
-    layout = Layout.read(info, "3:memory:/\n2:cpu,cpuacct:/\n1:pids:/\n0::/\n")
+    layout = CgroupHierarchy.read(info, "3:memory:/\n2:cpu,cpuacct:/\n1:pids:/\n0::/\n")
     assert layout.unified == frozenset()
     assert layout.parents["memory"] == tmp_path / "memory"
 
@@ -62,7 +65,7 @@ def fake(tmp_path, monkeypatch):
     """Groups of version 2 as plain files: the limits that are written can be read."""
     top = tmp_path / "unified"
     _unified(top, {".": "memory pids cpu"})
-    layout = Layout.read(V2.format(top=tmp_path), "0::/\n")
+    layout = CgroupHierarchy.read(V2.format(top=tmp_path), "0::/\n")
     monkeypatch.setattr(cgroup, "_layout", lambda: layout)
     return top
 
@@ -97,7 +100,7 @@ def test_nothing_asked_needs_no_group(fake):
 
 
 def test_missing_says_why(monkeypatch):
-    monkeypatch.setattr(cgroup, "_layout", lambda: Layout({}, frozenset()))
+    monkeypatch.setattr(cgroup, "_layout", lambda: CgroupHierarchy({}, frozenset()))
     cgroup.missing.cache_clear()
     try:
         assert set(cgroup.missing()) == {"memory", "cpus", "pids"}
@@ -134,7 +137,9 @@ def test_sockets_take_their_share_of_the_memory_in_version_1():
 
 @pytest.mark.parametrize("memory", ["64M", None])
 def test_sockets_that_are_not_counted_refuse_a_limit_on_memory(tmp_path, monkeypatch, memory):
-    layout = Layout.read(V1.format(top=tmp_path), "3:memory:/\n2:cpu,cpuacct:/\n1:pids:/\n")
+    layout = CgroupHierarchy.read(
+        V1.format(top=tmp_path), "3:memory:/\n2:cpu,cpuacct:/\n1:pids:/\n"
+    )
     monkeypatch.setattr(cgroup, "_layout", lambda: layout)
     cgroup.missing_for_sockets.cache_clear()
     try:

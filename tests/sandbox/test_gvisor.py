@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ludus.errors import SandboxError, SandboxUnavailable
-from ludus.sandbox import Policy, gvisor, open_sandbox
+from ludus.sandbox import Policy, open_sandbox
+from ludus.sandbox.backend import gvisor
 from tests.sandbox.attacks.host import members
 from tests.sandbox.support import needs
 

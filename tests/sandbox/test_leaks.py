@@ -49,7 +49,7 @@ def test_owners_killed_at_any_moment():
 def test_a_box_that_cannot_be_opened(monkeypatch):
     open_sandbox(label=LABEL).close()
     before = leftovers()
-    monkeypatch.setattr("ludus.sandbox.kernel.become", _refuse)
+    monkeypatch.setattr("ludus.sandbox.linux.syscalls.become", _refuse)
     with pytest.raises(SandboxError, match="set up"):
         open_sandbox(label=LABEL)
     assert leftovers() == before

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from ludus.errors import SandboxError, SandboxUnavailable
-from ludus.sandbox import leases, opening, sweep, uids
+from ludus.sandbox import leases, opening, sweep
+from ludus.sandbox.linux import uids
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from ludus.sandbox import Policy, locks, open_sandbox
+from ludus.sandbox import Policy, open_sandbox
+from ludus.sandbox.linux import locks
 from tests.sandbox.support import why_not
 
 BACKENDS = ("bubblewrap", "podman")
@@ -83,7 +84,7 @@ def test_the_locks_of_one_sandbox_are_not_held_against_another():
 def test_the_thread_that_counts_ends_with_the_last_sandbox(monkeypatch):
     if reason := why_not("bubblewrap"):
         pytest.skip(reason)
-    watch = locks._Watch()
+    watch = locks._new_watch()
     monkeypatch.setattr(locks, "_watch_of", lambda owner: watch)
     before = set(threading.enumerate())
     with open_sandbox(Policy(memory="64M"), backend="bubblewrap"):

@@ -19,8 +19,9 @@ from pathlib import Path
 import pytest
 
 from ludus.errors import SandboxError
-from ludus.sandbox import Policy, clearing, open_sandbox, transfer
-from ludus.sandbox.snapshot import Snapshot
+from ludus.sandbox import Policy, open_sandbox
+from ludus.sandbox.transfer import clearing, copying
+from ludus.sandbox.transfer.snapshot import Snapshot
 from tests.sandbox.support import needs
 
 pytestmark = needs("bubblewrap", root=True)
@@ -119,7 +120,7 @@ def test_a_folder_that_is_swapped_while_it_is_made_keeps_its_owner(workspace, ro
 
     monkeypatch.setattr(os, "mkdir", swap)
     with contextlib.suppress(SandboxError):
-        transfer.write_bytes(root, ("new", "file"), b"x", owner=USER)
+        copying.write_bytes(root, ("new", "file"), b"x", owner=USER)
     monkeypatch.undo()
     held = [path for path in workspace.rglob("*") if (path / "inner" / "key").exists()]
     assert [path.stat().st_uid for path in held] == [0]
@@ -137,7 +138,7 @@ def test_a_file_that_is_swapped_for_a_link_keeps_its_owner(workspace, root, tmp_
             os.rename("key", name, src_dir_fd=root, dst_dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "symlink", swap)
-    transfer.put(tmp_path / "host", root, ("got",), owner=USER)
+    copying.put(tmp_path / "host", root, ("got",), owner=USER)
     monkeypatch.undo()
     assert SECRET not in readable(workspace)
     keys = [path for path in workspace.rglob("*") if path.is_file() and path.stat().st_size == 15]

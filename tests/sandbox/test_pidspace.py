@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.sandbox.pidspace import PidSpace
+from ludus.sandbox.linux.pidspace import PidSpace
 from tests.sandbox.support import needs
 
 pytestmark = needs("bubblewrap")

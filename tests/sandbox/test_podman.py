@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from ludus.errors import SandboxError, SandboxUnavailable
-from ludus.sandbox import Mount, Policy, open_sandbox, podman
+from ludus.sandbox import Mount, Policy, open_sandbox
+from ludus.sandbox.backend import podman
 from tests.sandbox.containers_suite import ContainerTests
 from tests.sandbox.support import needs
 

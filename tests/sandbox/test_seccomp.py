@@ -5,8 +5,8 @@ import struct
 
 import pytest
 
-from ludus.sandbox.seccomp import assemble, engine_profile, evaluate, program
-from ludus.sandbox.syscalls import ALLOWED, FILTERED, HIGHEST, numbers
+from ludus.sandbox.linux.seccomp import assemble, engine_profile, evaluate, program
+from ludus.sandbox.linux.syscall_table import ALLOWED, FILTERED, HIGHEST, numbers
 
 ALLOW, ERRNO = 0x7FFF0000, 0x50000
 MACHINES = ("x86_64", "aarch64")
@@ -51,6 +51,29 @@ def test_every_number(machine, network):
         ("personality", (0x40000,), "none", ERRNO | errno.EPERM),
         ("prctl", (15,), "none", ALLOW),
         ("prctl", (1, 0), "none", ERRNO),
+        ("prctl", (21,), "none", ALLOW),
+        ("prctl", (22, 2), "none", ERRNO | errno.EPERM),
+        ("prctl", ((7 << 32) | 22, 2), "none", ERRNO | errno.EPERM),
+        ("prctl", (0x53564D41, 0), "none", ERRNO | errno.EINVAL),
+        ("prlimit64", (0, 7, 0x1000), "none", ALLOW),
+        ("prlimit64", (0, 4, 0, 0x1000), "none", ALLOW),
+        ("prlimit64", (0, 4, 0x1000), "none", ERRNO),
+        ("prlimit64", (0, (7 << 32) | 4, 7 << 32), "none", ERRNO),
+        ("setrlimit", (7, 0x1000), "none", ALLOW),
+        ("setrlimit", (4, 0x1000), "none", ERRNO),
+        ("mmap", (0, 4096, 3, 0x22), "none", ALLOW),
+        ("mmap", (0, 4096, 3, 0x40022), "none", ERRNO | errno.ENOMEM),
+        ("memfd_create", (0, 1), "none", ALLOW),
+        ("memfd_create", (0, 5), "none", ERRNO | errno.EINVAL),
+        ("shmget", (0, 4096, 0o1600), "none", ALLOW),
+        ("shmget", (0, 4096, 0o5600), "none", ERRNO | errno.EPERM),
+        ("preadv2", (3, 0, 1, 0, 0, 0), "none", ALLOW),
+        ("preadv2", (3, 0, 1, 0, 0, 1), "none", ALLOW),
+        ("preadv2", (3, 0, 1, 0, 0, 9), "none", ERRNO | errno.EOPNOTSUPP),
+        ("setsockopt", (3, 1, 7), "none", ALLOW),
+        ("setsockopt", (3, 6, 26), "host", ALLOW),
+        ("setsockopt", (3, 1, 26), "none", ERRNO | errno.EPERM),
+        ("setsockopt", (3, (7 << 32) | 1, (7 << 32) | 52), "host", ERRNO | errno.EPERM),
         ("socket", (1, 1, 0), "none", ALLOW),
         ("socket", (2, 1, 0), "none", ERRNO | errno.EAFNOSUPPORT),
         ("socket", (10, 1, 0), "none", ERRNO | errno.EAFNOSUPPORT),

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 import ludus
-from ludus.sandbox import Mount, Policy, open_sandbox, owned, shown
+from ludus.sandbox import Mount, Policy, open_sandbox
+from ludus.sandbox.linux import distribution_files, visible_files
 from tests.sandbox.support import needs
 
 CANARY = "a grader or a key"
@@ -152,13 +153,13 @@ def test_without_overlays_as_well(prefix):
     text = run(
         prefix,
         """
-from ludus.sandbox import kernel
-real = kernel.mount
+from ludus.sandbox.linux import syscalls
+real = syscalls.mount
 def mount(source, target, kind, *more):
     if kind == "overlay":
         raise OSError(19, "No such device")
     return real(source, target, kind, *more)
-kernel.mount = mount
+syscalls.mount = mount
 with open_sandbox(policy, backend="bubblewrap") as box:
     print(look(box))
 """,
@@ -257,7 +258,7 @@ def test_folders_single_files_and_programs_are_told_apart(tmp_path):
     record = b'a/b,1,2\nsix.py,sha,1\r\n"x y/z",,\n../../../bin/p,s,1\na/c,,\n../../../bin/q,,'
     (tmp_path / "RECORD").write_bytes(record)
     (tmp_path / "top_level.txt").write_text("a b")
-    (found,) = owned.owned_by([str(tmp_path)])
+    (found,) = distribution_files.owned_by([str(tmp_path)])
     assert {*found.names} >= {"a", "six.py", "x y", "b", "b.py"}
     assert not {*found.names} & {"..", "", "bin", "z"}
     assert found.programs == ["p", "q"]
@@ -269,24 +270,24 @@ def test_lists_that_are_kept_are_asked_for_their_age(tmp_path, monkeypatch, kept
     info = tmp_path / "a-1.dist-info"
     info.mkdir()
     (info / "RECORD").write_text("a/b,,\n")
-    (first,) = owned.owned_by([str(info)])
+    (first,) = distribution_files.owned_by([str(info)])
     assert "a" in first.names
-    monkeypatch.setattr(owned, "_said_by", None)  # not asked again
-    assert owned.owned_by([str(info)]) == [first]
+    monkeypatch.setattr(distribution_files, "_said_by", None)  # not asked again
+    assert distribution_files.owned_by([str(info)]) == [first]
     monkeypatch.undo()
     monkeypatch.setenv("LUDUS_STATE", str(tmp_path / "state"))
     (info / "RECORD").write_text("c/b,,\n")
-    (second,) = owned.owned_by([str(info)])
+    (second,) = distribution_files.owned_by([str(info)])
     assert "c" in second.names
     assert "a" not in second.names
     (tmp_path / "state" / "distributions.json").write_bytes(kept)
-    assert owned.owned_by([str(info)]) == [second]
+    assert distribution_files.owned_by([str(info)]) == [second]
     assert not list((tmp_path / "state").glob("*.json.*"))
 
 
 def test_what_is_seen_follows_what_is_named():
     names = {"": ("lib",), "lib/packages": ("numpy",)}
-    folder = shown.Shown("/opt/python", names)
+    folder = visible_files.Shown("/opt/python", names)
     seen = ["/opt/python", "/opt/python/lib/x/y", "/opt/python/lib/packages/numpy/core"]
     unseen = ["/opt/python/bin", "/opt/python/lib/packages/ludus/x", "/opt", "/opt/python2/lib"]
     assert all(folder.shows(Path(path)) for path in seen)
@@ -294,10 +295,10 @@ def test_what_is_seen_follows_what_is_named():
 
 
 def test_this_installation_is_seen_without_ludus():
-    assert shown.is_shown(Path(os.__file__))
-    assert shown.is_shown(Path(pytest.__file__))
-    assert shown.is_shown(Path(json.__file__).parent)
-    for folder in shown.shown_folders():
+    assert visible_files.is_shown(Path(os.__file__))
+    assert visible_files.is_shown(Path(pytest.__file__))
+    assert visible_files.is_shown(Path(json.__file__).parent)
+    for folder in visible_files.shown_folders():
         for inside, names in folder.names.items():
             if inside.endswith("-packages"):
                 assert not [name for name in names if name.lower().startswith("ludus")]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ludus.sandbox import Policy, cgroup, leases, open_sandbox, opening, sweep
+from ludus.sandbox import Policy, leases, open_sandbox, opening, sweep
+from ludus.sandbox.linux import cgroup
 from tests.sandbox.support import needs
 
 pytestmark = needs("bubblewrap", root=True)

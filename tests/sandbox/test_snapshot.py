@@ -10,7 +10,8 @@ import tracemalloc
 import pytest
 
 from ludus.errors import ContentsExceeded, SandboxViolation
-from ludus.sandbox import Snapshot, SnapshotLimits, transfer
+from ludus.sandbox import Snapshot, SnapshotLimits
+from ludus.sandbox.transfer import copying
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_every_limit_is_named(root, tmp_path, limit, value):
     limits = SnapshotLimits(**{limit: value // 4})
     (tmp_path / "a" / "b" / "c" / "d" / ("long" * 20)).write_text("1" * 60)
     with pytest.raises(ContentsExceeded) as caught:
-        transfer.get(root, ("a",), tmp_path.parent / "out", limit=1 << 20, limits=limits)
+        copying.get(root, ("a",), tmp_path.parent / "out", limit=1 << 20, limits=limits)
     assert caught.value.limit == limit
     assert not (tmp_path.parent / "out").exists()
     with Snapshot.take(root) as kept, pytest.raises(ContentsExceeded) as caught:
@@ -110,23 +111,23 @@ def test_limits_are_numbers(value):
 def test_a_file_that_grows_while_it_is_copied_is_cut(root, tmp_path):
     """It was counted with the size that it had; more of it would be nobody's."""
     (tmp_path / "file").write_text("12")
-    for entry in transfer.walk(root, (), limit=10):
+    for entry in copying.walk(root, (), limit=10):
         if entry.file is not None:
             (tmp_path / "file").write_text("1" * 1000)
-            assert b"".join(transfer.chunks(entry.file, entry.size)) == b"11"
+            assert b"".join(copying.chunks(entry.file, entry.size)) == b"11"
 
 
 def test_a_snapshot_cuts_files_that_grow(root, tmp_path, monkeypatch):
     for number in range(3):
         (tmp_path / f"{number}").write_text("1")
-    real = transfer.chunks
+    real = copying.chunks
 
     def grow(file, most=None):
         for number in range(3):
             (tmp_path / f"{number}").write_text("1" * 100_000)
         return real(file, most)
 
-    monkeypatch.setattr(transfer, "chunks", grow)
+    monkeypatch.setattr(copying, "chunks", grow)
     with Snapshot.take(root, limit=300_000) as kept:
         assert kept.size <= 300_000
 

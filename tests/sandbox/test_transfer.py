@@ -8,9 +8,9 @@ import stat
 import pytest
 
 from ludus.errors import SandboxError, SandboxViolation
-from ludus.sandbox import transfer
-from ludus.sandbox.clearing import clear, remove_tree
-from ludus.sandbox.snapshot import Snapshot
+from ludus.sandbox.transfer import copying
+from ludus.sandbox.transfer.clearing import clear, remove_tree
+from ludus.sandbox.transfer.snapshot import Snapshot
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def root(place):
     ],
 )  # fmt: skip
 def test_locate(path, found):
-    assert transfer.locate(path) == found
+    assert copying.locate(path) == found
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_locate(path, found):
 )
 def test_locate_refuses(path):
     with pytest.raises(SandboxError):
-        transfer.locate(path)
+        copying.locate(path)
 
 
 def test_links_are_never_followed(place, root, tmp_path):
@@ -54,14 +54,14 @@ def test_links_are_never_followed(place, root, tmp_path):
     (place / "way").symlink_to(tmp_path)
     for parts in (("link",), ("way", "secret")):
         with pytest.raises(SandboxViolation):
-            transfer.read_bytes(root, parts, 100)
+            copying.read_bytes(root, parts, 100)
         with pytest.raises(SandboxViolation):
-            transfer.get(root, parts, tmp_path / "out", limit=100)
-    transfer.write_bytes(root, ("link",), b"new", owner=None)
+            copying.get(root, parts, tmp_path / "out", limit=100)
+    copying.write_bytes(root, ("link",), b"new", owner=None)
     assert (tmp_path / "secret").read_text() == "secret"
     assert (place / "link").read_bytes() == b"new"
     with pytest.raises(SandboxViolation):
-        transfer.write_bytes(root, ("way", "planted"), b"x", owner=None)
+        copying.write_bytes(root, ("way", "planted"), b"x", owner=None)
     assert not (tmp_path / "planted").exists()
 
 
@@ -70,7 +70,7 @@ def test_a_refused_copy_leaves_nothing(place, root, tmp_path):
     (place / "d" / "a").write_text("x")
     os.mkfifo(place / "d" / "z")
     with pytest.raises(SandboxViolation, match="plain file"):
-        transfer.get(root, ("d",), tmp_path / "out", limit=100)
+        copying.get(root, ("d",), tmp_path / "out", limit=100)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["box"]
 
 
@@ -85,44 +85,44 @@ def test_links_that_stay_inside(place, root, tmp_path, link, inside):
     (place / "d" / "sub").mkdir(parents=True)
     (place / "d" / "sub" / "link").symlink_to(link)
     if inside:
-        transfer.get(root, ("d",), tmp_path / "out", limit=100)
+        copying.get(root, ("d",), tmp_path / "out", limit=100)
         assert (tmp_path / "out/sub/link").is_symlink()
     else:
         with pytest.raises(SandboxViolation, match="out of the copy"):
-            transfer.get(root, ("d",), tmp_path / "out", limit=100)
+            copying.get(root, ("d",), tmp_path / "out", limit=100)
 
 
 def test_bounds(place, root, tmp_path):
     with (place / "sparse").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(SandboxViolation, match="more than 1,000 bytes"):
-        transfer.get(root, ("sparse",), tmp_path / "out", limit=1000)
+        copying.get(root, ("sparse",), tmp_path / "out", limit=1000)
     with pytest.raises(SandboxViolation, match="more than 10 bytes"):
-        transfer.read_bytes(root, ("sparse",), 10)
+        copying.read_bytes(root, ("sparse",), 10)
     deep = place
     for _ in range(140):
         deep = deep / "d"
         deep.mkdir()
     with pytest.raises(SandboxViolation, match="levels"):
-        transfer.get(root, ("d",), tmp_path / "out", limit=1000)
+        copying.get(root, ("d",), tmp_path / "out", limit=1000)
 
 
 def test_special_bits_are_dropped(place, root, tmp_path):
     (place / "tool").write_text("x")
     (place / "tool").chmod(0o6777)
-    transfer.get(root, ("tool",), tmp_path / "tool", limit=100)
+    copying.get(root, ("tool",), tmp_path / "tool", limit=100)
     assert stat.S_IMODE((tmp_path / "tool").stat().st_mode) == 0o755
     (tmp_path / "tool").chmod(0o4755)
-    transfer.put(tmp_path / "tool", root, ("in",), owner=None)
+    copying.put(tmp_path / "tool", root, ("in",), owner=None)
     assert stat.S_IMODE((place / "in").stat().st_mode) == 0o755
 
 
 def test_put_says_what_is_wrong(root, tmp_path):
     with pytest.raises(SandboxError, match="not there"):
-        transfer.put(tmp_path / "none", root, ("x",), owner=None)
+        copying.put(tmp_path / "none", root, ("x",), owner=None)
     (tmp_path / "exists").mkdir()
     with pytest.raises(SandboxError, match="exists"):
-        transfer.get(root, ("x",), tmp_path / "exists", limit=1)
+        copying.get(root, ("x",), tmp_path / "exists", limit=1)
 
 
 def test_clear_does_not_care_how_deep(place, root):

@@ -50,6 +50,37 @@ with open_sandbox(policy, backend="bubblewrap") as box:
         assert int(done.text) <= limit, (place, done)
     assert int(box.run(["bash", "-c", "ls | wc -l"]).text) < 4096
 """,
+    "terminals_are_limited": """
+count = "import os\\nkept = []\\ntry:\\n while len(kept) < 200: kept.append(os.openpty())\\n"
+count += "except OSError: pass\\nprint(len(kept))"
+with open_sandbox(policy, backend="bubblewrap") as box:
+    done = box.run(["python3", "-c", count])
+    assert 8 < int(done.text) <= 64, done
+""",
+    "what_a_user_has_of_the_kernel_is_left_to_the_caller": """
+import os, signal
+code = '''
+import ctypes, os, signal
+libc, instances, signals = ctypes.CDLL(None), 0, 0
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+while instances < 1000 and libc.inotify_init1(0) >= 0:
+    instances += 1
+value = ctypes.c_void_p(0)
+while signals < 10000 and libc.sigqueue(os.getpid(), signal.SIGRTMIN, value) == 0:
+    signals += 1
+print(instances, signals)
+'''
+with open_sandbox(policy, backend="bubblewrap") as box:
+    done = box.run(["python3", "-c", code])
+    instances, signals = map(int, done.text.split())
+    assert 8 < instances <= 32 and 100 < signals <= 4096, done
+""",
+    "limits_of_processes_hold_every_time": """
+policy = Policy(memory=None, cpus=None, pids=24, files=200)
+with open_sandbox(policy, backend="bubblewrap") as box:
+    found = {box.run(["bash", "-c", "ulimit -n; ulimit -l"]).text for _ in range(40)}
+    assert found == {"200\\n8192\\n"}, found
+""",
     "only_what_is_allowed_is_seen": """
 with open_sandbox(policy, backend="bubblewrap") as box:
     seen = box.run(["ls", "/usr"]).text.split()
@@ -95,7 +126,7 @@ with open_sandbox(policy, backend="bubblewrap") as box, box.shell() as shell:
 """,
     "the_mounting_process_may_be_killed": """
 import os, signal
-from ludus.sandbox import arranger
+from ludus.sandbox.linux import mount_helper as arranger
 with open_sandbox(policy, backend="bubblewrap") as first:
     (process,) = arranger._running.values()
     os.kill(process.pid, signal.SIGKILL)
@@ -119,7 +150,7 @@ assert opened(8) == 8
 """,
     "a_stage_that_cannot_be_mounted_is_an_error": """
 from ludus.errors import SandboxError
-from ludus.sandbox.arranger import arrange_stage
+from ludus.sandbox.linux.mount_helper import arrange_stage
 for holder in (1, 2**22):
     try:
         arrange_stage(holder, {"folder": "/tmp", "sizes": {}, "shown": []})
@@ -176,7 +207,7 @@ def test_an_owner_that_is_killed_at_once():
     script = f"""
 box = open_sandbox(policy, backend="bubblewrap")
 job = box.spawn(["sleep", "{number}"])
-from ludus.sandbox import arranger
+from ludus.sandbox.linux import mount_helper as arranger
 print("started", *(process.pid for process in arranger._running.values()), flush=True)
 """
     for _ in range(4):

@@ -26,7 +26,7 @@ from ludus.spaces import (
     to_json,
 )
 from ludus.spaces.cost import SpaceLimits, check_cost, cost_of
-from ludus.untrusted.declaration import read_declaration
+from ludus.untrusted.validate.declaration import read_declaration
 
 DISCRETE = {"type": "Discrete", "n": 2, "start": 0, "dtype": "int64"}
 

@@ -134,3 +134,9 @@ def test_repr_equality_jsonable(space):
     assert restored[1].edges is None
     with pytest.raises(SpaceValueError, match="no edge space"):
         Graph(Box(0, 1, (2,)), None).from_jsonable(plain)
+
+
+@pytest.mark.parametrize("numbers", [{"num_nodes": 2.0}, {"num_nodes": None}, {"num_edges": "3"}])
+def test_numbers_of_nodes_and_edges_are_integers(space, numbers):
+    with pytest.raises(SpaceTypeError, match="whole numbers"):
+        space.sample(**numbers)

@@ -14,12 +14,13 @@ import ludus.spaces
 MODULES = [module.name for module in pkgutil.iter_modules(ludus.spaces.__path__)]
 
 PUBLIC = [
-    "Box", "Dict", "Discrete", "Graph", "GraphInstance", "Layout", "MultiBinary", "MultiDiscrete",
-    "OneOf", "Sequence", "Space", "SpaceRangeError", "SpaceTypeError", "SpaceValueError", "Text",
-    "Tuple", "batch_differing_spaces", "batch_space", "concatenate", "create_empty_array",
-    "create_shared_memory", "flatdim", "flatten", "flatten_space", "from_dict", "from_json",
-    "is_space_dtype_shape_equiv", "iterate", "read_from_shared_memory", "to_dict", "to_json",
-    "unflatten", "utils", "write_to_shared_memory",
+    "Box", "Dict", "Discrete", "Graph", "GraphInstance", "Layout", "MemoryLayout",
+    "MultiBinary", "MultiDiscrete", "OneOf", "Sequence", "Space", "SpaceRangeError",
+    "SpaceTypeError", "SpaceValueError", "Text", "Tuple", "batch_differing_spaces",
+    "batch_space", "concatenate", "create_empty_array", "create_shared_memory", "flatdim",
+    "flatten", "flatten_space", "from_dict", "from_json", "is_space_dtype_shape_equiv",
+    "iterate", "read_from_shared_memory", "to_dict", "to_json", "unflatten", "utils",
+    "write_to_shared_memory",
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from ludus.spaces import (
     Dict,
     Discrete,
     Graph,
-    Layout,
+    MemoryLayout,
     MultiBinary,
     MultiDiscrete,
     OneOf,
@@ -42,7 +42,7 @@ SPACES = [
 
 
 def _memories(space, n):
-    layout = Layout.of(space, n)
+    layout = MemoryLayout.of(space, n)
     yield create_shared_memory(space, n, ctx=multiprocessing.get_context("spawn"))
     yield layout.views(bytearray(layout.nbytes))
 
@@ -116,14 +116,14 @@ def test_registration_of_a_custom_space():
     write_to_shared_memory(space, 1, (90,), memory)
     assert read_from_shared_memory(space, memory, 2) == ([0, 90],)
     storage.register(Degrees, lambda space: Leaf(0, np.dtype(np.int16), ()))
-    assert Layout.of(space, 2).tree == (Leaf(0, np.dtype(np.int16), ()),)
+    assert MemoryLayout.of(space, 2).tree == (Leaf(0, np.dtype(np.int16), ()),)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
 @pytest.mark.parametrize("n", [1, 5])
 def test_layout_is_aligned_and_without_overlap(space, n):
-    layout = Layout.of(space, n)
-    assert layout == Layout.of(space, n)
+    layout = MemoryLayout.of(space, n)
+    assert layout == MemoryLayout.of(space, n)
     leaves = []
 
     def collect(tree):
@@ -143,7 +143,7 @@ def test_layout_is_aligned_and_without_overlap(space, n):
 
 
 def test_views_share_the_buffer():
-    layout = Layout.of(Dict(a=Box(0, 1, (2,)), b=Discrete(3), t=Text(4)), 3)
+    layout = MemoryLayout.of(Dict(a=Box(0, 1, (2,)), b=Discrete(3), t=Text(4)), 3)
     buffer = bytearray(layout.nbytes)
     views, again = layout.views(buffer), layout.views(memoryview(buffer))
     assert {key: view.shape for key, view in views.items()} == {"a": (3, 2), "b": (3,), "t": (3, 4)}
@@ -155,7 +155,7 @@ def test_views_share_the_buffer():
 
 
 def test_layout_of_nothing_can_be_allocated():
-    layout = Layout.of(Tuple([Box(0, 1, (0,))]), 2)
+    layout = MemoryLayout.of(Tuple([Box(0, 1, (0,))]), 2)
     assert layout.nbytes == ALIGNMENT
     assert layout.views(bytearray(layout.nbytes))[0].shape == (2, 0)
 
@@ -165,7 +165,7 @@ def test_layout_of_nothing_can_be_allocated():
 )
 def test_bad_buffers(buffer, words):
     with pytest.raises(SpaceValueError, match=words):
-        Layout.of(Discrete(2)).views(buffer)
+        MemoryLayout.of(Discrete(2)).views(buffer)
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_bad_buffers(buffer, words):
 )
 def test_spaces_without_layout(space):
     with pytest.raises(CustomSpaceError):
-        Layout.of(space, 2)
+        MemoryLayout.of(space, 2)
 
 
 def test_layout_needs_at_least_one():
     with pytest.raises(SpaceValueError, match="got 0"):
-        Layout.of(Discrete(2), 0)
+        MemoryLayout.of(Discrete(2), 0)
     with pytest.raises(SpaceTypeError, match="str"):
-        Layout.of("space")
+        MemoryLayout.of("space")

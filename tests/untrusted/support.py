@@ -10,15 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from ludus.sandbox import Policy, load, uids
-from ludus.untrusted import BoxOptions
+from ludus.sandbox import Policy, load
+from ludus.sandbox.linux import uids
+from ludus.untrusted import SandboxOptions
 
 HOSTILE = Path(__file__).parent / "hostile"
 
 
-def options(**given) -> BoxOptions:
+def options(**given) -> SandboxOptions:
+    """Return options whose timeouts hold on a busy machine; tests of timeouts give shorter ones."""
     policy = Policy(memory="256M", pids=32)
-    return BoxOptions(**{"policy": policy, "step_timeout": 1.0, "start_timeout": 20.0, **given})
+    return SandboxOptions(
+        **{"policy": policy, "step_timeout": 20.0, "start_timeout": 40.0, **given}
+    )
 
 
 def hostile(entry_point: str, **kwargs):

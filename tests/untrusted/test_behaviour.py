@@ -32,16 +32,16 @@ from ludus.errors import (
 )
 from ludus.registration import registry
 from ludus.sandbox import Policy, load
-from ludus.untrusted import BoxedEnv, BoxedVectorEnv, BoxOptions
+from ludus.untrusted import SandboxedEnv, SandboxedVectorEnv, SandboxOptions
 from ludus.wrappers import FlattenObservation
 from tests.sandbox.support import needs
 from tests.untrusted.support import hostile, nothing_left, options
 
-pytestmark = [needs("bubblewrap", root=True), pytest.mark.timeout(60)]
+pytestmark = [needs("bubblewrap", root=True), pytest.mark.timeout(120)]
 _ = nothing_left
 
 PLUGIN = Path(__file__).parent / "plugin"
-PIPES = BoxOptions(share_memory=False)
+PIPES = SandboxOptions(share_memory=False)
 
 
 def same(left, right):
@@ -82,7 +82,7 @@ def test_trajectories_are_those_of_the_unboxed(env_id, sandbox):
     plain, boxed = ludus.make(env_id), ludus.make(env_id, sandbox=sandbox)
     assert boxed.observation_space == plain.observation_space
     assert boxed.action_space == plain.action_space
-    assert str(boxed) == str(plain).replace(type(plain.unwrapped).__name__, "BoxedEnv")
+    assert str(boxed) == str(plain).replace(type(plain.unwrapped).__name__, "SandboxedEnv")
     for seed in range(3):
         plain.action_space.seed(seed)
         same(plain.reset(seed=seed), boxed.reset(seed=seed))
@@ -103,7 +103,7 @@ def test_batches_are_those_of_the_unboxed(env_id, mode, sandbox):
     arguments = {"autoreset_mode": mode, "max_episode_steps": 20}
     plain = ludus.make_vec(env_id, 3, **arguments)
     boxed = ludus.make_vec(env_id, 3, sandbox=sandbox, **arguments)
-    assert isinstance(boxed, BoxedVectorEnv)
+    assert isinstance(boxed, SandboxedVectorEnv)
     assert boxed.metadata["autoreset_mode"].value == mode
     plain.action_space.seed(1)
     same(plain.reset(seed=4), boxed.reset(seed=4))
@@ -123,7 +123,7 @@ def test_batches_are_those_of_the_unboxed(env_id, mode, sandbox):
 def test_batches_of_single_environments_and_of_wrapped_ones():
     plain = ludus.make_vec("FrozenLake-v1", 2, vectorization_mode="sync")
     boxed = ludus.make_vec("FrozenLake-v1", 2, vectorization_mode="sync", sandbox=True)
-    assert isinstance(boxed, BoxedVectorEnv)
+    assert isinstance(boxed, SandboxedVectorEnv)
     wrapped = ludus.make_vec("FrozenLake-v1", 2, wrappers=[FlattenObservation], sandbox=True)
     same(plain.reset(seed=0), boxed.reset(seed=0))
     wrapped.reset(seed=0)
@@ -134,6 +134,20 @@ def test_batches_of_single_environments_and_of_wrapped_ones():
         assert flat.argmax(axis=1).tolist() == expected[0].tolist()
     boxed.close()
     wrapped.close()
+
+
+def test_kernels_that_the_host_has_compiled_are_not_compiled_again():
+    plain = ludus.make("CartPole-v1")
+    plain.reset(seed=0)
+    plain.step(0)
+    boxed = ludus.make("CartPole-v1", sandbox=True)
+    boxed.reset(seed=0)
+    boxed.step(0)
+    find = ["find", "-L", ".cache/ludus/kernels", "-name", "cartpole*"]
+    box = boxed.unwrapped._channel._sandbox
+    assert box.run(find, timeout=10).stdout
+    assert box.run(["find", *find[2:], "-type", "f"], timeout=10).stdout == b""
+    boxed.close()
 
 
 def test_limits_and_order_are_the_hosts():
@@ -271,8 +285,8 @@ def test_the_folder_of_a_package_and_a_wheel(tmp_path):
 
 def test_attributes_stay_inside():
     env = ludus.make("CartPole-v1", sandbox=True)
-    assert isinstance(env.unwrapped, BoxedEnv)
-    with pytest.raises(AttributeError, match="runs in a box"):
+    assert isinstance(env.unwrapped, SandboxedEnv)
+    with pytest.raises(AttributeError, match="runs in a sandbox"):
         _ = env.unwrapped.gravity
     with pytest.raises(AttributeError):
         env.get_wrapper_attr("gravity")
@@ -288,12 +302,12 @@ def test_attributes_stay_inside():
 
 
 def test_a_spec_makes_the_same_again():
-    env = ludus.make("CartPole-v1", sandbox=BoxOptions(policy=Policy(memory="300M")))
+    env = ludus.make("CartPole-v1", sandbox=SandboxOptions(policy=Policy(memory="300M")))
     again = env.spec.make()
     assert again.unwrapped._options.policy.memory == 300 << 20
     envs = ludus.make_vec("CartPole-v1", 3, sandbox=True)
     more = ludus.make_vec(envs.spec)
-    assert isinstance(more, BoxedVectorEnv)
+    assert isinstance(more, SandboxedVectorEnv)
     assert more.num_envs == 3
     for each in (env, again, envs, more):
         each.close()
@@ -311,7 +325,7 @@ def test_untrusted_ones_need_a_box(plugin, monkeypatch):
     with pytest.raises(UntrustedEnv, match="isolates nothing"):
         ludus.make("Untrusted-v0", sandbox="process")
     env = ludus.make("Untrusted-v0", sandbox="bubblewrap")
-    assert env.unwrapped._channel._box.policy.network == "loopback"
+    assert env.unwrapped._channel._sandbox.policy.network == "loopback"
     env.close()
 
 
@@ -321,14 +335,14 @@ def test_strict_trust_boxes_plugins(plugin, monkeypatch):
     monkeypatch.setenv("LUDUS_TRUST", "strict")
     for wanted in ("Plugin-v0", plugin, spec):
         env = ludus.make(wanted)
-        assert isinstance(env.unwrapped, BoxedEnv)
+        assert isinstance(env.unwrapped, SandboxedEnv)
         env.close()
     envs = ludus.make_vec("Plugin-v0", 2)
-    assert isinstance(envs, BoxedVectorEnv)
+    assert isinstance(envs, SandboxedVectorEnv)
     envs.close()
     with pytest.raises(UntrustedEnv, match="strict"):
         ludus.make("Plugin-v0", sandbox=False)
-    assert not isinstance(ludus.make("CartPole-v1").unwrapped, BoxedEnv)
+    assert not isinstance(ludus.make("CartPole-v1").unwrapped, SandboxedEnv)
     with pytest.raises(NameNotFound, match="Cartpol"):
         ludus.make("Cartpol-v1")
     monkeypatch.setenv("LUDUS_TRUST", "lax")
@@ -343,7 +357,7 @@ def test_declared_needs_are_what_the_box_gets(plugin, tmp_path, monkeypatch):
     security = SecuritySpec(filesystem=(str(data),), subprocess=True)
     spec = ludus.EnvSpec("Plugin-v0", "boxed_plugin:Everything", security=security)
     env = ludus.make(spec, sandbox=True)
-    policy = env.unwrapped._channel._box.policy
+    policy = env.unwrapped._channel._sandbox.policy
     assert policy.pids == 128
     assert policy.network == "none"
     assert str(data) in [mount.target for mount in policy.mounts]
@@ -414,16 +428,16 @@ def test_options_are_checked():
         {"rounding_steps": -1},
         {"rounding_steps": 0.5},
     ):
-        with pytest.raises(ValueError, match=f"BoxOptions.{next(iter(wrong))}"):
-            BoxOptions(**wrong)
+        with pytest.raises(ValueError, match=f"SandboxOptions.{next(iter(wrong))}"):
+            SandboxOptions(**wrong)
 
 
 def test_reward_ranges():
-    env = ludus.make("CartPole-v1", sandbox=BoxOptions(reward_range=(0, 0.5)))
+    env = ludus.make("CartPole-v1", sandbox=SandboxOptions(reward_range=(0, 0.5)))
     env.reset(seed=0)
     with pytest.raises(SandboxError, match="not within 0 and 0.5"):
         env.step(0)
-    envs = ludus.make_vec("CartPole-v1", 2, sandbox=BoxOptions(reward_range=(0, 0.5)))
+    envs = ludus.make_vec("CartPole-v1", 2, sandbox=SandboxOptions(reward_range=(0, 0.5)))
     envs.reset(seed=0)
     with pytest.raises(SandboxError, match="not within 0 and 0.5"):
         envs.step([0, 1])

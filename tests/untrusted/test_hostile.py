@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from ludus.untrusted import SpaceLimits
 from tests.sandbox.support import needs
 from tests.untrusted.support import hostile, nothing_left, options
 
-pytestmark = [needs("bubblewrap", root=True), pytest.mark.timeout(60)]
+pytestmark = [needs("bubblewrap", root=True), pytest.mark.timeout(120)]
 _ = nothing_left
 
 VIOLATIONS = {
@@ -165,7 +164,9 @@ def test_violations(attack):
 
 @pytest.mark.parametrize("attack", RAISES)
 def test_what_raises_inside_is_told_and_the_box_goes_on(attack):
-    env = hostile(attack)
+    # After an answer of its own making it does not answer again; that is found out on closing.
+    is_silent = attack.startswith("raw")
+    env = hostile(attack, sandbox=options(step_timeout=1.0) if is_silent else None)
     env.reset(seed=0)
     with pytest.raises(RemoteEnvError, match=RAISES[attack]) as caught:
         env.step(0)
@@ -173,7 +174,7 @@ def test_what_raises_inside_is_told_and_the_box_goes_on(attack):
     assert "\x1b" not in text
     assert "\x07" not in text
     assert len(text) < 20_000
-    if attack.startswith("raw"):
+    if is_silent:
         with pytest.raises(SandboxTimeout):
             env.close()
         return
@@ -192,7 +193,7 @@ def test_hanging(attack):
 
 @pytest.mark.parametrize("attack", CRASHES)
 def test_crashing(attack):
-    env = hostile(attack, sandbox=options(step_timeout=20.0))
+    env = hostile(attack)
     with pytest.raises(SandboxCrashed, match=CRASHES[attack]) as caught:
         play(env)
     assert caught.value.oom_killed == (attack == "ends:Hogs")
@@ -237,11 +238,10 @@ def test_spaces_that_cost_much_can_be_allowed():
     ],
 )
 def test_failing_to_start(attack, error, text):
-    began = time.monotonic()
     expected = error if "nowhere" not in attack else Exception
+    given = options(start_timeout=2.0) if error is SandboxTimeout else options()
     with pytest.raises(expected, match=text):
-        hostile(attack, sandbox=options(start_timeout=2.0))
-    assert time.monotonic() - began < 15
+        hostile(attack, sandbox=given)
 
 
 def test_frames_that_are_too_large():
@@ -261,7 +261,7 @@ def test_frames_that_are_code():
 
 
 def test_rendering_that_hangs():
-    env = hostile("ends:RenderHangs", render_mode="rgb_array", sandbox=options(step_timeout=0.3))
+    env = hostile("ends:RenderHangs", render_mode="rgb_array", sandbox=options(step_timeout=1.0))
     env.reset()
     with pytest.raises(SandboxTimeout):
         env.render()
@@ -269,7 +269,7 @@ def test_rendering_that_hangs():
 
 
 def test_closing_that_hangs():
-    env = hostile("ends:CloseHangs", sandbox=options(step_timeout=0.3))
+    env = hostile("ends:CloseHangs", sandbox=options(step_timeout=1.0))
     play(env)
     with pytest.raises(SandboxTimeout):
         env.close()
@@ -284,7 +284,7 @@ def test_closing_that_raises():
 
 @pytest.mark.parametrize("attack", ["floods:Prints", "floods:PrintsErrors"])
 def test_printing_a_lot_costs_time_only(attack):
-    env = hostile(attack, sandbox=options(step_timeout=20.0))
+    env = hostile(attack)
     play(env, steps=1)
     assert len(env.unwrapped._channel.keeper.said.value()) <= 16 << 10
     env.close()
@@ -292,11 +292,16 @@ def test_printing_a_lot_costs_time_only(attack):
 
 @pytest.mark.parametrize("attack", ["ends:ChildAnswers", "ends:ChildAnswersAlone"])
 def test_a_child_that_answers(attack):
-    """It is the same box: its answers are checked like any other's, and it dies with the box."""
-    env = hostile(attack)
+    """A child's answers are checked like any other's, and the child dies with the sandbox."""
+    env = hostile(attack, sandbox=options(step_timeout=1.0))
+    # Parent and child race for each request, so any call may fail, the closing one included.
     with suppress(SandboxError):
         play(env, steps=3)
-    env.close()
+    with suppress(SandboxError):
+        env.close()
+    assert env.unwrapped._channel.closed
+    with pytest.raises(SandboxClosed):
+        env.unwrapped._channel._sandbox.run(["true"])
 
 
 def test_memory_cannot_be_resized():
@@ -326,7 +331,7 @@ def test_memory_that_changes_while_it_is_read():
 
 def test_memory_that_is_filled_with_noise():
     """Requests are lost as well then; whether that is noticed by time or by token is chance."""
-    env = hostile("memory:Scribbles")
+    env = hostile("memory:Scribbles", sandbox=options(step_timeout=1.0))
     with pytest.raises(SandboxError):
         play(env, steps=3000)
     env.close()
@@ -336,7 +341,7 @@ def test_what_can_be_reached(tmp_path, monkeypatch):
     secret = tmp_path / "secret"
     secret.write_text("s3cret")
     monkeypatch.setenv("LUDUS_SECRET", "s3cret")
-    env = hostile("reaches:Reaches", secret=str(secret), sandbox=options(step_timeout=10.0))
+    env = hostile("reaches:Reaches", secret=str(secret))
     env.reset()
     found = env.step(0)[4]
     env.close()

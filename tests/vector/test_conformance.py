@@ -1,4 +1,4 @@
-"""Both backends against plain loops over single environments, for 10,000 steps."""
+"""Both backends against plain loops over single environments, for 1,000 or 10,000 steps."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from ludus.testing import VectorEnvConformance
 from ludus.testing.envs import CounterEnv, DictEnv
 from ludus.vector import AsyncVectorEnv, SyncVectorEnv
 from tests.reference.twins import twin_env
+from tests.sampling import ALL
 
 
 class Suite(VectorEnvConformance):
     backend = SyncVectorEnv
     num_envs = 3
-    steps = 10_000
+    steps = 10_000 if ALL else 1_000
 
     def make(self, num_envs, autoreset_mode):
         return type(self).backend([self.make_single] * num_envs, autoreset_mode=autoreset_mode)
@@ -41,7 +42,6 @@ class TestProcessTuple(TestSyncTuple):
 class TestProcessCounter(Suite):
     backend = AsyncVectorEnv
     num_envs = 1
-    steps = 10_000
 
     def make_single(self):
         return CounterEnv()

@@ -20,6 +20,7 @@ from ludus.core import AutoresetMode
 from ludus.errors import ClosedEnvironmentError, WorkerCrashed, WorkerRaised
 from ludus.testing.envs import CounterEnv, FaultyEnv
 from ludus.vector import AsyncVectorEnv
+from tests.sampling import ALL
 
 ONES = np.ones(4, int)
 
@@ -226,7 +227,7 @@ def test_a_killed_parent_leaves_nothing(tmp_path, context):
     assert wait_until(lambda: all(map(gone, workers)))
 
 
-CYCLES = """
+LEAKING = """
 import gc, numpy as np, psutil
 from ludus.testing.envs import CounterEnv
 from ludus.vector import AsyncVectorEnv
@@ -251,7 +252,7 @@ def held():
 for _ in range(5):
     cycle()
 before = held()
-for _ in range(200):
+for _ in range(CYCLES):
     cycle()
 after = held()
 assert all(after[name] <= before[name] for name in before), (before, after)
@@ -261,7 +262,7 @@ assert all(after[name] <= before[name] for name in before), (before, after)
 def test_open_and_close_many_times_leaks_nothing(tmp_path):
     # In a process of its own: forking one that has loaded half of PyPI takes its time.
     script = tmp_path / "cycles.py"
-    script.write_text(CYCLES)
+    script.write_text(LEAKING.replace("CYCLES", "200" if ALL else "40"))
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=200
     )

@@ -11,6 +11,7 @@ import pytest
 from ludus.errors import DependencyNotInstalled, Error
 from ludus.wrappers import RecordVideo, RenderCollection
 from ludus.wrappers.video import capped_cubic_video_schedule, write_video
+from tests.videos import opened_video
 from tests.wrappers.script_env import ScriptEnv
 
 
@@ -27,9 +28,7 @@ def never(_: int) -> bool:
 
 def read(path: Path) -> tuple[list[int], float]:
     """Return the steps that the frames show, and the frames per second."""
-    from moviepy import VideoFileClip
-
-    with VideoFileClip(str(path)) as clip:
+    with opened_video(path) as clip:
         frames = [round(float(frame.mean()) / 40) for frame in clip.iter_frames()]
         return frames, clip.fps
 

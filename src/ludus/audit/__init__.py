@@ -6,30 +6,36 @@ Nothing of an audited package is imported or run::
 
     report = audit("some_package-1.0-py3-none-any.whl")
     for finding in report.open_findings:
-        print(finding.severity, finding.place, finding.rule, finding.detail)
+        print(finding.severity, finding.place, finding.rule, finding.message)
 """
 
 from __future__ import annotations
 
-from ludus.audit.findings import Finding
+from typing import TYPE_CHECKING
+
 from ludus.audit.limits import Limits
 from ludus.audit.problems import AuditError
-from ludus.audit.report import Check, Report
-from ludus.audit.rules import RULES, Rule
+from ludus.audit.report import AuditReport, Check
+from ludus.audit.rules import RULES
 from ludus.audit.run import audit
 from ludus.audit.sarif import to_sarif
 from ludus.audit.sbom import to_cyclonedx
-from ludus.audit.settings import Acceptance, Exclusion, Settings, read_settings
+from ludus.audit.settings import Acceptance, Exclusion, Settings
+from ludus.findings import Finding, Rule
+from ludus.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ludus.audit.settings_file import read_settings
 
 __all__ = [
     "RULES",
     "Acceptance",
     "AuditError",
+    "AuditReport",
     "Check",
     "Exclusion",
     "Finding",
     "Limits",
-    "Report",
     "Rule",
     "Settings",
     "audit",
@@ -37,3 +43,5 @@ __all__ = [
     "to_cyclonedx",
     "to_sarif",
 ]
+
+__getattr__ = lazy_names(__name__, {"read_settings": "settings_file"})

@@ -1,4 +1,4 @@
-"""bandit's checks, beside Ludus's own, where bandit is installed."""
+"""Runs bandit, which finds what Ludus has no rules of its own for."""
 
 from __future__ import annotations
 
@@ -11,41 +11,26 @@ from pathlib import Path
 from typing import Any
 
 from ludus.audit.child import run_limited
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.limits import Limits
 from ludus.audit.rules import SEVERITIES
 from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
+from ludus.findings import Finding
 
 __all__ = ["run_bandit"]
 
-_SAME = {
-    "B102": "dynamic-code",
-    "B103": "file-write",
-    "B301": "unpickling",
-    "B302": "unpickling",
-    "B307": "dynamic-code",
-    "B310": "network",
-    "B312": "network",
-    "B321": "network",
-    "B403": "unpickling",
-    "B404": "subprocess",
-    "B506": "unpickling",
-    "B602": "subprocess",
-    "B603": "subprocess",
-    "B604": "subprocess",
-    "B605": "subprocess",
-    "B606": "subprocess",
-    "B607": "subprocess",
-    "B614": "unpickling",
-}
-"""bandit's checks that Ludus's rules cover, and by which."""
+_COVERED = "B103,B310,B312,B321,B404,B602,B603,B604,B605,B606,B607"
+"""Checks of bandit that Ludus's own rules replace: these follow aliases as well."""
+_RUNS_CODE = {"B102", "B301", "B302", "B307", "B506", "B614"}
+"""exec, eval, pickle, marshal, unsafe YAML and torch.load: bandit calls them medium.
+
+They are high here, because the code that is audited is not trusted yet.
+"""
 
 
-def run_bandit(
-    sources: dict[str, bytes], own: list[Finding], limits: Limits
-) -> tuple[list[Finding], str | None]:
-    """Return what bandit finds beyond Ludus's own findings, and what went wrong, if anything.
+def run_bandit(sources: dict[str, bytes], limits: Limits) -> tuple[list[Finding], str | None]:
+    """Return what bandit finds, and what went wrong, if anything.
 
     It sees copies under names of ours, so that neither a file's name nor a configuration inside the
     package reaches it, and is told to disregard ``# nosec``: the suspect does not grant pardons.
@@ -62,48 +47,26 @@ def run_bandit(
             Path(folder, name).write_bytes(content)
             paths[name] = path
         command = [sys.executable, "-I", "-m", "bandit", "-q", "-r", folder, "-f", "json"]
+        command += ["--ignore-nosec", "--skip", _COVERED]
         try:
-            done = run_limited(
-                [*command, "--ignore-nosec"], seconds=limits.bandit_seconds, memory=limits.memory
-            )
+            done = run_limited(command, seconds=limits.bandit_seconds, memory=limits.memory)
             report = json.loads(done.stdout)
             results, errors = report["results"], report["errors"]
         except subprocess.TimeoutExpired:
             return [], f"bandit took longer than {limits.bandit_seconds:g} seconds"
         except (ValueError, KeyError, TypeError, OSError) as problem:
             return [], f"bandit failed: {problem}"
-    covered = {(finding.rule, finding.path): finding for finding in own}
-    lines = {(finding.rule, finding.path, finding.line) for finding in own}
-    found = [
-        finding
-        for result in results
-        if (finding := _finding(result, paths)) is not None
-        and not _is_known(finding, result, lines, covered)
-    ]
-    return found, f"bandit could not read {len(errors)} files" if errors else None
+    found = [_finding(result, paths) for result in results]
+    unread = f"bandit could not read {len(errors)} files" if errors else None
+    return [item for item in found if item is not None], unread
 
 
 def _finding(result: dict[str, Any], paths: dict[str, str]) -> Finding | None:
     path = paths.get(Path(str(result["filename"])).name)
-    severity = str(result["issue_severity"]).lower()
+    test, severity = str(result["test_id"]), str(result["issue_severity"]).lower()
     if path is None or severity not in SEVERITIES:
         return None
-    rule = f"bandit:{result['test_id']}"
-    return Finding.of(rule, path, int(result["line_number"]), result["issue_text"], severity)
-
-
-def _is_known(
-    finding: Finding,
-    result: dict[str, Any],
-    lines: set[tuple[str, str, int]],
-    covered: dict[tuple[str, str], Finding],
-) -> bool:
-    test = finding.rule.removeprefix("bandit:")
-    rule = _SAME.get(test)
-    if rule is None:
-        return False
-    if test in {"B403", "B404"}:
-        # An import is only worth telling where no use of it was found.
-        return (rule, finding.path) in covered
-    span = [finding.line, *result.get("line_range", [])]
-    return any((rule, finding.path, line) in lines for line in span)
+    severe = "high" if test in _RUNS_CODE else severity
+    return make_finding(
+        f"bandit:{test}", path, int(result["line_number"]), result["issue_text"], severe
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.scanning import Scan
 from ludus.distribution import DISTRIBUTION
+from ludus.findings import Finding
 
 __all__ = ["compare_declarations"]
 
@@ -19,14 +20,14 @@ def compare_declarations(scan: Scan, name: str) -> list[Finding]:
     """
     readable = [spec for spec in scan.specs if isinstance(spec.get("security"), dict)]
     findings = [
-        Finding.of("unreadable-declaration", spec["path"], _line(spec), str(spec.get("id") or ""))
+        make_finding("unreadable-declaration", spec["path"], _line(spec), str(spec.get("id") or ""))
         for spec in scan.specs
         if spec not in readable
     ]
     for spec in readable:
         if spec["security"].get("trust") == "builtin" and name != DISTRIBUTION:
             detail = str(spec.get("id") or "")
-            findings.append(Finding.of("claims-builtin", spec["path"], _line(spec), detail))
+            findings.append(make_finding("claims-builtin", spec["path"], _line(spec), detail))
     # One that cannot be read may declare anything.
     if not readable or len(readable) < len(scan.specs):
         return findings
@@ -37,16 +38,16 @@ def compare_declarations(scan: Scan, name: str) -> list[Finding]:
         findings += _undeclared("undeclared-subprocess", "subprocess", scan)
     allowed = tuple(str(path) for security in declared for path in security.get("filesystem", ()))
     for finding in scan.findings:
-        if finding.rule == "file-read-outside" and not _is_below(finding.detail, allowed):
+        if finding.rule == "file-read-outside" and not _is_below(finding.message, allowed):
             findings.append(
-                Finding.of("undeclared-file", finding.path, finding.line, finding.detail)
+                make_finding("undeclared-file", finding.path, finding.line, finding.message)
             )
     return findings
 
 
 def _undeclared(rule: str, about: str, scan: Scan) -> list[Finding]:
     return [
-        Finding.of(rule, finding.path, finding.line, finding.detail)
+        make_finding(rule, finding.path, finding.line, finding.message)
         for finding in scan.findings
         if finding.rule == about
     ]

@@ -11,11 +11,12 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from ludus.audit.findings import Finding, printable
+from ludus.audit.findings import make_finding, printable
 from ludus.audit.limits import Limits
 from ludus.audit.target import Metadata
 from ludus.audit.target.installed import installed_metadata
 from ludus.audit.target.metadata import normal_name
+from ludus.findings import Finding
 
 __all__ = ["Component", "closure"]
 
@@ -53,7 +54,7 @@ def closure(
     first = Component(root.name, _valid(root.version), "audited", root)
     components = {first.key: first}
     findings = [
-        Finding.of("invalid-metadata", printable(root.name), detail=problem)
+        make_finding("invalid-metadata", printable(root.name), message=problem)
         for problem in root.problems
     ]
     done: set[tuple[str, frozenset[str]]] = set()
@@ -67,7 +68,7 @@ def closure(
             key = normal_name(requirement.name)
             if requirement.url:
                 detail = f"{requirement.name} from {requirement.url}"
-                findings.append(Finding.of("direct-dependency", component.name, detail=detail))
+                findings.append(make_finding("direct-dependency", component.name, message=detail))
             if key not in components:
                 components[key] = _component(requirement)
             if key not in component.requires and key != component.key:
@@ -89,7 +90,7 @@ def _requirements(
                 found.append(requirement)
         except (InvalidRequirement, ValueError, RecursionError, LookupError) as problem:
             detail = f"requirement {text[:80]!r}: {problem}"
-            findings.append(Finding.of("invalid-metadata", metadata.name, detail=detail))
+            findings.append(make_finding("invalid-metadata", metadata.name, message=detail))
     return found
 
 

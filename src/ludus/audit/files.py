@@ -6,10 +6,11 @@ import sys
 import tomllib
 from collections.abc import Iterator
 
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.limits import Limits
 from ludus.audit.problems import AuditError
 from ludus.audit.target import Member, Target
+from ludus.findings import Finding
 
 __all__ = ["check_files", "is_python"]
 
@@ -39,7 +40,7 @@ def check_files(target: Target, members: list[Member], limits: Limits) -> list[F
         try:
             findings += _check(member, target, limits)
         except AuditError as problem:
-            findings.append(Finding.of("unscanned-file", member.path, detail=str(problem)))
+            findings.append(make_finding("unscanned-file", member.path, message=str(problem)))
     return findings
 
 
@@ -47,25 +48,27 @@ def _check(member: Member, target: Target, limits: Limits) -> Iterator[Finding]:
     path = member.path
     name = path.rpartition("/")[2].lower()
     if name.endswith(_NATIVE) or ".so." in name:
-        yield Finding.of("native-extension", path, detail=f"{member.size} bytes")
+        yield make_finding("native-extension", path, message=f"{member.size} bytes")
     elif name.endswith((".pyc", ".pyo")):
-        yield Finding.of("bytecode", path)
+        yield make_finding("bytecode", path)
     elif name.endswith(_ARCHIVES):
-        yield Finding.of("nested-archive", path)
+        yield make_finding("nested-archive", path)
     elif name.endswith(".pth"):
         yield from _check_pth(member, limits)
     elif name in _STARTUP:
-        yield Finding.of("startup-code", path)
-    elif name == "setup.py" and path.count("/") <= (target.kind == "sdist"):
-        yield Finding.of("install-code", path)
-    elif name == "setup.cfg" and b"cmdclass" in member.read(limits.metadata):
-        yield Finding.of("install-hook", path, detail="cmdclass")
+        yield make_finding("startup-code", path)
+    elif name in ("setup.py", "setup.cfg") and path.count("/") <= (target.kind == "sdist"):
+        if b"cmdclass" in member.read(limits.source):
+            replaced = "cmdclass replaces a step of the installation"
+            yield make_finding("install-code", path, 0, replaced, severity="high")
+        elif name == "setup.py":
+            yield make_finding("install-code", path)
     elif name == "pyproject.toml":
         yield from _check_build(member, limits)
     if target.kind in ("wheel", "installed"):
         top = path.partition("/")[0].removesuffix(".py")
         if top in sys.stdlib_module_names - {"test"} and path.endswith((".py", ".so", ".pyd")):
-            yield Finding.of("shadowed-module", path, detail=top)
+            yield make_finding("shadowed-module", path, message=top)
 
 
 def _check_pth(member: Member, limits: Limits) -> Iterator[Finding]:
@@ -75,7 +78,7 @@ def _check_pth(member: Member, limits: Limits) -> Iterator[Finding]:
         text = line.removeprefix(b"\xef\xbb\xbf")
         if text.startswith((b"import ", b"import\t")):
             detail = text.decode("utf-8", "replace")
-            yield Finding.of("startup-code", member.path, number, detail)
+            yield make_finding("startup-code", member.path, number, detail)
 
 
 def _check_build(member: Member, limits: Limits) -> Iterator[Finding]:
@@ -84,6 +87,6 @@ def _check_build(member: Member, limits: Limits) -> Iterator[Finding]:
         build = settings.get("build-system", {})
         if "backend-path" in build:
             detail = f"builds with its own {build.get('build-backend')}"
-            yield Finding.of("install-code", member.path, detail=detail)
+            yield make_finding("install-code", member.path, message=detail)
     except (ValueError, RecursionError, AttributeError, TypeError):
-        yield Finding.of("invalid-metadata", member.path, detail="is not TOML")
+        yield make_finding("invalid-metadata", member.path, message="is not TOML")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from ludus.audit.dependencies import Component
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.target import Metadata
+from ludus.findings import Finding
 
 __all__ = ["check_licences", "is_allowed", "licence_of"]
 
@@ -47,8 +49,9 @@ _SPELLINGS = {
     "python software foundation license": "PSF-2.0",
     "the mit license": "MIT",
 }
-_Fits = Callable[[str], bool]
-_TOKEN = re.compile(r"\s*(\(|\)|[A-Za-z0-9.+:-]+)")
+_TOKEN = re.compile(r"\(|\)|[A-Za-z0-9.+:-]+")
+_EXCEPTION = re.compile(r"\sWITH\s+[A-Za-z0-9.+:-]+", re.I)
+_PYTHON = {"AND": "and", "OR": "or", "(": "(", ")": ")"}
 
 
 def licence_of(metadata: Metadata) -> str | None:
@@ -83,10 +86,10 @@ def check_licences(
         component.licence = licence_of(component.metadata)
         if component.licence is None:
             if component.source != "declared":
-                findings.append(Finding.of("unknown-licence", component.name))
+                findings.append(make_finding("unknown-licence", component.name))
         elif not is_allowed(component.licence, allowed, denied):
             detail = component.licence
-            findings.append(Finding.of("denied-licence", component.name, detail=detail))
+            findings.append(make_finding("denied-licence", component.name, message=detail))
     return findings
 
 
@@ -98,37 +101,21 @@ def is_allowed(expression: str, allowed: Collection[str], denied: Collection[str
     def fits(name: str) -> bool:
         return name.lower() not in deny and (not allow or name.lower() in allow)
 
-    tokens = _TOKEN.findall(expression)
-    if len(tokens) > 200 or "".join(tokens) != "".join(expression.split()):
-        return fits(expression)
+    tokens = _TOKEN.findall(_EXCEPTION.sub("", expression))
+    words = [_PYTHON.get(token.upper()) or str(fits(token)) for token in tokens]
     try:
-        value, rest = _either(tokens, fits)
-    except (IndexError, RecursionError):
+        # SPDX and Python agree on brackets, and on AND before OR.
+        tree = ast.parse(" ".join(words[:200]), mode="eval").body
+        is_whole = len(words) <= 200 and not _TOKEN.sub("", expression).strip()
+        return _value(tree) if is_whole else fits(expression)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return fits(expression)
-    return value if not rest else fits(expression)
 
 
-def _either(tokens: list[str], fits: _Fits) -> tuple[bool, list[str]]:
-    value, tokens = _both(tokens, fits)
-    while tokens and tokens[0].upper() == "OR":
-        other, tokens = _both(tokens[1:], fits)
-        value = value or other
-    return value, tokens
-
-
-def _both(tokens: list[str], fits: _Fits) -> tuple[bool, list[str]]:
-    value, tokens = _one(tokens, fits)
-    while tokens and tokens[0].upper() == "AND":
-        other, tokens = _one(tokens[1:], fits)
-        value = value and other
-    return value, tokens
-
-
-def _one(tokens: list[str], fits: _Fits) -> tuple[bool, list[str]]:
-    if tokens[0] == "(":
-        value, tokens = _either(tokens[1:], fits)
-        return value, tokens[1:]
-    name, tokens = tokens[0], tokens[1:]
-    if tokens and tokens[0].upper() == "WITH":
-        tokens = tokens[2:]
-    return fits(name), tokens
+def _value(node: ast.expr) -> bool:
+    if isinstance(node, ast.BoolOp):
+        values = map(_value, node.values)
+        return any(values) if isinstance(node.op, ast.Or) else all(values)
+    if not isinstance(node, ast.Constant):
+        raise ValueError("not a licence expression")
+    return bool(node.value)

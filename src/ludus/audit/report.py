@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ludus.audit.advisories import Vulnerability
 from ludus.audit.dependencies import Component
-from ludus.audit.findings import Finding
-from ludus.audit.rules import SEVERITIES, Severity
+from ludus.audit.findings import order, to_dict
 from ludus.audit.target import Target
+from ludus.findings import Finding, Report
 
-__all__ = ["CLEAN", "FOUND", "INCOMPLETE", "Check", "Report", "State"]
+__all__ = ["CLEAN", "FOUND", "INCOMPLETE", "AuditReport", "Check", "State"]
 
 CLEAN, FOUND, INCOMPLETE = 0, 1, 3
 """Exit codes; 2 is a wrong call."""
@@ -30,29 +29,30 @@ class Check:
 
 
 @dataclass(slots=True)
-class Report:
+class AuditReport:
     """Everything an audit found out; ``checks`` says what it could not."""
 
     target: Target
     components: list[Component]
-    findings: list[Finding]
+    report: Report
     checks: list[Check]
     vulnerabilities: list[Vulnerability] = field(default_factory=list)
-    fail_on: Severity = "high"
     require: tuple[str, ...] = ()
 
     @property
+    def findings(self) -> list[Finding]:
+        """All findings, accepted ones included."""
+        return list(self.report.findings)
+
+    @property
     def open_findings(self) -> list[Finding]:
-        """The findings that nobody accepted, gravest first."""
-        return sorted(
-            (item for item in self.findings if item.accepted is None), key=lambda item: item.order
-        )
+        """The findings that nobody accepted, most severe first."""
+        return sorted(self.report.open, key=order)
 
     @property
     def failing(self) -> list[Finding]:
         """The open findings at or above the severity that counts."""
-        least = SEVERITIES.index(self.fail_on)
-        return [item for item in self.open_findings if SEVERITIES.index(item.severity) >= least]
+        return sorted(self.report.failing, key=order)
 
     @property
     def missing(self) -> list[Check]:
@@ -68,21 +68,20 @@ class Report:
         return INCOMPLETE if self.missing else CLEAN
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON's data."""
-        counts = Counter(finding.severity for finding in self.open_findings)
+        """Return the report as JSON-ready data."""
         return {
             "package": self.components[0].key,
             "version": self.components[0].version,
             "kind": self.target.kind,
             "sha256": self.target.sha256,
             "exit_code": self.exit_code,
-            "fail_on": self.fail_on,
-            "counts": {severity: counts[severity] for severity in SEVERITIES},
+            "fail_on": self.report.fail_on,
+            "counts": self.report.counts,
             "checks": {
                 check.name: {"state": check.state, "note": check.note} for check in self.checks
             },
-            "findings": [finding.to_dict() for finding in self.open_findings],
-            "accepted": [item.to_dict() for item in self.findings if item.accepted is not None],
+            "findings": [to_dict(item) for item in self.open_findings],
+            "accepted": [to_dict(item) for item in self.findings if item.accepted is not None],
             "components": [
                 {
                     "name": component.key,

@@ -10,18 +10,20 @@ from ludus.audit.bandit import run_bandit
 from ludus.audit.declared import compare_declarations
 from ludus.audit.dependencies import Component, closure
 from ludus.audit.files import check_files, is_python
-from ludus.audit.findings import Finding, printable
+from ludus.audit.findings import make_finding, printable
 from ludus.audit.licences import check_licences
-from ludus.audit.report import Check, Report, State
+from ludus.audit.report import AuditReport, Check, State
+from ludus.audit.rules import BOOK
 from ludus.audit.scanning import Scan, scan_sources
 from ludus.audit.settings import IGNORED, Settings
 from ludus.audit.target import Member, Target, open_target
 from ludus.errors import DependencyNotInstalled
+from ludus.findings import Finding
 
 __all__ = ["audit"]
 
 
-def audit(package: str, settings: Settings | None = None) -> Report:
+def audit(package: str, settings: Settings | None = None) -> AuditReport:
     """Audit an installed distribution, a folder, a wheel or an sdist, without running any of it.
 
     Args:
@@ -48,15 +50,9 @@ def audit(package: str, settings: Settings | None = None) -> Report:
     outcome = _vulnerabilities(asked, settings)
     findings += map(_vulnerability_finding, outcome.found)
     checks.append(_vulnerability_check(outcome, len(asked), target.metadata.problems))
-    return Report(
-        target,
-        components,
-        _accepted(list(dict.fromkeys(findings)), settings, checks),
-        checks,
-        outcome.found,
-        settings.fail_on,
-        settings.require,
-    )
+    found = _accepted(list(dict.fromkeys(findings)), settings, checks)
+    report = BOOK.report(target.location, found, fail_on=settings.fail_on)
+    return AuditReport(target, components, report, checks, outcome.found, require=settings.require)
 
 
 def _included(members: list[Member], settings: Settings) -> list[Member]:
@@ -80,7 +76,7 @@ def _bandit_check(scan: Scan, findings: list[Finding], settings: Settings) -> Ch
     if not settings.bandit:
         return Check("bandit", "not checked", "not wanted")
     try:
-        found, problem = run_bandit(scan.sources, findings, settings.limits)
+        found, problem = run_bandit(scan.sources, settings.limits)
     except DependencyNotInstalled as missing:
         return Check("bandit", "not checked", str(missing))
     findings += found
@@ -106,8 +102,8 @@ def _vulnerabilities(asked: list[Component], settings: Settings) -> Outcome:
 def _vulnerability_finding(item: Vulnerability) -> Finding:
     fixed = f"fixed in {', '.join(item.fixed)}" if item.fixed else "no fix known"
     detail = f"{item.id} ({fixed}): {item.summary}"
-    return Finding.of(
-        "vulnerability", f"{item.component} {item.version}", detail=detail, severity=item.severity
+    return make_finding(
+        "vulnerability", f"{item.component} {item.version}", message=detail, severity=item.severity
     )
 
 
@@ -141,7 +137,7 @@ def _accepted(findings: list[Finding], settings: Settings, checks: list[Check]) 
                 break
         marked.append(finding)
     marked += [
-        Finding.of("stale-acceptance", "configuration", detail=f"{item.rule} in {item.path}")
+        make_finding("stale-acceptance", "configuration", message=f"{item.rule} in {item.path}")
         for item in settings.accept
         if item not in used
         and item.reason != IGNORED

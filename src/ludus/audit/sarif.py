@@ -5,9 +5,10 @@ from __future__ import annotations
 import urllib.parse
 from typing import Any
 
-from ludus.audit.findings import Finding
-from ludus.audit.report import Report
-from ludus.audit.rules import RULES
+from ludus.audit.findings import order
+from ludus.audit.report import AuditReport
+from ludus.audit.rules import BOOK, RULES
+from ludus.findings import Finding
 from ludus.version import __version__
 
 __all__ = ["to_sarif"]
@@ -15,7 +16,7 @@ __all__ = ["to_sarif"]
 _LEVELS = {"low": "note", "medium": "warning", "high": "error"}
 
 
-def to_sarif(report: Report) -> dict[str, Any]:
+def to_sarif(report: AuditReport) -> dict[str, Any]:
     """Return the report as SARIF's data; accepted findings are marked as suppressed."""
     used = sorted({finding.rule.partition(":")[0] for finding in report.findings})
     return {
@@ -38,24 +39,21 @@ def to_sarif(report: Report) -> dict[str, Any]:
                         ],
                     }
                 },
-                "results": [
-                    _result(finding)
-                    for finding in sorted(report.findings, key=lambda finding: finding.order)
-                ],
+                "results": [_result(found) for found in sorted(report.findings, key=order)],
             }
         ],
     }
 
 
 def _result(finding: Finding) -> dict[str, Any]:
-    rule = RULES[finding.rule.partition(":")[0]]
+    rule = BOOK.rule_of(finding)
     place: dict[str, Any] = {"artifactLocation": {"uri": urllib.parse.quote(finding.path)}}
     if finding.line:
         place["region"] = {"startLine": finding.line}
     result: dict[str, Any] = {
         "ruleId": rule.id,
         "level": _LEVELS[finding.severity],
-        "message": {"text": f"{rule.meaning} {finding.detail}".strip()},
+        "message": {"text": f"{rule.meaning} {finding.message}".strip()},
         "locations": [{"physicalLocation": place}],
     }
     if finding.accepted is not None:

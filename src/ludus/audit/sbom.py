@@ -12,13 +12,13 @@ from packaging.licenses import InvalidLicenseExpression, canonicalize_license_ex
 
 from ludus.audit.dependencies import Component
 from ludus.audit.findings import printable
-from ludus.audit.report import Report
+from ludus.audit.report import AuditReport
 from ludus.version import __version__
 
 __all__ = ["to_cyclonedx"]
 
 
-def to_cyclonedx(report: Report) -> dict[str, Any]:
+def to_cyclonedx(report: AuditReport) -> dict[str, Any]:
     """Return the bill of materials as JSON's data.
 
     The same report gives the same serial number. ``SOURCE_DATE_EPOCH`` sets the time, for builds

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ludus.audit.child import end, start
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.limits import Limits
 from ludus.audit.problems import AuditError
 from ludus.audit.rules import RULES
 from ludus.audit.target import Member
+from ludus.findings import Finding
 
 __all__ = ["Scan", "scan_sources"]
 
@@ -55,7 +56,7 @@ def scan_sources(members: list[Member], limits: Limits) -> Scan:
             if failures > limits.failures or time.monotonic() > deadline or total > limits.total:
                 rest = "the scan was given up: too many files broke it, or it took too long"
                 scan.incomplete.append(rest)
-                scan.findings.append(Finding.of("unscanned-file", member.path, detail=rest))
+                scan.findings.append(make_finding("unscanned-file", member.path, message=rest))
                 break
             try:
                 content = _content(member, limits)
@@ -63,7 +64,7 @@ def scan_sources(members: list[Member], limits: Limits) -> Scan:
                 answer = reader.ask(member.path, content)
             except AuditError as problem:
                 scan.findings.append(
-                    Finding.of("unscanned-file", member.path, 0, detail=str(problem))
+                    make_finding("unscanned-file", member.path, 0, message=str(problem))
                 )
                 failures += isinstance(problem, _ReaderLost)
                 continue
@@ -86,7 +87,7 @@ def _take(answer: dict[str, Any], path: str, content: bytes, scan: Scan) -> None
     for rule, line, detail in answer["hits"]:
         if rule in RULES and isinstance(line, int):
             rules.add(rule)
-            scan.findings.append(Finding.of(rule, path, line, str(detail)))
+            scan.findings.append(make_finding(rule, path, line, str(detail)))
     scan.specs += [{**spec, "path": path} for spec in answer["specs"]]
     if "unscanned-file" not in rules:
         scan.sources[path] = content

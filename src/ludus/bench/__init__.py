@@ -17,23 +17,29 @@ from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.bench.agents import Agent, AgentSpec, BatchAgent, parse_agent, reference_agent
-    from ludus.bench.budget import Budget, Limits
-    from ludus.bench.comparison import Comparison, compare
-    from ludus.bench.engine import Engine
-    from ludus.bench.folder import BenchFolder
-    from ludus.bench.plan import Plan, make_plan
+    from ludus.bench.comparing.comparison import Comparison, compare
+    from ludus.bench.outcome import counted_score, normalised_score
+    from ludus.bench.planning.budget import Budget, RunLimits
+    from ludus.bench.planning.budget import RunLimits as Limits
+    from ludus.bench.planning.plan import BenchPlan, make_plan
+    from ludus.bench.planning.plan import BenchPlan as Plan
+    from ludus.bench.planning.suite import Suite, load_suite, suites
+    from ludus.bench.planning.suite_file import parse_suite
     from ludus.bench.report import write_report
     from ludus.bench.result import Result
-    from ludus.bench.runner import BenchRun, Settings, resume_run, run_suite
+    from ludus.bench.running.engine import Engine
+    from ludus.bench.running.folder import BenchFolder
+    from ludus.bench.running.runner import BenchRun, RunSettings, resume_run, run_suite
+    from ludus.bench.running.runner import RunSettings as Settings
     from ludus.bench.store import open_store
-    from ludus.bench.suite import Suite, load_suite, suites
-    from ludus.bench.verification import verify_run
+    from ludus.bench.verifying.verification import verify_run
 
 __all__ = [
     "Agent",
     "AgentSpec",
     "BatchAgent",
     "BenchFolder",
+    "BenchPlan",
     "BenchRun",
     "Budget",
     "Comparison",
@@ -41,13 +47,18 @@ __all__ = [
     "Limits",
     "Plan",
     "Result",
+    "RunLimits",
+    "RunSettings",
     "Settings",
     "Suite",
     "compare",
+    "counted_score",
     "load_suite",
     "make_plan",
+    "normalised_score",
     "open_store",
     "parse_agent",
+    "parse_suite",
     "reference_agent",
     "resume_run",
     "run_suite",
@@ -59,17 +70,23 @@ __all__ = [
 _MODULES = {
     **dict.fromkeys(("Agent", "AgentSpec", "BatchAgent", "parse_agent"), "agents"),
     "reference_agent": "agents",
-    **dict.fromkeys(("Budget", "Limits"), "budget"),
-    **dict.fromkeys(("Comparison", "compare"), "comparison"),
-    "Engine": "engine",
-    "BenchFolder": "folder",
-    **dict.fromkeys(("Plan", "make_plan"), "plan"),
+    **dict.fromkeys(("Budget", "RunLimits"), "planning.budget"),
+    **dict.fromkeys(("Comparison", "compare"), "comparing.comparison"),
+    **dict.fromkeys(("counted_score", "normalised_score"), "outcome"),
+    "Engine": "running.engine",
+    "BenchFolder": "running.folder",
+    **dict.fromkeys(("BenchPlan", "make_plan"), "planning.plan"),
     "write_report": "report",
     "Result": "result",
-    **dict.fromkeys(("BenchRun", "Settings", "resume_run", "run_suite"), "runner"),
+    **dict.fromkeys(("BenchRun", "RunSettings", "resume_run", "run_suite"), "running.runner"),
     "open_store": "store",
-    **dict.fromkeys(("Suite", "load_suite", "suites"), "suite"),
-    "verify_run": "verification",
+    **dict.fromkeys(("Suite", "load_suite", "suites"), "planning.suite"),
+    "parse_suite": "planning.suite_file",
+    "verify_run": "verifying.verification",
+    # Old names.
+    "Limits": "planning.budget:RunLimits",
+    "Plan": "planning.plan:BenchPlan",
+    "Settings": "running.runner:RunSettings",
 }
 
 __getattr__ = lazy_names(__name__, _MODULES)

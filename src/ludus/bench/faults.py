@@ -1,24 +1,16 @@
-"""What can go wrong in a unit, and whose fault it is."""
+"""Texts about faults, short enough for every record and database."""
 
 from __future__ import annotations
 
 import re
 
-from ludus.errors import BenchError
+__all__ = ["FAILED_CALL", "one_line", "plain"]
 
-__all__ = ["AgentFault", "InfrastructureFault", "one_line", "plain"]
-
+FAILED_CALL = "failed_call"
+"""The field of a record's note that holds the call in which the environment failed."""
 _LONGEST = 500
 _LOOKED_AT = 20 * _LONGEST
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-class AgentFault(BenchError):
-    """The agent raised, gave an invalid action, or took too long. It counts, and is not retried."""
-
-
-class InfrastructureFault(BenchError):
-    """Something else failed: a worker, a disk, the environment. It is retried and never counts."""
 
 
 def plain(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ludus.bench.result import Outcome, Result
+from ludus.bench.result import OutcomeKind, Result
 
 __all__ = [
     "LARGEST_SCORE",
@@ -26,7 +26,7 @@ LARGEST_SCORE = 1e150
 
 
 def counted_score(
-    outcome: Outcome, score: float | None, *, floor: float | None, lower: bool = False
+    outcome: OutcomeKind, score: float | None, *, floor: float | None, lower: bool = False
 ) -> float | None:
     """Return the score that an outcome counts as, on the task's own scale.
 
@@ -51,7 +51,7 @@ def counted_score(
 
 
 def normalised_score(
-    outcome: Outcome, score: float | None, *, zero: float, one: float, floor: float | None
+    outcome: OutcomeKind, score: float | None, *, zero: float, one: float, floor: float | None
 ) -> float | None:
     """Return :func:`counted_score` as a share of the way from ``zero`` to ``one``.
 

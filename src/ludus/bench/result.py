@@ -17,10 +17,10 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from ludus.bench.json_text import read_json
 
-__all__ = ["JSON", "Outcome", "Result", "Verified"]
+__all__ = ["JSON", "OutcomeKind", "Result", "Verified"]
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
-Outcome = Literal["scored", "agent_fault", "infrastructure_fault"]
+OutcomeKind = Literal["scored", "agent_fault", "infrastructure_fault"]
 Verified = Literal["verified", "claimed", "failed"]
 
 _DEEPEST = 32
@@ -35,7 +35,7 @@ class Result:
 
     NumPy's numbers are taken and kept as Python's. Every instance survives
     ``Result.from_dict(json.loads(json.dumps(result.to_dict())))`` unchanged, but for ``verified``:
-    no file decides that. :mod:`ludus.bench.standing` sets it from signed statements.
+    no file decides that. :mod:`ludus.bench.verifying.standing` sets it from signed statements.
 
     Args:
         id: the same for the same work: made from suite, agent, environment, seed and budget.
@@ -73,7 +73,7 @@ class Result:
     agent: str
     env: str
     seed: int
-    outcome: Outcome
+    outcome: OutcomeKind
     score: float | None
     best_score: float | None
     episodes: int
@@ -285,7 +285,7 @@ _CLEANERS: dict[str, Callable[[object], Any]] = {
     **dict.fromkeys(("seed", "episodes", "steps"), _count),
     **dict.fromkeys(("score", "best_score"), _optional(_number)),
     **dict.fromkeys(("seconds", "cost"), _amount),
-    "outcome": _one_of(get_args(Outcome)),
+    "outcome": _one_of(get_args(OutcomeKind)),
     "budget": _budget,
     "reason": _optional(_reason),
     "source_hash": _optional(_text),

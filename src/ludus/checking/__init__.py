@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ludus.checking.checker import check_env, inspect_env
 from ludus.checking.data import data_equivalence, data_shares_objects, first_difference
-from ludus.checking.findings import Finding, Report
 from ludus.checking.match import check_environments_match
 from ludus.checking.passive import (
     check_action_space,
@@ -31,6 +30,7 @@ from ludus.checking.rule import CheckFailed, Rule
 from ludus.checking.rules import RULES
 from ludus.checking.spaces import check_space_limit
 from ludus.checking.step import check_returned_data_not_reused, check_step_determinism
+from ludus.findings import Finding, Report
 
 __all__ = [
     "RULES",

@@ -12,7 +12,7 @@ import numpy as np
 
 from ludus import logger
 from ludus.checking.episode import aliasing_findings, episode_findings, state_findings
-from ludus.checking.findings import Finding, Findings, Report, enforce, finding
+from ludus.checking.findings import Findings, enforce, finding
 from ludus.checking.passive import passive_reset_findings, passive_step_findings
 from ludus.checking.render import modes_findings, render_findings
 from ludus.checking.reset import (
@@ -22,10 +22,11 @@ from ludus.checking.reset import (
     seed_determinism_findings,
     seed_method_findings,
 )
-from ludus.checking.rules import RULES, known_rules
+from ludus.checking.rules import BOOK, RULES, known_rules
 from ludus.checking.spaces import foreign_advice, limit_findings, space_findings
 from ludus.checking.step import reuse_findings, step_determinism_findings
 from ludus.core.env import Env
+from ludus.findings import Finding, Report
 
 __all__ = ["check_env", "inspect_env"]
 
@@ -104,7 +105,7 @@ def inspect_env(
             notes.append(f"{item.rule} not checked: {item.message}")
         elif not _is_repetition(item, found):
             found.append(item)
-    return Report(str(env), tuple(found), tuple(notes))
+    return BOOK.report(str(env), found, notes)
 
 
 def _advised(findings: Findings[None]) -> Findings[None]:

@@ -1,4 +1,4 @@
-"""Findings: what a check reports, and the two ways to act on it.
+"""Checks of environments, and the two ways to act on their findings.
 
 A check is a generator of findings, optionally with a return value. It never raises or warns by
 itself; :func:`enforce` does, and a report collects instead.
@@ -7,30 +7,16 @@ itself; :func:`enforce` does, and a report collects instead.
 from __future__ import annotations
 
 from collections.abc import Collection, Generator
-from contextlib import closing
-from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from ludus import logger
 from ludus.checking.rule import CheckFailed, Severity
-from ludus.checking.rules import RULES
+from ludus.checking.rules import BOOK
+from ludus.findings import Finding
 
-__all__ = ["Finding", "Findings", "Report", "enforce", "finding"]
+__all__ = ["Findings", "enforce", "finding"]
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One broken rule: what was found, and what to do about it."""
-
-    rule: str
-    severity: Severity
-    message: str
-    hint: str
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint} [{self.rule}]"
 
 
 Findings: TypeAlias = Generator[Finding, None, Result]
@@ -39,8 +25,7 @@ Findings: TypeAlias = Generator[Finding, None, Result]
 
 def finding(rule: str, message: str, severity: Severity | None = None) -> Finding:
     """Return a finding under ``rule``, as severe as the rule unless said otherwise."""
-    entry = RULES[rule]
-    return Finding(rule, severity or entry.severity, message, entry.hint)
+    return BOOK.finding(rule, message, severity=severity)
 
 
 def enforce(check: Findings[Result], suppress: Collection[str] = ()) -> Result:
@@ -50,18 +35,19 @@ def enforce(check: Findings[Result], suppress: Collection[str] = ()) -> Result:
         Exception: What the broken rule raises, :class:`CheckFailed` unless the table says else.
     """
     # Closed at once, for a check may have something to put back.
-    with closing(check):
+    try:
         while True:
-            try:
-                found = next(check)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
+            found = next(check)
             if found.rule not in suppress and found.severity != "note":
                 _act(found)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        check.close()
 
 
 def _act(found: Finding) -> None:
-    rule = RULES[found.rule]
+    rule = BOOK.rule_of(found)
     if found.severity == "warning":
         text = found.message if logger.as_gymnasium else str(found)
         logger.warn(text, category=rule.category)
@@ -69,46 +55,3 @@ def _act(found: Finding) -> None:
         raise rule.raises(str(found), rule.id)
     else:
         raise rule.raises(str(found))
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Everything found in one environment; ``notes`` say what could not be checked, and why."""
-
-    subject: str
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is no error; warnings are allowed."""
-        return not self.errors
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """The findings of severity error."""
-        return tuple(found for found in self.findings if found.severity == "error")
-
-    @property
-    def warnings(self) -> tuple[Finding, ...]:
-        """The findings of severity warning."""
-        return tuple(found for found in self.findings if found.severity == "warning")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data."""
-        return {
-            "subject": self.subject,
-            "ok": self.ok,
-            "findings": [asdict(found) for found in self.findings],
-            "notes": list(self.notes),
-        }
-
-    def __str__(self) -> str:
-        head = f"{self.subject}: {len(self.errors)} errors, {len(self.warnings)} warnings"
-        width = max((len(found.rule) for found in self.findings), default=0)
-        lines = [
-            f"  {found.severity:<7}  {found.rule:<{width}}  {found.message}\n"
-            f"  {'':<7}  {'':<{width}}  → {found.hint}"
-            for found in self.findings
-        ]
-        return "\n".join([head, *lines, *(f"  note     {note}" for note in self.notes)])

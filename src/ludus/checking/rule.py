@@ -1,10 +1,11 @@
-"""What a rule is, and what breaking one raises."""
+"""Rules for environments, and what breaking one raises."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from ludus import findings
 from ludus.errors import Error
 
 __all__ = ["CheckFailed", "Rule", "Severity"]
@@ -22,7 +23,7 @@ class CheckFailed(Error, AssertionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(findings.Rule):
     """One thing that is checked.
 
     ``raises`` and ``category`` are what a finding of severity error raises and one of severity
@@ -31,12 +32,18 @@ class Rule:
     checker does not check it.
     """
 
-    id: str
-    severity: Severity
-    summary: str
-    hint: str
     raises: type[Exception] = CheckFailed
     category: type[Warning] = UserWarning
     blocks: bool = False
     follows: tuple[str, ...] = ()
     extra: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The rule's meaning, as a statement that holds if the rule is kept."""
+        return self.meaning
+
+    @property
+    def hint(self) -> str:
+        """The rule's advice."""
+        return self.advice

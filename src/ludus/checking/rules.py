@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 
 from ludus.checking.rule import Rule
 from ludus.errors import Error
+from ludus.findings import RuleBook
 
-__all__ = ["RULES", "known_rules"]
+__all__ = ["BOOK", "RULES", "known_rules"]
 
 _UNSEEDED = ("reset-unseeded", "reset-nondeterministic", "step-nondeterministic")
 
@@ -345,7 +345,12 @@ _TABLE = (
     ),
 )
 
-RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for rule in _TABLE})
+BOOK = RuleBook(
+    ("warning", "error"),
+    _TABLE,
+    {"rule": "rule", "severity": "severity", "message": "message", "hint": "advice"},
+)
+RULES: Mapping[str, Rule] = BOOK.rules
 """All rules by id, in the order in which they are checked."""
 
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ludus.checking.findings import Finding, Findings, enforce, finding
+from ludus.checking.findings import Findings, enforce, finding
+from ludus.findings import Finding
 from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
 __all__ = [
@@ -22,8 +23,13 @@ __all__ = [
 
 _WAYS = {
     "gym": "derive from ludus.classic instead",
-    "gymnasium": "convert with ludus.interop.gymnasium, or derive from ludus instead",
+    "gymnasium": "convert with from_gymnasium or from_gymnasium_space of "
+    "ludus.interop.gymnasium, or derive from ludus instead",
 }
+
+# Not as unions, which take longer than the checks.
+_FINITE = (Discrete, MultiDiscrete, MultiBinary)
+_NESTED = (Tuple, Dict)
 
 BoxCheck: TypeAlias = Callable[[Box], Iterable[Finding] | None]
 
@@ -72,7 +78,12 @@ def check_space_limit(space: Space[Any], space_type: str) -> None:
 
 def space_findings(space: Any, kind: str, check_box: BoxCheck | None = None) -> Findings[None]:
     """Find what is malformed in ``space`` and its sub-spaces."""
-    if isinstance(space, Tuple | Dict):
+    if isinstance(space, Box):
+        found = _box_findings(space, kind) if check_box is None else check_box(space)
+        yield from found or ()
+    elif isinstance(space, _FINITE):
+        yield from _finite_findings(space, kind)
+    elif isinstance(space, _NESTED):
         children = _children(space)
         if not children:
             yield finding(
@@ -80,11 +91,6 @@ def space_findings(space: Any, kind: str, check_box: BoxCheck | None = None) -> 
             )
         for child in children:
             yield from space_findings(child, kind, check_box)
-    elif isinstance(space, Box):
-        found = _box_findings(space, kind) if check_box is None else check_box(space)
-        yield from found or ()
-    elif isinstance(space, Discrete | MultiDiscrete | MultiBinary):
-        yield from _finite_findings(space, kind)
     elif not isinstance(space, Space):
         yield finding("space-type", _not_a_space(space, kind))
 
@@ -111,7 +117,8 @@ def foreign_advice(thing: object) -> str:
 
 def _box_findings(space: Box, kind: str) -> Findings[None]:
     for name in ("low", "high"):
-        bound = np.shape(getattr(space, name))
+        given = getattr(space, name)
+        bound = given.shape if type(given) is np.ndarray else np.shape(given)
         if bound != space.shape:
             yield finding(
                 "space-shape",
@@ -119,11 +126,11 @@ def _box_findings(space: Box, kind: str) -> Findings[None]:
                 f"{space.shape} and {bound}.",
             )
             return
-    if np.any(space.low == space.high):
+    if np.equal(space.low, space.high).any():
         yield finding(
             "equal-bounds", f"A Box {kind} space maximum and minimum values are equal: {space}."
         )
-    elif kind == "observation" and np.any(space.high < space.low):
+    elif kind == "observation" and np.less(space.high, space.low).any():
         yield finding(
             "inverted-bounds",
             f"A Box {kind} space low value is greater than a high value: {space}.",
@@ -147,7 +154,8 @@ def _finite_findings(space: Discrete | MultiDiscrete | MultiBinary, kind: str) -
             "space-shape",
             f"{pre} shape should be {shape or 'empty'}, actual shape: {space.shape}.",
         )
-    if not np.all(np.asarray(counts) > 0):
+    positive = counts > 0 if isinstance(space, Discrete) else np.all(np.asarray(counts) > 0)
+    if not positive:
         yield finding("empty-space", f"{pre} {what}, actual: {counts}.")
 
 

@@ -16,19 +16,18 @@ from ludus.audit import (
     RULES,
     Acceptance,
     AuditError,
+    AuditReport,
     Exclusion,
     Finding,
-    Report,
     Settings,
     audit,
-    read_settings,
     to_cyclonedx,
     to_sarif,
 )
-from ludus.audit.findings import printable
 from ludus.audit.rules import SEVERITIES, Severity
 from ludus.audit.settings import IGNORED
 from ludus.cli.console import echo, fail, out, page
+from ludus.terminal_text import printable
 
 __all__ = ["run"]
 
@@ -97,6 +96,8 @@ def run(
     Exit code 0 if nothing at or above --fail-on was found, 1 if something was, 2 for a wrong call
     or an unknown package, 3 if nothing was found but not everything required could be checked.
     """
+    from ludus.audit.settings_file import read_settings
+
     try:
         base = Settings() if config is None else read_settings(config)
         settings = replace(
@@ -126,7 +127,7 @@ def run(
     raise typer.Exit(report.exit_code)
 
 
-def _write(report: Report, format: str, show: Severity, output: Path | None) -> None:
+def _write(report: AuditReport, format: str, show: Severity, output: Path | None) -> None:
     if format == "table":
         if output is None:
             out.print(_page(report, show))
@@ -142,7 +143,7 @@ def _write(report: Report, format: str, show: Severity, output: Path | None) -> 
         output.write_text(text + "\n", encoding="utf-8")
 
 
-def _page(report: Report, show: Severity) -> RenderableType:
+def _page(report: AuditReport, show: Severity) -> RenderableType:
     """Return the report for people; everything in it is text, never markup."""
     root = report.components[0]
     title = f"{root.key} {root.version or '(version unknown)'}, {report.target.kind}"
@@ -169,7 +170,7 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _components(report: Report) -> Table:
+def _components(report: AuditReport) -> Table:
     table = _table(f"{len(report.components)} components", "name", "version", "from", "licence")
     for item in report.components:
         cells = (item.key, item.version or "?", item.source, item.licence or "unknown")
@@ -181,7 +182,7 @@ def _findings(listed: list[Finding]) -> Table:
     table = _table(f"{len(listed)} findings", "severity", "rule", "where", "what")
     for item in listed:
         severity = Text(item.severity, style=_COLOURS[item.severity])
-        table.add_row(severity, Text(item.rule), Text(item.place), Text(item.detail))
+        table.add_row(severity, Text(item.rule), Text(item.place), Text(item.message))
     return table
 
 
@@ -192,11 +193,12 @@ def _explanations(listed: list[Finding]) -> Table:
     return table
 
 
-def _verdict(report: Report) -> Text:
+def _verdict(report: AuditReport) -> Text:
+    least = report.report.fail_on
     if report.failing:
         count = len(report.failing)
-        return Text(f"{count} findings of severity {report.fail_on} or above.", style="bold red")
+        return Text(f"{count} findings of severity {least} or above.", style="bold red")
     if report.missing:
         names = ", ".join(check.name for check in report.missing)
         return Text(f"Incomplete: required, and not checked: {names}.", style="bold yellow")
-    return Text(f"No finding of severity {report.fail_on} or above.", style="bold green")
+    return Text(f"No finding of severity {least} or above.", style="bold green")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus.audit.findings import printable
 from ludus.cli.bench_options import (
     Agents,
     Believe,
@@ -41,9 +40,10 @@ from ludus.cli.bench_options import (
 )
 from ludus.cli.console import FAILED, echo, err, fail, out
 from ludus.errors import ComparisonRefused, Error
+from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
-    from ludus.bench.runner import BenchRun
+    from ludus.bench.running.runner import BenchRun
 
 __all__ = ["app"]
 
@@ -62,8 +62,8 @@ _CODES = (
 @app.command("list")
 def list_suites() -> None:
     """List the suites that come with Ludus."""
-    from ludus.bench.plan import missing_environments
-    from ludus.bench.suite import load_suite, suites
+    from ludus.bench.planning.plan import missing_environments
+    from ludus.bench.planning.suite import load_suite, suites
     from ludus.cli.bench_tables import suites_table
 
     found = [load_suite(name) for name in suites()]
@@ -76,8 +76,8 @@ def show_suite(suite: SuiteName) -> None:
 
     Exit code 1 if an environment is not registered here, 2 if the suite is wrong.
     """
-    from ludus.bench.plan import missing_environments
-    from ludus.bench.suite import load_suite
+    from ludus.bench.planning.plan import missing_environments
+    from ludus.bench.planning.suite import load_suite
     from ludus.cli.bench_tables import suite_table
 
     try:
@@ -118,8 +118,8 @@ def run(
     Every unit (agent, environment, seed) is recorded in the run's folder. A fault of the agent is
     a result; a fault of the infrastructure is tried again, and never counts.
     """
-    from ludus.bench.runner import run_suite
-    from ludus.bench.suite import load_suite
+    from ludus.bench.planning.suite import load_suite
+    from ludus.bench.running.runner import run_suite
 
     see_current_folder()
     try:
@@ -159,7 +159,7 @@ def resume(
 
     What is finished is not repeated; faults of the infrastructure are tried again.
     """
-    from ludus.bench.runner import resume_run
+    from ludus.bench.running.runner import resume_run
     from ludus.research.running import is_research_run
 
     if is_research_run(folder):
@@ -192,7 +192,7 @@ def compare_runs(
 
     Exit code 1 if the comparison is refused, 2 for a wrong call.
     """
-    from ludus.bench.comparison import compare
+    from ludus.bench.comparing.comparison import compare
     from ludus.cli.bench_tables import comparison_table
 
     try:
@@ -232,10 +232,10 @@ def report(
     Results read as verified only if a trusted key has signed a statement about them: yours, those
     listed in trusted_keys beside it, and those given with --trust.
     """
-    from ludus.bench.folder import BenchFolder
     from ludus.bench.report import write_report
+    from ludus.bench.running.folder import BenchFolder
     from ludus.record import trusted_keys
-    from ludus.record.provenance import provenance
+    from ludus.record.replay.provenance import provenance
 
     try:
         run_folder = BenchFolder.open(folder)
@@ -265,6 +265,9 @@ def report(
 def verify(
     folder: RunFolder,
     replay: Annotated[bool, typer.Option(help="Execute every record again.")] = True,
+    max_seconds: Annotated[
+        float, typer.Option(min=0, help="Most that executing one record again may take.")
+    ] = 3600.0,
     trust: Signers = None,
     key: StatementKey = None,
     store: Store = None,
@@ -277,8 +280,8 @@ def verify(
 
     Exit code 1 if something is wrong, 2 for a wrong call.
     """
-    from ludus.bench.folder import BenchFolder
-    from ludus.bench.verification import verify_run
+    from ludus.bench.running.folder import BenchFolder
+    from ludus.bench.verifying.verification import verify_run
     from ludus.cli.replay import import_modules
     from ludus.cli.verification import show_verification, verifying
     from ludus.research.running import is_research_run
@@ -292,7 +295,8 @@ def verify(
     try:
         run_folder = BenchFolder.open(folder)
         with verifying(trust, key, store) as options:
-            show_verification(run_folder, verify_run(run_folder, replay=replay, **options))
+            options |= {"replay": replay, "max_seconds": max_seconds}
+            show_verification(run_folder, verify_run(run_folder, **options))
     except (Error, OSError) as problem:
         fail(problem)
 
@@ -306,8 +310,8 @@ def references(
 
     Units have the suite's budget, and seeds from 1,000,000 on; the same call gives the same scores.
     """
-    from ludus.bench.references import measure
-    from ludus.bench.suite import load_suite
+    from ludus.bench.planning.suite import load_suite
+    from ludus.bench.running.references import measure
     from ludus.cli.bench_tables import references_table
 
     try:

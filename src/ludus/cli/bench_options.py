@@ -11,9 +11,9 @@ import typer
 from ludus.cli.console import err, fail
 
 if TYPE_CHECKING:
-    from ludus.bench.folder import BenchFolder
     from ludus.bench.result import Result
-    from ludus.bench.runner import Settings
+    from ludus.bench.running.folder import BenchFolder
+    from ludus.bench.running.runner import RunSettings
 
 __all__ = [
     "Agents",
@@ -115,15 +115,15 @@ def settings_from(
     key: Path | None,
     store: str | None,
     limits: tuple[int | None, float | None, float | None],
-) -> Settings:
+) -> RunSettings:
     """Return how units are done; ``limits`` are steps, seconds and cost."""
-    from ludus.bench.budget import Limits
-    from ludus.bench.progress import BarProgress, LineProgress
-    from ludus.bench.runner import Settings
+    from ludus.bench.planning.budget import RunLimits
+    from ludus.bench.running.progress import BarProgress, LineProgress
+    from ludus.bench.running.runner import RunSettings
 
     steps, seconds, cost = limits
-    chosen = Limits(max_steps=steps, max_seconds=seconds, max_cost=cost)
-    return Settings(
+    chosen = RunLimits(max_steps=steps, max_seconds=seconds, max_cost=cost)
+    return RunSettings(
         engine=engine,
         workers=workers,
         retries=retries,
@@ -161,7 +161,7 @@ def see_current_folder() -> None:
 
 def read_side(text: str, trust: list[str] | None) -> tuple[BenchFolder, list[Result]]:
     """Return a run and its results of one agent, given as ``FOLDER`` or ``FOLDER@AGENT``."""
-    from ludus.bench.folder import BenchFolder
+    from ludus.bench.running.folder import BenchFolder
     from ludus.record import trusted_keys
 
     path, at, agent = (text, "", "") if Path(text).exists() else text.rpartition("@")

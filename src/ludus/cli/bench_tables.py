@@ -8,12 +8,12 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ludus.bench.comparison import Comparison
-from ludus.bench.plan import Missing
-from ludus.bench.references import Measured
-from ludus.bench.runner import BenchRun
+from ludus.bench.comparing.comparison import Comparison
+from ludus.bench.planning.plan import Missing
+from ludus.bench.planning.suite import Suite
+from ludus.bench.running.references import Measured
+from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Counts, Estimate, number, summarise
-from ludus.bench.suite import Suite
 
 __all__ = [
     "comparison_table",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import warnings
 from typing import Annotated
 
 import typer
@@ -27,13 +28,17 @@ def run(
     Exit code 0 if it keeps the contract, 1 if a rule is broken, 2 if it cannot be made.
     """
     try:
-        env = make(env_id, disable_env_checker=True)
-        report = inspect_env(env.unwrapped, suppress=suppress or ())
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default")
+            env = make(env_id, disable_env_checker=True)
+            report = inspect_env(env.unwrapped, suppress=suppress or ())
     except (Error, ImportError, TypeError, ValueError) as problem:
         fail(problem)
+    for message in dict.fromkeys(str(warning.message) for warning in told):
+        echo(message, to_err=True)
     if json:
         echo(jsonlib.dumps(report.to_dict()))
     else:
-        out.print(str(report), markup=False, highlight=False)
+        out.print(str(report), markup=False, highlight=False, soft_wrap=True)
     if not report.ok:
         raise typer.Exit(FAILED)

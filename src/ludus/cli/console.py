@@ -15,10 +15,11 @@ from typing import Any, NoReturn, TextIO
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 
 from ludus.terminal_text import escaped
 
-__all__ = ["FAILED", "USAGE", "echo", "err", "escape_tracebacks", "fail", "out", "page"]
+__all__ = ["FAILED", "USAGE", "add_ids", "echo", "err", "escape_tracebacks", "fail", "out", "page"]
 
 FAILED, USAGE = 1, 2
 """Exit codes: something was found wrong; the call itself was wrong."""
@@ -49,6 +50,12 @@ err = _Console(stderr=True)
 def page(file: TextIO, *, width: int) -> Console:
     """Return a console that writes to a file."""
     return _Console(file=file, width=width)
+
+
+def add_ids(table: Table, name: str, ids: Iterable[str]) -> None:
+    """Add a column of ids to a table, which are not cut off: other columns give way first."""
+    whole = max(map(len, ids), default=0) <= out.width // 2
+    table.add_column(name, no_wrap=whole, overflow="fold")
 
 
 def echo(text: object, *, to_err: bool = False) -> None:

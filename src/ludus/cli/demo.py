@@ -59,7 +59,7 @@ def run(
 
 def _benchmark(folder: Path) -> None:
     """Show a verified benchmark, and what becomes of a result that somebody changes."""
-    from ludus.bench.demo import verified_benchmark
+    from ludus.bench.running.demo import verified_benchmark
     from ludus.errors import Error
 
     try:
@@ -81,7 +81,7 @@ def _benchmark(folder: Path) -> None:
 def _research(folder: Path) -> None:
     """Show one research episode, or say why there can be none."""
     from ludus.errors import Error
-    from ludus.research.demo import TASK, DemoSkipped, research_episode
+    from ludus.research.running.demo import TASK, DemoSkipped, research_episode
 
     try:
         with out.status(f"An agent works on {TASK} …"):
@@ -89,7 +89,7 @@ def _research(folder: Path) -> None:
     except (DemoSkipped, Error) as problem:
         out.print(f"\nNo research episode: {problem}", markup=False, highlight=False)
         return
-    table = Table(title=f"An agent at work on {TASK}, in a box", title_justify="left")
+    table = Table(title=f"An agent at work on {TASK}, in a sandbox", title_justify="left")
     for column in ("thought", "action", "reward"):
         table.add_column(column, justify="right" if column == "reward" else "left")
     for row in found.rows:

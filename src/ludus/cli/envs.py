@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ludus.cli.console import FAILED, echo, fail, out
+from ludus.cli.console import FAILED, add_ids, echo, fail, out
 from ludus.registration import family_of, search
 
 __all__ = ["run"]
 
 _MANY = 200
+_WIDE = 110
 
 
 def run(
@@ -41,14 +42,19 @@ def run(
             echo(spec.id)
         return
     table = Table(title=f"{len(found)} environments", title_justify="left")
-    for column in ("id", "family", "steps", "description", "tags"):
+    add_ids(table, "id", [spec.id for spec in found])
+    for column in ("family", "steps", "description", "tags")[: 4 if out.width >= _WIDE else 3]:
         table.add_column(column)
     everything = not (text or tag or family)
+    rows: list[tuple[str, ...]] = []
     for name, count in Counter(map(family_of, found)).items() if everything else ():
         if count > _MANY:
             found = [spec for spec in found if family_of(spec) != name]
-            table.add_row(f"{count} ids", name, "", f"ludus envs --family {name}", "")
+            rows.append((f"{count} ids", name, "", f"ludus envs --family {name}", ""))
     for spec in found:
         steps = "" if spec.max_episode_steps is None else str(spec.max_episode_steps)
-        table.add_row(spec.id, family_of(spec), steps, spec.description or "", " ".join(spec.tags))
+        described = spec.description or "", " ".join(spec.tags)
+        rows.append((spec.id, family_of(spec), steps, *described))
+    for row in rows:
+        table.add_row(*row[: len(table.columns)])
     out.print(table)

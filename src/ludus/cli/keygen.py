@@ -9,7 +9,7 @@ import typer
 
 from ludus.cli.console import echo, fail
 from ludus.errors import Error
-from ludus.record.keys import default_key_path, generate_key
+from ludus.record.format.keys import default_key_path, generate_key
 
 __all__ = ["run"]
 

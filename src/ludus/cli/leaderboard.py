@@ -10,13 +10,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ludus.audit.findings import printable
-from ludus.bench.board import Board, BoardRow, TaskScore
 from ludus.bench.store import open_store
+from ludus.bench.store.board import BoardRow, Leaderboard, TaskScore
 from ludus.cli.bench_options import Believe
 from ludus.cli.console import FAILED, echo, fail, out
 from ludus.errors import Error
 from ludus.record import trusted_keys
+from ludus.terminal_text import printable
 
 __all__ = ["run"]
 
@@ -61,7 +61,7 @@ def run(
         fail("The store has no results" + (f" of suite {suite!r}." if suite else "."), FAILED)
 
 
-def _page(board: Board) -> RenderableType:
+def _page(board: Leaderboard) -> RenderableType:
     """Return a board for people; everything in it is text, never markup."""
     table = _table(f"{board.suite} {board.suite_digest[:8]}")
     headings = ("", "agent", board.ranked_by, "tasks", "scored", "faults", "infra", "verified")
@@ -75,7 +75,7 @@ def _page(board: Board) -> RenderableType:
     return Group(table, *_means(board), *(_text(line, 1000) for line in told))
 
 
-def _means(board: Board) -> list[RenderableType]:
+def _means(board: Leaderboard) -> list[RenderableType]:
     """Return the means by task, of as many agents as there is room for."""
     rows = board.rows[: max(1, (out.width - _TASK_WIDTH) // _MEAN_WIDTH)]
     if not rows or not board.tasks:
@@ -95,7 +95,7 @@ def _table(title: str) -> Table:
     return Table(title=_text(title), title_justify="left")
 
 
-def _cells(board: Board, row: BoardRow) -> tuple[Text, ...]:
+def _cells(board: Leaderboard, row: BoardRow) -> tuple[Text, ...]:
     whole = row.results > 0 and row.verified == row.results and not row.refuted
     verified = f"{'✓ ' if whole else ''}{row.verified}/{row.results}"
     if row.refuted:

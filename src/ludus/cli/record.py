@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from ludus.audit.findings import printable
 from ludus.cli.console import FAILED, echo, fail, out
 from ludus.cli.record_export import export_run, import_run
 from ludus.errors import Error, RecordDamaged
 from ludus.record import Event, FsckReport, RunReader, fsck, load_signing_key, read_run, sign_run
-from ludus.record.limits import MAX_HASHED_BYTES
+from ludus.record.format.limits import MAX_HASHED_BYTES
+from ludus.terminal_text import printable
 
 __all__ = ["app"]
 

@@ -11,13 +11,13 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ludus.audit.findings import printable
 from ludus.cli.console import echo, fail, out
 from ludus.cli.replay import import_modules
 from ludus.errors import Error
 from ludus.interop import minari, parquet
 from ludus.interop.recordings import Progress as Report
 from ludus.registration import make
+from ludus.terminal_text import printable
 
 __all__ = ["export_run", "import_run"]
 

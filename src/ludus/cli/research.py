@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus.audit.findings import printable
 from ludus.cli import research_exploits
 from ludus.cli.bench_options import (
     Key,
@@ -25,9 +24,10 @@ from ludus.cli.bench_options import (
 )
 from ludus.cli.console import echo, err, fail, out
 from ludus.errors import Error
+from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
-    from ludus.bench.runner import BenchRun, Settings
+    from ludus.bench.running.runner import BenchRun, RunSettings
 
 __all__ = ["app", "resume_folder", "verify_folder"]
 
@@ -63,14 +63,14 @@ BaseUrl = Annotated[
     str | None, typer.Option(help="Of the model's server, up to /v1; keys are in OPENAI_API_KEY.")
 ]
 Backend = Annotated[
-    str | None, typer.Option(help="Of the boxes.", show_default="the first that works")
+    str | None, typer.Option(help="Of the sandboxes.", show_default="the first that works")
 ]
 
 Unlimited = Annotated[
     bool,
     typer.Option(
         "--unlimited",
-        help="Do without limits of memory and processors, where boxes cannot be held to any.",
+        help="Do without limits of memory and processors, where sandboxes cannot be held to any.",
     ),
 ]
 
@@ -104,7 +104,7 @@ def run(
 ) -> None:
     """Let agents work on tasks.
 
-    Every episode runs in a process and a box of its own and is recorded step by step. What is in
+    Every episode runs in a process and a sandbox of its own and is recorded step by step. What is in
     the workspace at its end is graded once, on data that the agent never saw.
 
     A model on a server, four episodes, two at a time:
@@ -124,7 +124,7 @@ def run(
     Then: ludus bench report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
     """  # noqa: E501 - examples are copied as they are
     from ludus.research.running import EpisodeOptions, parse_agent, parse_options, run_research
-    from ludus.research.settings import Settings as Variables
+    from ludus.research.task.settings import MlgymSettings as Variables
 
     see_current_folder()
     try:
@@ -183,7 +183,7 @@ def resume(
 @app.command("show")
 def show(folder: RunFolder) -> None:
     """Show the results of a run, also while it goes on."""
-    from ludus.bench.folder import BenchFolder
+    from ludus.bench.running.folder import BenchFolder
     from ludus.cli.research_tables import episodes_table
     from ludus.research.running.progress import standing
 
@@ -249,7 +249,7 @@ def resume_folder(
     store: str | None = None,
 ) -> None:
     """Go on with the run in a folder, tell what it came to, and end with its exit code."""
-    from ludus.bench.folder import BenchFolder
+    from ludus.bench.running.folder import BenchFolder
     from ludus.research.running import resume_research
 
     see_current_folder()
@@ -274,7 +274,7 @@ def verify_folder(
     tasks: Sequence[str] = (),
 ) -> None:
     """Check the run in a folder, tell what is wrong, and end with an exit code."""
-    from ludus.bench.folder import BenchFolder
+    from ludus.bench.running.folder import BenchFolder
     from ludus.cli.verification import show_verification, verifying
     from ludus.research.running.verification import verify_research_run
 
@@ -296,14 +296,14 @@ def _settings(
     store: str | None,
     *,
     shared: bool = False,
-) -> Settings:
+) -> RunSettings:
     """Return how episodes are done; a terminal that is shared with a person has no bar."""
-    from ludus.bench.runner import Settings
+    from ludus.bench.running.runner import RunSettings
     from ludus.research.running.progress import EpisodeLines, EpisodeProgress
 
     has_bar = err.is_terminal and not shared
     progress = EpisodeProgress(err, folder) if has_bar else EpisodeLines(err)
-    return Settings(
+    return RunSettings(
         workers=parallel, retries=retries, key=key, store=store, progress=progress, backoff=2.0
     )
 

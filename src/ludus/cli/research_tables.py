@@ -9,13 +9,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ludus.audit.findings import printable
 from ludus.bench.outcome import counted_score, normalised_score
+from ludus.bench.planning.suite import Suite
 from ludus.bench.result import Result
-from ludus.bench.runner import BenchRun
+from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Counts, Estimate, number, summarise
 from ludus.bench.statistics.research import research_aup
-from ludus.bench.suite import Suite
+from ludus.terminal_text import printable
 
 __all__ = ["aup_lines", "episodes_table", "scores_table"]
 

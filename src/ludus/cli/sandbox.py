@@ -1,4 +1,4 @@
-"""``ludus sandbox``: what boxes this machine can make, and what dead ones left."""
+"""``ludus sandbox``: what sandboxes this machine can make, and what dead ones left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from ludus.sandbox.policy import parse_size
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Run programs in a box; see what boxes this machine can make.", no_args_is_help=True
+    help="Run programs in a sandbox; see what sandboxes this machine can make.",
+    no_args_is_help=True,
 )
 _LIMITS = ("memory", "cpus", "pids", "disk", "network")
 _ENFORCED = "enforced"
@@ -49,11 +50,11 @@ def show_backends() -> None:
 
 @app.command("sweep")
 def remove_leftovers() -> None:
-    """Kill and remove what boxes of dead owners left behind."""
+    """Kill and remove what sandboxes of dead owners left behind."""
     names = sweep()
     for name in names:
         echo(name)
-    echo(f"{len(names)} boxes removed.", to_err=True)
+    echo(f"{len(names)} sandboxes removed.", to_err=True)
 
 
 @app.command("run", context_settings={"ignore_unknown_options": True})
@@ -63,13 +64,13 @@ def run_command(
     memory: Annotated[str, typer.Option(help="For all its processes, such as 512M.")] = "512M",
     timeout: Annotated[float | None, typer.Option(help="Seconds until it is killed.")] = None,
 ) -> None:
-    """Run a program in a fresh box and pass on what it writes and its exit code.
+    """Run a program in a fresh sandbox and pass on what it writes and its exit code.
 
     Exit code 137 if it was killed: by the time-out, or for its memory.
     """
     try:
-        with open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as box:
-            done = box.run(command, timeout=timeout)
+        with open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as sandbox:
+            done = sandbox.run(command, timeout=timeout)
     except (SandboxError, ValueError) as problem:
         fail(problem)
     sys.stdout.buffer.write(done.stdout)

@@ -28,6 +28,8 @@ def run(
     except (Error, ValueError, TypeError) as problem:
         fail(problem)
     table = Table(title=spec.id, title_justify="left", show_header=False)
+    for _ in ("name", "value"):
+        table.add_column(overflow="fold")
     for item in dataclasses.fields(spec):
         value = getattr(spec, item.name)
         if item.name == "security":

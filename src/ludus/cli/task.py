@@ -10,11 +10,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from ludus.audit.findings import printable
-from ludus.cli.console import FAILED, echo, fail, out
+from ludus.cli.console import FAILED, add_ids, echo, fail, out
 from ludus.errors import Error
+from ludus.terminal_text import printable
 
 __all__ = ["app"]
+
+_WIDE = 110
 
 app = typer.Typer(help="Make, check, run and list research tasks.", no_args_is_help=True)
 INFRASTRUCTURE = 3
@@ -32,7 +34,7 @@ def new(
 
     Exit code 2 if the id is none or the folder is there already.
     """
-    from ludus.research.scaffold import new_task
+    from ludus.research.task.scaffold import new_task
 
     try:
         made = new_task(id, folder, name=name)
@@ -58,8 +60,8 @@ def check(
 
     Exit code 1 if there are errors, 2 if there is no such task.
     """
-    from ludus.research.discovery import find_tasks
-    from ludus.research.linting import check_task
+    from ludus.research.linting import check_task, to_dict
+    from ludus.research.task.discovery import find_tasks
 
     try:
         if not tasks:
@@ -69,10 +71,10 @@ def check(
     except Error as problem:
         fail(printable(problem, 2000))
     if as_json:
-        echo(json.dumps([report.to_dict() for report in reports], indent=2))
+        echo(json.dumps([to_dict(report) for report in reports], indent=2))
     else:
         for report in reports:
-            out.print(Text(f"{printable(report.task)}: {len(report.findings)} findings"))
+            out.print(Text(f"{printable(report.subject)}: {len(report.findings)} findings"))
             for found_here in report.findings:
                 style = _STYLES[found_here.severity]
                 out.print(Text(f"  {printable(found_here, 2000)}", style=style), soft_wrap=True)
@@ -87,21 +89,21 @@ def run(
         str, typer.Option(help="baseline, reference, or a folder that is laid over the workspace.")
     ] = "baseline",
     command: Annotated[
-        str | None, typer.Option(help="What to run in the box.", show_default="the solution's")
+        str | None, typer.Option(help="What to run in the sandbox.", show_default="the solution's")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of splits, opponents and graders.")] = 0,
     validate: Annotated[
         bool, typer.Option("--validate", help="Score on the validation split too.")
     ] = False,
     backend: Annotated[
-        str | None, typer.Option(help="Of the boxes.", show_default="the first that works")
+        str | None, typer.Option(help="Of the sandboxes.", show_default="the first that works")
     ] = None,
     unlimited: Annotated[
         bool, typer.Option("--unlimited", help="Do without limits of memory and processors.")
     ] = False,
     as_json: _As_json = False,
 ) -> None:
-    """Run a solution in a box and grade it, as an agent's work is.
+    """Run a solution in a sandbox and grade it, as an agent's work is.
 
         ludus task run battleOfSexes
 
@@ -150,7 +152,7 @@ def list_tasks(
 
     Exit code 1 if the file of one is wrong.
     """
-    from ludus.research.discovery import find_tasks
+    from ludus.research.task.discovery import find_tasks
 
     try:
         found = find_tasks()
@@ -165,13 +167,16 @@ def list_tasks(
             echo(task.id)
     else:
         table = Table(title=f"{len(tasks)} tasks", title_justify="left")
-        for column in ("id", "name", "metric", "baseline", "threshold", "steps"):
+        add_ids(table, "id", [task.config.id for task in tasks])
+        names = out.width >= _WIDE
+        for column in (*(("name",) if names else ()), "metric", "baseline", "threshold", "steps"):
             table.add_column(column)
         for task in tasks:
             config, scores = task.config, task.config.evaluation
             arrow = "↑" if scores.direction == "higher" else "↓"
             baseline = "" if scores.baseline is None else f"{scores.baseline:g}"
-            cells = (config.id, config.name, f"{scores.metric} {arrow}", baseline)
+            title = (config.id, config.name) if names else (config.id,)
+            cells = (*title, f"{scores.metric} {arrow}", baseline)
             row = (*cells, f"{scores.threshold:g}", str(config.max_steps))
             table.add_row(*(Text(printable(cell)) for cell in row))
         out.print(table)

@@ -7,8 +7,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ludus.audit.findings import printable
 from ludus.research.running.solving import Solved
+from ludus.terminal_text import printable
 
 __all__ = ["solved_json", "solved_table"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ludus.audit.findings import printable
 from ludus.cli.console import FAILED, echo, err, out
 from ludus.errors import DependencyNotInstalled
+from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
-    from ludus.bench.folder import BenchFolder
-    from ludus.bench.verification import UnitVerification
+    from ludus.bench.running.folder import BenchFolder
+    from ludus.bench.verifying.verification import UnitVerification
 
 __all__ = ["show_verification", "verifying"]
 

@@ -14,7 +14,7 @@ from ludus.cli.console import FAILED, USAGE, echo, fail, out
 from ludus.cli.replay import import_modules, shown_progress
 from ludus.errors import Error
 from ludus.record import Verification, load_public_key, verify
-from ludus.record.limits import MAX_HASHED_BYTES
+from ludus.record.format.limits import MAX_HASHED_BYTES, MAX_REPLAY_SECONDS
 
 __all__ = ["run"]
 
@@ -41,12 +41,17 @@ def run(
         int,
         typer.Option(min=0, help="Most bytes of a run's free files that are read and compared."),
     ] = MAX_HASHED_BYTES,
+    max_seconds: Annotated[
+        float, typer.Option(min=0, help="Most that executing the recording again may take.")
+    ] = MAX_REPLAY_SECONDS,
     task: Annotated[
         str | None, typer.Option(help="Where the task of a research episode lies.")
     ] = None,
     unlimited: Annotated[
         bool,
-        typer.Option("--unlimited", help="Grade in boxes without limits of memory and processors."),
+        typer.Option(
+            "--unlimited", help="Grade in sandboxes without limits of memory and processors."
+        ),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
@@ -72,7 +77,7 @@ def run(
                 options |= {"task": task, "unlimited": unlimited}
                 found = verify_episode(path, regrade=not no_replay, **options)
             else:
-                found = verify(path, replay=not no_replay, **options)
+                found = verify(path, replay=not no_replay, max_seconds=max_seconds, **options)
     except Error as problem:
         fail(problem)
     if json:

@@ -10,6 +10,15 @@ from __future__ import annotations
 from ludus.codec.admission import INFO_LIMITS, admit, admit_info
 from ludus.codec.decoding import decode
 from ludus.codec.encoding import digest, encode
-from ludus.codec.limits import Limits
+from ludus.codec.limits import DecodeLimits, Limits
 
-__all__ = ["INFO_LIMITS", "Limits", "admit", "admit_info", "decode", "digest", "encode"]
+__all__ = [  # noqa: RUF022 - in plain order, as the test of public names expects
+    "DecodeLimits",
+    "INFO_LIMITS",
+    "Limits",
+    "admit",
+    "admit_info",
+    "decode",
+    "digest",
+    "encode",
+]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ludus.codec.decoding import decode
 from ludus.codec.encoding import encode
-from ludus.codec.limits import DEFAULT_LIMITS, Limits
+from ludus.codec.limits import DEFAULT_LIMITS, DecodeLimits
 from ludus.errors import CodecError, Inadmissible
 from ludus.spaces.box import Box
 from ludus.spaces.dict import Dict
@@ -33,7 +33,7 @@ __all__ = ["INFO_LIMITS", "admit", "admit_info"]
 
 _ArraySpace: TypeAlias = Box | Discrete | MultiBinary | MultiDiscrete
 
-INFO_LIMITS = Limits(
+INFO_LIMITS = DecodeLimits(
     total_bytes=2**24,
     depth=8,
     items=10_000,
@@ -49,7 +49,7 @@ def admit(
     space: Space[Any],
     value: Any,
     *,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: DecodeLimits = DEFAULT_LIMITS,
     name: str = "value",
     rounding_steps: int = 0,
 ) -> Any:
@@ -73,7 +73,9 @@ def admit(
     return _Admission(limits, rounding_steps).member(space, value, name)
 
 
-def admit_info(info: Any, limits: Limits = INFO_LIMITS, *, name: str = "info") -> dict[str, Any]:
+def admit_info(
+    info: Any, limits: DecodeLimits = INFO_LIMITS, *, name: str = "info"
+) -> dict[str, Any]:
     """Return a copy of an info: a dict of plain data within the limits.
 
     Raises:
@@ -85,7 +87,7 @@ def admit_info(info: Any, limits: Limits = INFO_LIMITS, *, name: str = "info") -
     return copy
 
 
-def _plain_bytes(value: Any, limits: Limits, name: str) -> bytes:
+def _plain_bytes(value: Any, limits: DecodeLimits, name: str) -> bytes:
     try:
         return encode(value, limits, name=name)
     except CodecError as problem:
@@ -119,7 +121,7 @@ def _by_rounding(value: Any, low: Any, high: Any) -> str:
 class _Admission:
     """One value on its way in; the limits are shared by all its parts."""
 
-    def __init__(self, limits: Limits, rounding_steps: int = 0) -> None:
+    def __init__(self, limits: DecodeLimits, rounding_steps: int = 0) -> None:
         self._limits = limits
         self._rounding_steps = rounding_steps
         self._items = limits.items
@@ -141,7 +143,7 @@ class _Admission:
     def _contained(self, space: Space[Any], value: Any, path: str) -> Any:
         try:
             inside = space.contains(value)
-        except Exception as problem:
+        except Exception as problem:  # spaces of users may raise anything
             _refuse(path, f"{space} cannot judge it: {problem!r}")
         if not inside:
             _refuse(path, f"it is not in {space}")

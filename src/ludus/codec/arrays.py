@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.codec.limits import MAX_AXES, Limits
+from ludus.codec.limits import MAX_AXES, DecodeLimits
 from ludus.codec.wire import BYTES_CODE, CODES, DTYPES, TEXT_CODE
 
 __all__ = ["array_payload", "read_array", "read_scalar", "scalar_payload"]
@@ -21,7 +21,7 @@ _LITTLE = sys.byteorder == "little"
 _TEXT_KINDS = {"S": BYTES_CODE, "U": TEXT_CODE}
 
 
-def array_payload(array: NDArray[Any], limits: Limits) -> bytes:
+def array_payload(array: NDArray[Any], limits: DecodeLimits) -> bytes:
     """Return the extension's content for an array.
 
     Raises:
@@ -77,7 +77,7 @@ def read_scalar(code: int, data: bytes, position: int, length: int) -> np.generi
     return number
 
 
-def read_array(data: bytes, position: int, length: int, limits: Limits) -> NDArray[Any]:
+def read_array(data: bytes, position: int, length: int, limits: DecodeLimits) -> NDArray[Any]:
     """Undo :func:`array_payload`: return an array of its own, writable and aligned.
 
     Raises:
@@ -121,7 +121,7 @@ def _text_dtype(code: int, data: bytes, position: int, end: int) -> np.dtype[Any
     return np.dtype(f"S{width}" if code == BYTES_CODE else f"<U{width // 4}")
 
 
-def _check_shape(shape: tuple[int, ...] | list[int], itemsize: int, limits: Limits) -> None:
+def _check_shape(shape: tuple[int, ...] | list[int], itemsize: int, limits: DecodeLimits) -> None:
     if len(shape) > MAX_AXES:
         raise ValueError(f"an array of {len(shape)} axes; at most {MAX_AXES} are allowed")
     # An axis of length 0 must not hide the others, which NumPy limits all the same.

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Any, NoReturn
 
 from ludus.codec.arrays import read_array, read_scalar
-from ludus.codec.limits import DEFAULT_LIMITS, Limits
+from ludus.codec.limits import DEFAULT_LIMITS, DecodeLimits
 from ludus.codec.wire import ARRAY, BIG_INT, TUPLE_MARK, ext_header
 from ludus.errors import CodecError
 
@@ -48,7 +48,7 @@ _SIZED_EXT = {0xC7: Struct(">B"), 0xC8: Struct(">H"), 0xC9: Struct(">I")}
 _DOUBLE = Struct(">d").unpack_from
 
 
-def decode(data: bytes | bytearray | memoryview, limits: Limits = DEFAULT_LIMITS) -> Any:
+def decode(data: bytes | bytearray | memoryview, limits: DecodeLimits = DEFAULT_LIMITS) -> Any:
     """Return the value that ``encode`` wrote; the bytes need not be trusted.
 
     Arrays are copies, writable and aligned. Nothing is imported, unpickled or evaluated, and memory
@@ -74,7 +74,7 @@ class _Reader:
 
     __slots__ = ("_data", "_int_keys", "_items", "_limits", "_start")
 
-    def __init__(self, data: bytes, limits: Limits) -> None:
+    def __init__(self, data: bytes, limits: DecodeLimits) -> None:
         self._data = data
         self._limits = limits
         self._items = limits.items

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ludus.codec.arrays import array_payload, scalar_payload
-from ludus.codec.limits import DEFAULT_LIMITS, Limits
+from ludus.codec.limits import DEFAULT_LIMITS, DecodeLimits
 from ludus.codec.wire import ARRAY, BIG_INT, TUPLE_MARK, ext_header, sized_header
 from ludus.errors import CodecError
 
@@ -32,7 +32,7 @@ _BASES = (dict, list, tuple, str, int, float, bytes)
 
 def encode(
     value: Any,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: DecodeLimits = DEFAULT_LIMITS,
     *,
     canonical: bool = False,
     name: str = "value",
@@ -67,7 +67,7 @@ def encode(
     return bytes(writer.out)
 
 
-def digest(value: Any, limits: Limits = DEFAULT_LIMITS) -> str:
+def digest(value: Any, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
     """Return the SHA-256 of plain data, in hexadecimal; the order of dicts' entries is ignored.
 
     Raises:
@@ -90,7 +90,7 @@ class _Writer:
 
     __slots__ = ("_canonical", "_int_keys", "_items", "_limits", "out")
 
-    def __init__(self, limits: Limits, canonical: bool) -> None:
+    def __init__(self, limits: DecodeLimits, canonical: bool) -> None:
         self.out = bytearray()
         self._limits = limits
         self._canonical = canonical

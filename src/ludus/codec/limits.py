@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-__all__ = ["DEFAULT_LIMITS", "MAX_AXES", "Limits"]
+__all__ = ["DEFAULT_LIMITS", "MAX_AXES", "DecodeLimits", "Limits"]
 
 MAX_AXES = 32
 """Axes of an array in every version of NumPy."""
@@ -21,7 +21,7 @@ _CEILINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DecodeLimits:
     """What ``encode`` writes and ``decode`` accepts at most.
 
     Raises:
@@ -49,9 +49,14 @@ class Limits:
         for item in fields(self):
             value, ceiling = getattr(self, item.name), _CEILINGS.get(item.name)
             if type(value) is not int or value < 0:
-                raise ValueError(f"Limits.{item.name} must be an int of at least 0, got {value!r}.")
+                raise ValueError(
+                    f"DecodeLimits.{item.name} must be an int of at least 0, got {value!r}."
+                )
             if ceiling is not None and value > ceiling:
-                raise ValueError(f"Limits.{item.name} can be at most {ceiling}, got {value}.")
+                raise ValueError(f"DecodeLimits.{item.name} can be at most {ceiling}, got {value}.")
 
 
-DEFAULT_LIMITS = Limits()
+Limits = DecodeLimits  # the old name
+
+
+DEFAULT_LIMITS = DecodeLimits()

@@ -5,7 +5,16 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-__all__ = ["EzPickle", "RecordConstructorArgs"]
+__all__ = ["EzPickle", "RecordConstructorArgs", "copied_arguments"]
+
+_PLAIN = frozenset({bool, float, int, str, type(None)})
+
+
+def copied_arguments(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return a deep copy of keyword arguments, most of which are plain values."""
+    if all(type(value) in _PLAIN for value in kwargs.values()):
+        return kwargs.copy()
+    return deepcopy(kwargs)
 
 
 class RecordConstructorArgs:
@@ -20,7 +29,7 @@ class RecordConstructorArgs:
     def __init__(self, *, _disable_deepcopy: bool = False, **kwargs: Any) -> None:
         # Not through __dict__: touching it makes every later attribute access slower.
         if not hasattr(self, "_saved_kwargs"):
-            self._saved_kwargs = kwargs if _disable_deepcopy else deepcopy(kwargs)
+            self._saved_kwargs = kwargs if _disable_deepcopy else copied_arguments(kwargs)
 
 
 class EzPickle:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 __all__ = ["check_range", "number_option", "reset_bounds", "with_reset_bounds"]
@@ -14,8 +15,11 @@ def number_option(options: dict[str, Any] | None, key: str, default: float) -> f
     """Return ``options[key]`` as a float.
 
     Raises:
+        TypeError: The options are no dict.
         ValueError: The option is not a number.
     """
+    if not (options is None or isinstance(options, Mapping)):
+        raise TypeError(f"reset(options=...) takes a dict, got {options!r}.")
     value = default if options is None else options.get(key, default)
     try:
         return float(value)
@@ -48,6 +52,7 @@ def reset_bounds(options: dict[str, Any] | None, low: float, high: float) -> tup
     """Return ``options["low"]`` and ``options["high"]``, or the defaults.
 
     Raises:
+        TypeError: The options are no dict.
         OverflowError: One is infinite or not-a-number.
         ValueError: One is no number at all, or low exceeds high.
     """
@@ -66,7 +71,7 @@ def with_reset_bounds(params: ParamsType, options: dict[str, Any] | None) -> Par
     """Return params whose ``initial_low`` and ``initial_high`` are the options' low and high.
 
     Raises:
-        OverflowError, ValueError: As for :func:`reset_bounds`.
+        OverflowError, TypeError, ValueError: As for :func:`reset_bounds`.
     """
     if options is None:
         return params

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.interop import gymnasium, minari, parquet, sb3
 
 __all__ = ["gymnasium", "minari", "parquet", "sb3"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, {}, modules=__all__)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 from ludus.research.tools.calls import SHELL
-from ludus.research.trajectory import Trajectory, TrajectoryStep
 from ludus.version import __version__
 
 __all__ = ["VERSION", "to_atif", "write_atif"]
@@ -17,7 +17,7 @@ __all__ = ["VERSION", "to_atif", "write_atif"]
 VERSION = "ATIF-v1.7"
 
 
-def to_atif(trajectory: Trajectory, *, session: str | None = None) -> dict[str, Any]:
+def to_atif(trajectory: ResearchTrajectory, *, session: str | None = None) -> dict[str, Any]:
     """Return a trajectory as ATIF has it: plain data, ready for JSON.
 
     The first step is the user's: the task. Each action is a step of the agent with one tool call,
@@ -62,7 +62,7 @@ def to_atif(trajectory: Trajectory, *, session: str | None = None) -> dict[str, 
 
 
 def write_atif(
-    trajectory: Trajectory, path: str | os.PathLike[str], *, session: str | None = None
+    trajectory: ResearchTrajectory, path: str | os.PathLike[str], *, session: str | None = None
 ) -> None:
     """Write :func:`to_atif` of a trajectory into a new file.
 
@@ -76,7 +76,7 @@ def write_atif(
         file.write(text + "\n")
 
 
-def _step(step: TrajectoryStep, n: int, trajectory: Trajectory) -> dict[str, Any]:
+def _step(step: TrajectoryStep, n: int, trajectory: ResearchTrajectory) -> dict[str, Any]:
     call_id = f"call_{n}"
     name, arguments = _call(step.action)
     call = {"tool_call_id": call_id, "function_name": name, "arguments": arguments}

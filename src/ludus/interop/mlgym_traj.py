@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ludus.errors import ResearchError
-from ludus.record.outside import read_small
-from ludus.research.trajectory import Trajectory, TrajectoryStep
+from ludus.record.format.host_files import read_small
+from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 
 __all__ = ["read_mlgym_traj"]
 
@@ -26,7 +26,7 @@ MAX_TEXT = 2**22
 """Characters of one text; longer ones are cut."""
 
 
-def read_mlgym_traj(path: str | os.PathLike[str]) -> Trajectory:
+def read_mlgym_traj(path: str | os.PathLike[str]) -> ResearchTrajectory:
     """Return the trajectory of a ``.traj`` file.
 
     Raises:
@@ -50,14 +50,14 @@ def read_mlgym_traj(path: str | os.PathLike[str]) -> Trajectory:
     return _trajectory(body, steps, path)
 
 
-def _trajectory(body: Mapping[str, Any], steps: list[Any], path: Path) -> Trajectory:
+def _trajectory(body: Mapping[str, Any], steps: list[Any], path: Path) -> ResearchTrajectory:
     info = _object(body.get("info"))
     stats = _object(info.get("model_stats"))
     told = [turn for turn in _list(body.get("history")) if isinstance(turn, dict)]
     real = [turn for turn in told if turn.get("is_demo") is not True]
     asked = next((turn for turn in real if turn.get("role") == "user"), {})
     cost = _number(stats.get("instance_cost"))
-    return Trajectory(
+    return ResearchTrajectory(
         task=_text(body.get("environment")) or path.stem,
         steps=tuple(_step(step, n, path) for n, step in enumerate(steps)),
         source="mlgym",

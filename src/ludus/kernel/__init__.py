@@ -14,7 +14,7 @@ from ludus.kernel.env import KernelEnv
 
 if TYPE_CHECKING:
     from ludus.kernel import policies
-    from ludus.kernel.registering import register
+    from ludus.kernel.register_env import register
     from ludus.kernel.rollout import Trajectory
     from ludus.kernel.vector_env import KernelVectorEnv
 
@@ -23,7 +23,7 @@ __all__ = ["Kernel", "KernelEnv", "KernelVectorEnv", "Trajectory", "policies", "
 _MODULES = {
     "KernelVectorEnv": "vector_env",
     "Trajectory": "rollout",
-    "register": "registering",
+    "register": "register_env",
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ludus.core.vector_env import VectorEnv
+from ludus.core.batch import BatchEnv
 
 if TYPE_CHECKING:
     from ludus.kernel.env import KernelEnv
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchAttributes"]
 
 
-class BatchAttributes(VectorEnv[Any, Any, Any]):
+class BatchAttributes(BatchEnv[Any, Any]):
     """A batch with one environment that stands in for each of its environments in turn.
 
     States and random streams differ between environments; params and plain attributes are one for

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ludus.kernel.env import KernelEnv
-from ludus.kernel.finals_call import FinalObservations
+from ludus.kernel.native.call_finals import FinalObservations
+from ludus.kernel.native.final_values import FinalForm
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 
@@ -32,10 +33,10 @@ class BatchResults:
         self._env = env
         self._storage = storage
         self._space = env.observation_space
-        self._columns = storage.columns()
         self._all = np.ones(storage.n, np.bool_)
         self._fills_arrays = env.kernel.writes_observation
         self._fields = env.kernel.info_fields
+        self._names = [name for field in self._fields for name in (field.name, f"_{field.name}")]
         self.has_arrays = hasattr(env, "info_arrays")
         self.has_infos = bool(self._fields) or self.has_arrays
         # Parts of other dtypes than the rows have are put together anew each time.
@@ -45,6 +46,11 @@ class BatchResults:
         is_view = self._has_equal_parts or not isinstance(self._space, Tuple)
         self.view = self.observations(storage.O) if is_view else None
         """The observations as a view of the rows, if they can be one."""
+
+    def use_native(self) -> None:
+        """Read with native code from now on."""
+        self._native = True
+        vars(self).pop("fill_finals", None)
 
     def observations(self, rows: Any) -> Any:
         """Return the observations in the form of the batched space."""
@@ -80,51 +86,74 @@ class BatchResults:
 
     def infos(self, rows: Any, mask: Any = None) -> dict[str, Any]:
         """Return the infos of the environments in the mask, or of all."""
-        columns = {
-            field.name: row.astype(_DTYPES[field.kind])
-            for row, field in zip(rows, self._fields, strict=False)
-        }
+        columns = self._told(rows)
         if self.has_arrays:
-            columns.update(self._env.info_arrays(self._env.params, self._columns))  # type: ignore[attr-defined]
+            columns.update(self._arrays(self._storage.O[0]))
         infos: dict[str, Any] = {}
         for name, values in columns.items():
             if mask is None:
                 infos[name], infos[f"_{name}"] = values, self._all.copy()
             else:
-                kept = np.zeros(values.shape, values.dtype)
-                np.copyto(kept, values, where=mask.reshape(-1, *[1] * (values.ndim - 1)))
-                infos[name], infos[f"_{name}"] = kept, mask.copy()
+                infos[name], infos[f"_{name}"] = _only(values, mask), mask.copy()
         return infos
 
-    def finals(self, over: Any, final_infos: dict[str, Any]) -> dict[str, Any]:
+    def _told(self, rows: Any) -> dict[str, Any]:
+        """Return the infos that a kernel writes, by name."""
+        return {
+            field.name: row.astype(_DTYPES[field.kind])
+            for row, field in zip(rows, self._fields, strict=False)
+        }
+
+    def _arrays(self, observations: Any) -> dict[str, Any]:
+        """Return the infos that are made from observations of one number, by name."""
+        return self._env.info_arrays(self._env.params, observations)  # type: ignore[attr-defined, no-any-return]
+
+    def finals(self, over: Any) -> dict[str, Any]:
         """Return the infos that tell of the episodes which ended in this step.
 
         Args:
             over: Of each environment whether its episode is over.
-            final_infos: The infos of these episodes' last states.
         """
+        at = np.flatnonzero(over)
         if self.fill_finals is not None:
-            return _told(final_infos, *self.fill_finals.of(over))
-        return _told(final_infos, self._final_observations(over), over.copy(), over.copy())
+            return self._named(at, *self.fill_finals.of(at))
+        told: list[Any] = []
+        for values in self._told(self._storage.XF).values():
+            told += (_only(values, over), over.copy())
+        return self._named(at, self._final_observations(at), over.copy(), over.copy(), *told)
 
     def listed_finals(self, fill: FinalObservations) -> Callable[[int], dict[str, Any]]:
-        """Return a function that returns the same for so many environments that a loop has listed.
+        """Return a function that returns the infos of a step which ended so many episodes.
 
-        It is for environments without infos, and makes few calls: each takes as long as a hundredth
-        of a step.
+        It is for environments that a loop has listed, and makes few calls: each takes as long as a
+        hundredth of a step.
         """
-        fill_at_once = fill.at_once
+        fill_at_once, named, infos = fill.at_once, self._named, self.infos
+        rows, listed = self._storage.X, self._storage.L
 
         def finals(count: int) -> dict[str, Any]:
             kept, over, told = fill_at_once(count) or fill(count)
             return {"final_obs": kept, "_final_obs": over, "final_info": {}, "_final_info": told}
 
-        return finals
+        def finals_with_infos(count: int) -> dict[str, Any]:
+            filled = fill_at_once(count) or fill(count)
+            return infos(rows) | named(listed[:count], *filled)
 
-    def _final_observations(self, over: Any) -> Any:
+        return finals_with_infos if self.has_infos else finals
+
+    def _named(self, at: Any, kept: Any, over: Any, told: Any, *infos: Any) -> dict[str, Any]:
+        """Return the infos of finished episodes, of the environments at some indices, by name."""
+        final = dict(zip(self._names, infos, strict=True))
+        if self.has_arrays:
+            for name, values in self._arrays(self._storage.OF[0].take(at)).items():
+                final[name] = np.zeros((len(over), *values.shape[1:]), values.dtype)
+                final[name][at] = values
+                final[f"_{name}"] = over.copy()
+        return {"final_obs": kept, "_final_obs": over, "final_info": final, "_final_info": told}
+
+    def _final_observations(self, indices: Any) -> Any:
         last = self.observations(self._storage.OF)
         kept = np.empty(self._storage.n, dtype=object)
-        indices = np.flatnonzero(over)
         values: Any
         if isinstance(last, tuple):
             values = zip(*(_plain(part[indices]) for part in last), strict=True)
@@ -135,11 +164,19 @@ class BatchResults:
 
     @cached_property
     def fill_finals(self) -> FinalObservations | None:
-        """The native way to the last observations, where they are arrays."""
-        if not self._native or isinstance(self._space, Discrete | Tuple):
+        """The native way to last observations that are arrays, ints or tuples of ints."""
+        space, storage = self._space, self._storage
+        infos = tuple(field.kind for field in self._fields)
+        if isinstance(space, Tuple):
+            form, rows = FinalForm("tuple", len(space.spaces), infos), storage.OF
+        elif isinstance(space, Discrete):
+            form, rows = FinalForm("int", 1, infos), storage.OF[0]
+        else:
+            rows = self.observations(storage.OF)
+            form = FinalForm("array", rows.ndim - 1, infos)
+        if not self._native or (form.kind != "array" and rows.dtype != np.int64):
             return None
-        storage = self._storage
-        return FinalObservations(self.observations(storage.OF), storage.L)
+        return FinalObservations(form, rows, storage.L, storage.XF)
 
 
 def _plain(values: Any) -> Any:
@@ -147,10 +184,8 @@ def _plain(values: Any) -> Any:
     return values.tolist() if values.ndim == 1 else values
 
 
-def _told(final_infos: dict[str, Any], kept: Any, over: Any, told: Any) -> dict[str, Any]:
-    return {
-        "final_obs": kept,
-        "_final_obs": over,
-        "final_info": final_infos,
-        "_final_info": told,
-    }
+def _only(values: Any, mask: Any) -> Any:
+    """Return the values of the environments in a mask, zeros for the others."""
+    kept = np.zeros(values.shape, values.dtype)
+    np.copyto(kept, values, where=mask.reshape(-1, *[1] * (values.ndim - 1)))
+    return kept

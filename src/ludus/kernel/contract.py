@@ -25,6 +25,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,12 @@ class Kernel:
             function = getattr(self, role)
             if function is None and role in _OPTIONAL:
                 continue
+            if not isinstance(function, FunctionType):
+                raise KernelError(
+                    f"Kernel {self.name}: {role} is not a plain function but "
+                    f"{type(function).__name__}; pass a module-level `def` without decorators "
+                    "that replace it."
+                )
             found = tuple(inspect.signature(function).parameters)
             if found not in allowed:
                 shown = " or ".join(f"{role}({', '.join(names)})" for names in allowed)

@@ -10,12 +10,13 @@ import numpy as np
 from ludus.core.types import State as SavedState
 from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
-from ludus.kernel.object_fields import is_known
-from ludus.kernel.one_env import action_reader, observation_reader, observation_source
-from ludus.kernel.program import Program, StepShape, program_drawing_from, program_for
+from ludus.kernel.generator import generator_to_words, seed_to_words, words_to_generator
+from ludus.kernel.native.abi import is_known
+from ludus.kernel.program import Program, StepShape, program_drawing_from
+from ludus.kernel.space_values import action_reader, observation_reader, observation_source
 from ludus.kernel.storage import Storage
-from ludus.kernel.watched import WatchedEnv
-from ludus.kernel.words_rng import generator_to_words, seed_to_words, words_to_generator
+from ludus.kernel.tiers import Tier
+from ludus.kernel.watched_env import WatchedEnv
 from ludus.spaces import Discrete
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ __all__ = ["KernelEnv", "StepResult"]
 StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _EVERY = np.ones(1, np.bool_)
-_BUILT = {"_advance", "_program", "_read", "_seen", "_storage", "_table", "_write"}
-_BUILT |= {"_columns", "_every", "_info_arrays", "_told", "_unwatched"}
+_BUILT = {"_advance", "_program", "_read", "_seen", "_storage", "_table", "_tier", "_write"}
+_BUILT |= {"_columns", "_every", "_info_arrays", "_observed", "_told", "_unwatched"}
 _CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
 
@@ -72,9 +73,10 @@ class KernelEnv(WatchedEnv):
         self._storage = Storage(
             self.kernel, self.params, self.observation_space, self.action_space, 1
         )
-        self._use(program_for(self._storage))
-        self._draws = self.kernel.transition_draws
         self._seen = observation_source(self.kernel, self.observation_space, self._storage.O)
+        self._tier = Tier(self._storage, ("reset", "step_one"), shape=self._step_shape())
+        self._use(self._tier.program)
+        self._draws = self.kernel.transition_draws
         self._read = observation_reader(*self._seen)
         self._write = action_reader(self.action_space)
         self._told = [
@@ -82,11 +84,9 @@ class KernelEnv(WatchedEnv):
             for field, row in zip(self.kernel.info_fields, self._storage.X, strict=False)
         ]
         self._info_arrays = getattr(self, "info_arrays", None)
+        self._observed = self._storage.O[0]
         self._columns = self._storage.columns()
         self._tells = bool(self._told) or self._info_arrays is not None
-        shape = self._step_shape()
-        if shape is not None:
-            self._program.expect_steps(shape)
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows are views of one another, and compiled functions belong to their process.
@@ -111,7 +111,7 @@ class KernelEnv(WatchedEnv):
         if seed is not None or not (self._seeded or self._generator is not None):
             if self._generator is not None:
                 self._generator = None
-                self._use(program_for(storage))
+                self._use(self._tier.program)
             self._seed = seed_to_words(seed, storage.U[0])
             self._seeded = True
         if params is not own:
@@ -159,14 +159,41 @@ class KernelEnv(WatchedEnv):
         if not self._started:
             raise ResetNeeded("Call reset before using step method.")
         run = self._program.function("step_one", gil=True)
-        step = self._any_advance(run)
+        tiers = self._may_change()
+        step = self._any_advance(self._tier.timed(run) if tiers else run)
         if self._generator is not None and self._draws:
-            self._advance = self._shared_advance(step)
+            step = self._shared_advance(step)
         elif self._program.jit and is_known():
-            self._advance = self._native_advance(step)
-        else:
-            self._advance = step
+            step = self._native_advance(step)
+        self._advance = self._plain_advance(step) if tiers else step
         return self._advance(action)
+
+    def _may_change(self) -> bool:
+        """Tell whether another program may take over."""
+        return self._program is self._tier.program and not self._tier.is_final
+
+    def _plain_advance(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return the step in plain Python, which gives way to compiled code."""
+        better = self._tier.better
+
+        def advance(action: Any) -> Any:
+            program = better()
+            if program is None:
+                return step(action)
+            self._use(program)
+            return self._first_advance(action)
+
+        return advance
+
+    def compile(self) -> None:
+        """Wait until steps run in compiled code, unless the user wants plain Python.
+
+        Raises:
+            KernelError: The kernel cannot be compiled.
+        """
+        if self._may_change():
+            self._use(self._tier.wait())
+        self._program.function("step_one", gil=True)
 
     def _native_advance(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return the step in native code, which leaves odd actions to the one in Python."""
@@ -226,7 +253,7 @@ class KernelEnv(WatchedEnv):
         self._forget_edits()
         self._generator, self._started, self._seeded = None, started, seed is not None
         self._seed = seed
-        self._use(program_for(self._storage))
+        self._use(self._tier.program)
 
     def _give_back(self) -> tuple[bool, int | None]:
         """Have the storage hold all; return whether there was a reset, and the seed."""
@@ -249,8 +276,7 @@ class KernelEnv(WatchedEnv):
     def _infos(self) -> dict[str, Any]:
         infos = {name: convert(item()) for name, item, convert in self._told}
         if self._info_arrays is not None:
-            columns = self._info_arrays(self.params, self._columns)
-            for name, column in columns.items():
+            for name, column in self._info_arrays(self.params, self._observed).items():
                 infos[name] = column[0]
         return infos
 
@@ -332,10 +358,10 @@ class KernelEnv(WatchedEnv):
         self._generator, self._seed = value, seed
         self._seeded = False
         if value is None:
-            self._use(program_for(self._storage))
+            self._use(self._tier.program)
             return
         if type(value.bit_generator) is np.random.PCG64:
-            self._use(program_for(self._storage))
+            self._use(self._tier.program)
             self._pull()
             self._seeded = True
         else:

@@ -7,6 +7,7 @@ whose references would be counted. Plain Python gets the arrays themselves, by t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 __all__ = ["Layout", "Place"]
@@ -35,11 +36,7 @@ class Layout(tuple[Place, ...]):
     @classmethod
     def of(cls, arrays: dict[str, Any]) -> Layout:
         """Lay out arrays in the order in which they come."""
-        places, at = [], 0
-        for name, array in arrays.items():
-            places.append(Place(name, array.dtype.str[1:], array.ndim, at))
-            at += 1 + array.ndim
-        return cls(places)
+        return _laid_out(*[(name, array.dtype, array.ndim) for name, array in arrays.items()])
 
     @property
     def size(self) -> int:
@@ -61,3 +58,13 @@ class Layout(tuple[Place, ...]):
             array = arrays[place.name]
             table |= enumerate((array, *array.shape), place.at)
         return table
+
+
+@lru_cache(maxsize=256)
+def _laid_out(*arrays: tuple[str, Any, int]) -> Layout:
+    """Return the places of arrays by name, dtype and number of axes."""
+    places, at = [], 0
+    for name, dtype, ndim in arrays:
+        places.append(Place(name, dtype.str[1:], ndim, at))
+        at += 1 + ndim
+    return Layout(places)

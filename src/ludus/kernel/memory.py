@@ -16,6 +16,7 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
     """Return an array of zeros whose first number begins a cache line.
 
     The widest registers hold a whole line: from an array that begins elsewhere each load takes two.
+    An array that fits a line may begin anywhere: whoever has one environment has many such arrays.
     """
     return _aligned(np.zeros, shape, np.dtype(dtype))
 
@@ -27,6 +28,8 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
 
 def _aligned(make: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     size = math.prod(shape) * dtype.itemsize
+    if size <= _LINE:
+        return make(shape, dtype)
     memory = make(size + _LINE, np.uint8)
     first = -memory.ctypes.data % _LINE
     return memory[first : first + size].view(dtype).reshape(shape)

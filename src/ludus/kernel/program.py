@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -11,20 +12,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from ludus.kernel.batch_call import batch_source
-from ludus.kernel.callable import shim_source
-from ludus.kernel.compile_notice import compile_notice
-from ludus.kernel.compiling import Order, compile_apart, known_name
 from ludus.kernel.contract import COMPILED_ROLES, Kernel
-from ludus.kernel.cpython import builtin_function
-from ludus.kernel.digest import digest
-from ludus.kernel.finals_call import finals_source
-from ludus.kernel.jit import check_plain, compiled, jit_enabled
-from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
+from ludus.kernel.driver import FUNCTIONS, driver_source
+from ludus.kernel.generator import WordsRng
 from ludus.kernel.layout import Layout
-from ludus.kernel.lean_compiler import lean_compiler
-from ludus.kernel.native import (
+from ludus.kernel.native.background import Order, compile_apart, known_name
+from ludus.kernel.native.builtin import shim_source
+from ludus.kernel.native.cache import ObjectCode, cache_folder, keep, kept
+from ludus.kernel.native.call_one import step_source
+from ludus.kernel.native.call_shared import shared_source
+from ludus.kernel.native.calls import (
     batch_address,
+    kept_address,
     native_address,
     native_function,
     numba_code,
@@ -32,21 +31,25 @@ from ludus.kernel.native import (
     shim_path,
     step_address,
 )
-from ludus.kernel.normalise_call import LARGEST, normalising_source
-from ludus.kernel.policy_loop import checked_loop
-from ludus.kernel.processor import machine
-from ludus.kernel.seed_call import seeding_source
-from ludus.kernel.shared_call import shared_source
-from ludus.kernel.source import FUNCTIONS, driver_source
-from ludus.kernel.statistics_call import counting_source
-from ludus.kernel.step_call import step_source
+from ludus.kernel.native.compile_notice import compile_notice
+from ludus.kernel.native.cpython import builtin_function
+from ludus.kernel.native.digest import digest
+from ludus.kernel.native.jit import check_plain, compiled, jit_enabled
+from ludus.kernel.native.policy_loop import checked_loop
+from ludus.kernel.native.processor import machine
 from ludus.kernel.storage import Storage
-from ludus.kernel.words_rng import WordsRng
 
 if TYPE_CHECKING:
     from ludus.kernel.authoring.review import Review
 
-__all__ = ["Parts", "Program", "StepShape", "program_drawing_from", "program_for"]
+__all__ = [
+    "Parts",
+    "Program",
+    "StepShape",
+    "made_program",
+    "program_drawing_from",
+    "program_for",
+]
 
 _programs: dict[tuple[Any, ...], Program] = {}
 StepShape = tuple[tuple[int, int] | None, tuple[str, int], bool]
@@ -94,13 +97,16 @@ class Program:
         """Make the driver; plain Python may draw from a generator that is not a PCG64."""
         kernel = self.kernel = parts.kernel
         self.jit = jit
+        self.compiles_here = False
+        """Whether no other process compiles, because one has failed."""
         self._generator = generator
         self._made_from = parts.action_kinds, parts.rows, parts.layout
         self._actions = "".join(kind[0] for kind in parts.action_kinds)
         if not kernel.is_bundled:
             self._review.validate(compiled=jit)
         text = driver_source(kernel, *self._made_from)
-        self.tag = f"_{digest(kernel, text)}"
+        # Only code on disk has to be told apart.
+        self.tag = f"_{digest(kernel, text)}" if jit else "_plain"
         self.text = text.replace("__TAG__", self.tag)
         if jit:
             for part in self._parts().values():
@@ -161,7 +167,8 @@ class Program:
     def shared(self) -> Callable[..., int]:
         """Return ``take`` and ``step`` as a function that several threads call together.
 
-        Only for compiled programs. :func:`~ludus.kernel.callable.shared_source` has its arguments;
+        Only for compiled programs. Its arguments are those of
+        :func:`~ludus.kernel.native.builtin.shared_source`;
         odd rounds take.
         """
         if self._shared is None:
@@ -176,7 +183,7 @@ class Program:
     def whole_step(self, shape: StepShape, owner: tuple[Any, ...]) -> Any:
         """Return the step of one environment as a builtin function of the action.
 
-        Only for compiled programs. :func:`~ludus.kernel.step_call.step_source` tells what the
+        Only for compiled programs. :func:`~ludus.kernel.native.call_one.step_source` tells what the
         arguments mean.
         """
         if shape not in self._steps:
@@ -188,7 +195,8 @@ class Program:
     def batch_step(self, owner: tuple[int, int, int, int]) -> Any:
         """Return the step of a batch as a builtin function of the array of actions.
 
-        Only for compiled programs. :func:`~ludus.kernel.batch_call.batch_source` tells what the
+        Only for compiled programs.
+        :func:`~ludus.kernel.native.call_batch.batch_source` tells what the
         owner is.
         """
         if self._batch_step is None:
@@ -204,13 +212,20 @@ class Program:
 
     def _batch_sources(self) -> list[str]:
         """Return what a batch needs beside the step."""
+        # Imported here: single environments, and plain Python, start without these.
+        from ludus.kernel.native.call_batch import batch_source
+        from ludus.kernel.native.call_finals import finals_source
+        from ludus.kernel.native.call_normalise import LARGEST, normalising_source
+        from ludus.kernel.native.call_seed import seeding_source
+        from ludus.kernel.native.call_statistics import counting_source
+        from ludus.kernel.native.final_values import likely_form
+
         _, rows, layout = self._made_from
-        axes = next(place.ndim for place in layout if place.name == "both") - 2
         return [
             batch_source(*self._action_shape()),
             seeding_source(),
             counting_source(),
-            finals_source(1 if rows else axes),
+            finals_source(likely_form(self.kernel, rows, layout)),
             *([normalising_source(rows)] if 1 <= rows <= LARGEST else []),
         ]
 
@@ -233,7 +248,7 @@ class Program:
         return self._addresses[name]
 
     def _found(self, name: str) -> int:
-        def build() -> KeptCode:
+        def build() -> ObjectCode:
             with compile_notice(self.kernel.name, name):
                 return self._built_apart(name) or self.build(name, self._path(name))
 
@@ -243,14 +258,32 @@ class Program:
         title = "".join(c if c.isalnum() else "_" for c in self.kernel.name.lower())
         return cache_folder() / f"{title}{self.tag}-{name}-{machine()}.o"
 
-    def _built_apart(self, name: str) -> KeptCode | None:
-        """Return a function's code after another process has compiled it, ``None`` if none did."""
+    def load_kept(self, names: Iterable[str]) -> bool:
+        """Load functions that are on disk; return whether all were there. Compiles nothing."""
+        for name in names:
+            if name not in self._addresses:
+                address = kept_address(self._path(name))
+                if address is None:
+                    return False
+                self._addresses[name] = address
+        return True
+
+    def is_loaded(self, names: Iterable[str]) -> bool:
+        """Tell whether functions can be called without loading or compiling them."""
+        return all(name in self._addresses for name in names)
+
+    def is_kept(self, names: Iterable[str]) -> bool:
+        """Tell whether there are files of functions, which may turn out to be damaged."""
+        return all(self._path(name).exists() for name in names)
+
+    def order(self, names: Iterable[str]) -> Order | None:
+        """Return what another process needs to compile functions, ``None`` if it must not."""
         known = known_name(self.kernel)
         if known is None:
             return None
-        together = _TOGETHER.get(name, (name,))
-        functions = {other: str(self._path(other)) for other in together}
-        sources = [shim_source(self._kinds(other), gil=other in _WITH_LOCK) for other in together]
+        together = {other for name in names for other in _TOGETHER.get(name, (name,))}
+        functions = {other: str(self._path(other)) for other in sorted(together)}
+        sources = [shim_source(self._kinds(other), gil=other in _WITH_LOCK) for other in functions]
         if "step_one" in together:
             sources += [self._step_source(*shape) for shape in self._step_shapes]
         if "step" in together:
@@ -259,17 +292,21 @@ class Program:
             sources.append(shared_source())
         shims = {source: str(shim_path(source)) for source in sources}
         kinds, rows, layout = self._made_from
-        if not compile_apart(Order(*known, self.tag, kinds, rows, layout, functions, shims)):
+        return Order(*known, self.tag, kinds, rows, layout, functions, shims)
+
+    def _built_apart(self, name: str) -> ObjectCode | None:
+        """Return a function's code after another process has compiled it, ``None`` if none did."""
+        order = None if self.compiles_here else self.order((name,))
+        if order is None or not compile_apart(order):
             return None
         return kept(self._path(name))
 
-    def build(self, name: str, path: Path, *, alone: bool = False) -> KeptCode:
+    def build(self, name: str, path: Path) -> ObjectCode:
         """Compile a function in this process, keep its code and return it.
 
         Args:
             name: One of ``FUNCTIONS``.
             path: Where to keep it.
-            alone: Whether this process uses numba for nothing else, and runs none of its code.
 
         Raises:
             KernelError: It cannot be compiled.
@@ -280,13 +317,7 @@ class Program:
             *({"i": types.int64, "f": types.float64}[kind] for kind in self._kinds(name))
         )
         function = self._defined(name)
-
-        def is_helper(other: str) -> bool:
-            # Numba's own runtime is no helper; the rest of it others may want to call.
-            own = other != "nrt" if alone else self.tag in other
-            return own and other != function.__name__
-
-        with self._review.compiling(self._memo) as check, lean_compiler(is_helper):
+        with self._review.compiling(self._memo) as check:
             made = njit(signature, **_OPTIONS)(function)
             check(*made.overloads.values())
             return keep(path, numba_code(made))
@@ -312,10 +343,26 @@ class Program:
         """Return a function of the driver's text as Python has it."""
         if not self._namespace:
             self._namespace = self._compiled_parts() if self.jit else self._plain_parts()
+        name = f"{name}{self.tag}" if tagged else name
+        if name not in self._namespace:
             place = f"<driver of {self.kernel.name}>"
             linecache.cache[place] = (len(self.text), None, self.text.splitlines(True), place)
-            exec(compile(self.text, place, "exec"), self._namespace)  # noqa: S102 - made above
-        return self._namespace[f"{name}{self.tag}" if tagged else name]
+            exec(compile(self._text_of(name), place, "exec"), self._namespace)  # noqa: S102 - made above
+        return self._namespace[name]
+
+    def _text_of(self, name: str) -> str:
+        """Return the text of one function, in the lines that it has in the whole text.
+
+        To compile all of them to bytecode takes longer than everything else before a first step.
+        """
+        begin = self.text.index(f"def {name}(")
+        if self.text[:begin].endswith("@_main\n"):
+            begin -= len("@_main\n")
+        end = re.compile(r"^(?:@|def )", re.MULTILINE).search(
+            self.text, self.text.index("(", begin)
+        )
+        lines = self.text.count("\n", 0, begin)
+        return "\n" * lines + self.text[begin : end.start() if end else None]
 
     def _roles(self) -> dict[str, str]:
         """Return which of the kernel's functions the driver calls by which name."""
@@ -356,9 +403,9 @@ class Program:
     def _compiled_parts(self) -> dict[str, Any]:
         from numba import carray, njit
 
-        from ludus.kernel.compiled_random import REPLACEMENTS
-        from ludus.kernel.intrinsics import pointer, use_widest_vectors, word
-        from ludus.kernel.rows import any_of_8, random_words, row
+        from ludus.kernel.native.numba_intrinsics import pointer, use_widest_vectors, word
+        from ludus.kernel.native.numba_random import REPLACEMENTS
+        from ludus.kernel.native.numba_rows import any_of_8, random_words, row
 
         self._memo: dict[Any, Any] = dict(REPLACEMENTS)
         options = {
@@ -403,13 +450,27 @@ _OPTIONS = {
 }
 
 
-def program_for(storage: Storage) -> Program:
-    """Return the program for a storage's kernel, made once per process and mode."""
-    jit = jit_enabled()
-    key = (storage.kernel, jit, tuple(storage.action_kinds), storage.rows, storage.layout)
-    if key not in _programs:
-        _programs[key] = Program(storage, jit=jit)
-    return _programs[key]
+def program_for(storage: Storage, *, jit: bool | None = None) -> Program:
+    """Return the program for a storage's kernel, made once per process and mode.
+
+    Args:
+        storage: The storage.
+        jit: Whether it is compiled; by default what the environment variables say.
+    """
+    jit = jit_enabled() if jit is None else jit
+    program = made_program(storage, jit=jit)
+    if program is None:
+        program = _programs[_key(storage, jit)] = Program(storage, jit=jit)
+    return program
+
+
+def made_program(storage: Storage, *, jit: bool = True) -> Program | None:
+    """Return the program for a storage's kernel if this process has made it."""
+    return _programs.get(_key(storage, jit))
+
+
+def _key(storage: Storage, jit: bool) -> tuple[Any, ...]:
+    return storage.kernel, jit, tuple(storage.action_kinds), storage.rows, storage.layout
 
 
 def program_drawing_from(storage: Storage, generator: np.random.Generator) -> Program:

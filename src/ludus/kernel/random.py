@@ -1,7 +1,7 @@
 """Random draws for kernels, by name.
 
 In plain Python ``rng`` is a NumPy generator and these functions call it. Compiled, each is replaced
-by the same algorithm over the same PCG64 stream (:mod:`ludus.kernel.compiled_random`), so that both
+by the same algorithm over the same PCG64 stream (:mod:`ludus.kernel.native.numba_random`), so both
 draw the same bits.
 """
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from ludus.errors import KernelError, StateError
 from ludus.kernel.contract import Kernel
+from ludus.kernel.driver import MODES
+from ludus.kernel.generator import WORDS
 from ludus.kernel.layout import Layout
 from ludus.kernel.memory import aligned_zeros
-from ludus.kernel.source import MODES
 from ludus.kernel.space_numbers import action_kinds, row_count
-from ludus.kernel.words_rng import WORDS
 from ludus.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
 __all__ = ["NO_LIMIT", "Storage"]
@@ -24,9 +24,7 @@ _PADDING = 16
 
 def observation_dtype(space: Space[Any]) -> Any:
     """Return the dtype of the rows that hold an observation's numbers."""
-    if isinstance(space, Box | MultiDiscrete | MultiBinary):
-        return space.dtype
-    if isinstance(space, Discrete):
+    if isinstance(space, (Discrete, Box, MultiDiscrete, MultiBinary)):
         return space.dtype
     if isinstance(space, Tuple) and any(isinstance(part, Box) for part in space.spaces):
         return np.dtype(np.float64)
@@ -102,10 +100,11 @@ class Storage:
         }
         self._param_arrays: dict[str, Any] = {}
         self._set_params(params)
-        self.layout = Layout.of(self.arrays())
+        arrays = self.arrays()
+        self.layout = Layout.of(arrays)
         self._table = np.zeros(self.layout.size + 1, np.int64)
-        self._by_place: dict[int, Any] = {}
-        self._describe()
+        self._by_place: dict[int, Any] | None = None
+        self._describe(arrays)
 
     def _make_rows(self, infos: int) -> None:
         self.F = self._state_rows("F", len(self._floats) + 2, np.float64)
@@ -157,17 +156,21 @@ class Storage:
 
     def table(self, *, native: bool) -> Any:
         """Return what a driver takes as its table; the same one until the storage is gone."""
-        return self._table.ctypes.data if native else self._by_place
+        if native:
+            return self._table.ctypes.data
+        if self._by_place is None:
+            self._by_place = self.layout.by_place(self.arrays())
+        return self._by_place
 
     def give(self, actions: Any) -> None:
         """Tell compiled code where the actions of the next step are, which must outlive it."""
         self._table[-1] = actions.ctypes.data
 
-    def _describe(self) -> None:
+    def _describe(self, arrays: dict[str, Any]) -> None:
         """Write the table anew, in its place: drivers hold its address."""
-        arrays = self.arrays()
         self._table[:-1] = self.layout.words(arrays)
-        self._by_place.update(self.layout.by_place(arrays))
+        if self._by_place is not None:
+            self._by_place.update(self.layout.by_place(arrays))
 
     @property
     def mode(self) -> int:
@@ -185,7 +188,7 @@ class Storage:
             KernelError: A field does not have the type its annotation says.
         """
         self._set_params(params)
-        self._describe()
+        self._describe(self.arrays())
 
     def _set_params(self, params: Any) -> None:
         words = []

@@ -7,30 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from ludus.core.batch_arguments import episode_over, seeds_per_env
-from ludus.core.state import refusing_damage
+from ludus.core.batch_arguments import BatchedSpaces, episode_over, seeds_per_env
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode
-from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.kernel.batch_actions import BatchActions
 from ludus.kernel.batch_attributes import BatchAttributes
 from ludus.kernel.batch_results import BatchResults
 from ludus.kernel.batch_statistics import BatchStatistics
+from ludus.kernel.driver import MODES, OVER
 from ludus.kernel.env import KernelEnv
-from ludus.kernel.object_fields import is_known
-from ludus.kernel.program import program_for
+from ludus.kernel.generator import WORDS
+from ludus.kernel.generator_seeds import seed_streams, seeds_to_words
+from ludus.kernel.native.abi import is_known
+from ludus.kernel.native.call_shared import FAILED
+from ludus.kernel.native.jit import checked_mode
+from ludus.kernel.program import Program
 from ludus.kernel.rollout import Buffers, Trajectory
-from ludus.kernel.seed_words import seed_streams, seeds_to_words
-from ludus.kernel.shared_call import FAILED
-from ludus.kernel.source import MODES, OVER
 from ludus.kernel.storage import NO_LIMIT, Storage
-from ludus.kernel.team import Board, Team
-from ludus.kernel.words_rng import WORDS
-from ludus.spaces import Tuple, batch_space
+from ludus.kernel.threads import Board, Team
+from ludus.kernel.tiers import Tier
+from ludus.spaces import Tuple
 
 __all__ = ["VECTOR_ARGUMENTS", "KernelVectorEnv"]
 
-VECTOR_ARGUMENTS = ("autoreset_mode", "copy", "max_episode_steps", "num_threads")
+VECTOR_ARGUMENTS = ("autoreset_mode", "compile", "copy", "max_episode_steps", "num_threads")
 _MODE_NAMES = {
     AutoresetMode.NEXT_STEP: "next_step",
     AutoresetMode.SAME_STEP: "same_step",
@@ -51,7 +51,13 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         autoreset_mode: When a finished environment starts its next episode.
         copy: ``False`` returns the buffers themselves, which the next step overwrites.
         num_threads: Threads that share the environments; worth it from some ten thousand on.
+        compile: ``"wait"`` for compiled code, ``"background"`` or ``"never"``; by default what the
+            environment variable ``LUDUS_COMPILE`` says.
     """
+
+    resets_itself = frozenset(AutoresetMode)
+    # The compiled loop counts.
+    counts_episodes = False
 
     def __init__(
         self,
@@ -62,32 +68,33 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         num_threads: int = 1,
+        compile: str | None = None,
     ) -> None:
+        super().__init__(
+            num_envs,
+            BatchedSpaces.of(env.observation_space, env.action_space, num_envs),
+            metadata=env.metadata,
+            render_mode=env.render_mode,
+            autoreset_mode=autoreset_mode,
+        )
         self.env = env
-        self.num_envs = num_envs
         self.copy = copy
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.max_episode_steps = max_episode_steps
-        self.metadata = {**env.metadata, "autoreset_mode": self.autoreset_mode}
-        self.render_mode = env.render_mode
-        self.single_observation_space = env.observation_space
-        self.single_action_space = env.action_space
-        self.observation_space = batch_space(env.observation_space, num_envs)
-        self.action_space = batch_space(env.action_space, num_envs)
         self._team = Team(num_threads, num_envs)
-        # Arrays in infos are made from the state, so those of a last state before its reset.
         self._same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
-        self._resets_here = self._same_step and hasattr(env, "info_arrays")
         self._storage = Storage(
             env.kernel,
             env.params,
             env.observation_space,
             env.action_space,
             num_envs,
-            mode=MODES["by_caller" if self._resets_here else _MODE_NAMES[self.autoreset_mode]],
+            mode=MODES[_MODE_NAMES[self.autoreset_mode]],
             limit=NO_LIMIT if max_episode_steps is None else max_episode_steps,
         )
-        self._program = program_for(self._storage)
+        mode = None if compile is None else checked_mode(compile, "compile")
+        names = ("step",) if self._team.size == 1 else ("step", "check", "take")
+        self._tier = Tier(self._storage, names, mode=mode)
+        self._program = self._tier.program
         self._table = self._program.table(self._storage)
         self._actions = BatchActions(env.action_space, self.action_space, self._storage)
         self._at_once = self._program.jit and is_known()
@@ -95,7 +102,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         self._run: dict[str, Any] = {}
         self._running = False
         self._board: Board | None = None
-        self._started = np.zeros(num_envs, np.bool_)
+        self._started = self._episodes.started
         self._seeds: Sequence[int | None] = [None] * num_envs
         self._seen = self._read.view
         # Looked up here rather than in every step.
@@ -106,43 +113,49 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
     def _function(self, name: str) -> Any:
         """Return a function of the program, compiled when it is first needed."""
         if name not in self._run:
-            self._run[name] = self._program.function(name)
+            function = self._program.function(name)
+            self._run[name] = function if self._tier.is_final else self._tier.timed(function)
         return self._run[name]
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start new episodes; an int seed gives environment ``i`` the seed ``seed + i``.
+    def _use(self, program: Program) -> None:
+        """Go on with another program over the same storage."""
+        self._program, self._table = program, program.table(self._storage)
+        self._at_once = program.jit and is_known()
+        if self._at_once:
+            self._read.use_native()
+        self._run, self._board, self._running = {}, None, False
 
-        ``options["reset_mask"]`` chooses the environments to reset, the other options go to the
-        environment's ``reset_params``.
+    def compile(self) -> None:
+        """Wait until steps run in compiled code, unless the user wants plain Python.
+
+        Raises:
+            KernelError: The kernel cannot be compiled.
         """
-        from ludus.wrappers.vector.reset_mask import split_reset_mask
+        if not self._tier.is_final:
+            self._use(self._tier.wait())
+        self._function("step")
 
-        self._check_open()
-        mask, rest = split_reset_mask(options, self.num_envs)
-        chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
-        if not (chosen | self._started).all():
-            raise ResetNeeded("The first reset() must be a whole one, without a reset_mask.")
+    def _reset_rows(
+        self, rows: Any, seeds: Sequence[int | None] | None, options: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Start new episodes; the options go to the environment's ``reset_params``."""
+        storage, whole = self._storage, len(rows) == self.num_envs
+        chosen = np.zeros(self.num_envs, np.bool_)
+        chosen[rows] = True
         # What it needs in native code is compiled along with the step.
         self._function("step")
-        if seed is not None or not self._started.all():
-            seeds = seeds_per_env(seed, self.num_envs)
-            words, native = self._storage.U, self._program.jit
-            rows = (words, seeds, mask, self._started)
-            self._seeds = seed_streams(*rows, before=self._seeds, native=native)
-        params = self.env.reset_params(rest or None)
-        storage = self._storage
+        if seeds is not None or not self._started.all():
+            given = seeds_per_env(None, self.num_envs) if seeds is None else seeds
+            streams = (storage.U, given, None if whole else chosen, self._started)
+            native = self._at_once
+            self._seeds = seed_streams(*streams, before=self._seeds, native=native)
+        params = self.env.reset_params(options or None)
         if params is not self.env.params:
             storage.set_params(params)
         self._run_reset(chosen)
         if params is not self.env.params:
             storage.set_params(self.env.params)
-        self._started |= chosen
-        return self._observations(), self._read.infos(storage.X, chosen)
+        return self._read.infos(storage.X, chosen)
 
     def _run_reset(self, mask: Any) -> None:
         """Reset by a step that steps none, so that there is one function less to compile."""
@@ -182,7 +195,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         if self._shares:
             return self._seen, storage.R, storage.T, storage.C, infos
         rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
-        return self._observations(), rewards, ended, cut, infos
+        return self._observe(), rewards, ended, cut, infos
 
     def _step_converted(self, actions: Any) -> int:
         """Step by actions that are no plain array: a list, a tensor, something to be refused."""
@@ -223,15 +236,18 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
 
     def _check_running(self) -> None:
         self._check_open()
-        if not self._started.all():
-            raise ResetNeeded("Call reset() before the first step().")
+        self._episodes.check_started()
+        better = self._tier.better()
+        if better is not None:
+            self._use(better)
         self._step = self._function("step")
         self._step_at_once = self._whole_step()
         if self._same_step:
             self._tell_finals = self._whole_finals()
-        if self._team.size > 1 and self._program.jit:
+        if self._team.size > 1 and self._at_once:
             self._board = Board(self._team, self._program.shared(), self._table)
-        self._running = True
+        # Plain steps ask each time whether compiled code is ready.
+        self._running = self._tier.is_final
 
     def _whole_step(self) -> Callable[[Any], int | None]:
         """Return a function that makes the step if the actions are an array of a plain dtype."""
@@ -242,41 +258,18 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         owner = (self._table, self.num_envs, rows.ctypes.data, apart)
         return self._program.batch_step(owner)  # type: ignore[no-any-return]
 
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on {self!r} after close(). Build a new vector environment."
-            )
-
-    def _observations(self) -> Any:
+    def _observe(self) -> Any:
         return self._seen if self._shares else self._read.copied()
 
     def _whole_finals(self) -> Callable[[int], dict[str, Any]]:
         """Return a function from the number of finished episodes to the infos of such a step."""
-        if self._resets_here:
-            return self._reset_finished
         fill = self._read.fill_finals
         # Threads list what they have stepped, each in a part of its own.
-        if self._tells or fill is None or not self._alone:
-            return self._finals
-        return self._read.listed_finals(fill)
+        return self._finals if fill is None or not self._alone else self._read.listed_finals(fill)
 
     def _finals(self, _count: int) -> dict[str, Any]:
         storage, read = self._storage, self._read
-        over = storage.T | storage.C
-        told, final = read.infos(storage.X), read.infos(storage.XF, over)
-        return told | read.finals(over, final)
-
-    def _reset_finished(self, _count: int) -> dict[str, Any]:
-        """Reset what the step finished, once the infos of its last states have been made."""
-        storage = self._storage
-        over = storage.T | storage.C
-        storage.OF[...] = storage.O
-        final = self._read.finals(over, self._read.infos(storage.X, over))
-        flags = storage.B.copy()
-        self._run_reset(over)
-        storage.B[:2] = flags[:2]
-        return {**self._read.infos(storage.X), **final}
+        return read.infos(storage.X) | read.finals(storage.T | storage.C)
 
     # --- whole rollouts -----------------------------------------------------------------------
 
@@ -310,6 +303,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             EpisodeOver: Autoreset is disabled and an episode ended before the last step.
         """
         self._check_running()
+        self.compile()
         if (actions is None) == (policy is None):
             raise ValueError("rollout takes either actions, or a policy and steps.")
         s, program = self._storage, self._program
@@ -330,51 +324,25 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             # A name of its own keeps it alive while compiled code has its address.
             words = np.empty((self.num_envs, WORDS), np.uint64)
             seeds_to_words(
-                range(policy_seed, policy_seed + self.num_envs), words, native=program.jit
+                range(policy_seed, policy_seed + self.num_envs), words, native=self._at_once
             )
             loop, inputs = program.rollout_policy(policy), (weights, program.address(words))
         given = (*inputs, *map(program.address, (taken, *made)), steps)
-        count = self._run_loop(lambda first, last: loop(self._table, *given, first, last))
+        count = self._team.run(lambda first, last: loop(self._table, *given, first, last))
         if count < 0:
             raise self._refusal(count, taken)
         s.seen[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
         return made.trajectory(taken, self.env)
 
-    def _run_loop(self, work: Callable[[int, int], int]) -> int:
-        if not self._resets_here:
-            return self._team.run(work)
-        # Nobody asks for infos between the steps of a rollout, so the loop can reset by itself.
-        self._storage.mode = MODES["same_step"]
-        try:
-            return self._team.run(work)
-        finally:
-            self._storage.mode = MODES["by_caller"]
-
     # --- the rest of the contract ---------------------------------------------------------------
 
-    def get_state(self) -> State:
-        """Return every environment's state and random stream as plain data."""
-        self._check_open()
-        return {
-            "vector_env": type(self).__name__,
-            "kernel": self.env.kernel.name,
-            "num_envs": self.num_envs,
-            "started": self._started.copy(),
-            "storage": self._storage.save(),
-        }
+    def _identity(self) -> State:
+        return {"kernel": self.env.kernel.name, "num_envs": self.num_envs}
 
-    @refusing_damage
-    def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+    def _save(self) -> State:
+        return {"started": self._started.copy(), "storage": self._storage.save()}
 
-        Raises:
-            StateError: The state belongs to another kernel or number, or is damaged.
-        """
-        self._check_open()
-        expected = (type(self).__name__, self.env.kernel.name, self.num_envs)
-        found = tuple(state.get(key) for key in ("vector_env", "kernel", "num_envs"))
-        if found != expected:
-            raise StateError(f"The state was taken from {found} and cannot be set on {expected}.")
+    def _load(self, state: State) -> None:
         started = np.broadcast_to(np.asarray(state["started"], np.bool_), (self.num_envs,))
         self._storage.load(state["storage"], started)
         self._started[...] = started
@@ -393,8 +361,3 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         """End the threads and close the environment that draws."""
         self._team.close()
         self.env.close()
-
-    @property
-    def np_random_seed(self) -> tuple[int | None, ...]:
-        """The seeds of the environments."""
-        return tuple(self._seeds)

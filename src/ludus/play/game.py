@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core.env import Env
+from ludus.optional import require
 from ludus.play.keys import check_mapping, own_keys_to_action
-from ludus.wrappers.dependencies import require
 
 __all__ = ["PlayableGame", "display_arr", "last_frame"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from ludus.core.env import Env
 from ludus.core.types import ActType
+from ludus.optional import require
 from ludus.play.game import PlayableGame, display_arr, last_frame
 from ludus.play.keys import key_codes_to_action, own_keys_to_action
-from ludus.wrappers.dependencies import require
 
 __all__ = ["play"]
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
 
 __all__ = ["PlayPlot"]
 

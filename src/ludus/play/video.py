@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ludus import logger
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
 from ludus.wrappers.video import capped_cubic_video_schedule
 
 __all__ = ["capped_cubic_video_schedule", "save_video"]

@@ -10,28 +10,28 @@
 
 from __future__ import annotations
 
-from ludus.record.block import Block
-from ludus.record.episode_table import Episode, Totals, episodes, totals
-from ludus.record.event import Event
-from ludus.record.fsck import FsckReport, Problem, fsck
-from ludus.record.keys import (
+from ludus.record.episodes.record_episodes import RecordEpisodes
+from ludus.record.episodes.record_vector_episodes import RecordVectorEpisodes
+from ludus.record.episodes.recording import Resumed
+from ludus.record.format.block import Block
+from ludus.record.format.event import Event
+from ludus.record.format.keys import (
     PublicKey,
     SigningKey,
     generate_key,
     load_public_key,
     load_signing_key,
 )
-from ludus.record.provenance import provenance
-from ludus.record.reading import RunReader, read_run
-from ludus.record.record_episodes import RecordEpisodes
-from ludus.record.record_vector_episodes import RecordVectorEpisodes
-from ludus.record.recording import Resumed
-from ludus.record.replay import Difference, Replay, replay
-from ludus.record.run import Run
-from ludus.record.signature import Signature
-from ludus.record.signing import sign_run
-from ludus.record.trust import own_key, trusted_keys, trusted_keys_path
-from ludus.record.verify import Check, Verification, verify
+from ludus.record.format.signature import Signature
+from ludus.record.format.trust import own_key, trusted_keys, trusted_keys_path
+from ludus.record.replay.episode_table import Episode, Totals, episodes, totals
+from ludus.record.replay.provenance import provenance
+from ludus.record.replay.replay import Difference, Replay, replay
+from ludus.record.run.fsck import FsckReport, Problem, fsck
+from ludus.record.run.reader import RunReader, read_run
+from ludus.record.run.run import Run
+from ludus.record.run.signing import sign_run
+from ludus.record.verify import RecordCheck, Verification, verify
 
 __all__ = [
     "Block",
@@ -42,6 +42,7 @@ __all__ = [
     "FsckReport",
     "Problem",
     "PublicKey",
+    "RecordCheck",
     "RecordEpisodes",
     "RecordVectorEpisodes",
     "Replay",
@@ -67,3 +68,5 @@ __all__ = [
     "trusted_keys_path",
     "verify",
 ]
+
+Check = RecordCheck  # the old name

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ludus.record.episode_table import METRICS, Totals
+from ludus.record.replay.episode_table import METRICS, Totals
 
 __all__ = ["claim_problem"]
 
@@ -16,7 +16,8 @@ _TOLERANCE = 1e-9  # for the order in which somebody added up
 def claim_problem(claim: Mapping[str, Any], found: Totals) -> str | None:
     """Return what is wrong with the data of an event ``result``, if anything.
 
-    A claim has a ``metric`` of :data:`~ludus.record.episode_table.METRICS`, its ``value``, and may
+    A claim has a ``metric`` of
+    :data:`~ludus.record.replay.episode_table.METRICS`, its ``value``, and may
     say of how many ``episodes``, in the order in which they ended; without, all are meant.
     """
     metric, value, count = claim.get("metric"), claim.get("value"), claim.get("episodes")

@@ -16,20 +16,20 @@ from ludus.errors import (
     RecordError,
     ReplayImpossible,
 )
-from ludus.record import canonical
 from ludus.record.claims import claim_problem
-from ludus.record.episode_table import totals
-from ludus.record.fsck import FsckReport, fsck
-from ludus.record.keys import PublicKey
-from ludus.record.limits import MAX_HASHED_BYTES
-from ludus.record.reading import RunReader, read_run
-from ludus.record.rebuild import find_registered
-from ludus.record.replay import EPISODES, replay_reader
-from ludus.record.sources import env_source
-from ludus.record.subject import registered_fields
+from ludus.record.format import canonical
+from ludus.record.format.keys import PublicKey
+from ludus.record.format.limits import MAX_HASHED_BYTES, MAX_REPLAY_SECONDS
+from ludus.record.replay.episode_table import totals
+from ludus.record.replay.rebuild import find_registered
+from ludus.record.replay.replay import EPISODES, replay_reader
+from ludus.record.replay.sources import env_source
+from ludus.record.replay.subject import registered_fields
+from ludus.record.run.fsck import FsckReport, fsck
+from ludus.record.run.reader import RunReader, read_run
 from ludus.version import __version__
 
-__all__ = ["Check", "Status", "Verification", "verify"]
+__all__ = ["RecordCheck", "Status", "Verification", "verify"]
 
 Status = Literal["passed", "failed", "skipped"]
 _FILES = {"manifest.json": "manifest", "events.jsonl": "chain", "blocks.bin": "blocks"}
@@ -37,7 +37,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RecordCheck:
     """One question about a run, and its answer."""
 
     name: str
@@ -52,7 +52,7 @@ class Verification:
     """All answers about one run."""
 
     path: Path
-    checks: tuple[Check, ...]
+    checks: tuple[RecordCheck, ...]
 
     @property
     def failed(self) -> bool:
@@ -70,7 +70,7 @@ class Verification:
         """In one word; ``unchecked`` if nothing is wrong but something could not be checked."""
         return "failed" if self.failed else "passed" if self.passed else "unchecked"
 
-    def __getitem__(self, name: str) -> Check:
+    def __getitem__(self, name: str) -> RecordCheck:
         """Return a check by its name."""
         return next(check for check in self.checks if check.name == name)
 
@@ -93,6 +93,7 @@ def verify(
     head: str | None = None,
     within: str | os.PathLike[str] | None = None,
     max_file_bytes: int = MAX_HASHED_BYTES,
+    max_seconds: float = MAX_REPLAY_SECONDS,
 ) -> Verification:
     """Check a run folder, which may come from an enemy.
 
@@ -107,10 +108,11 @@ def verify(
             any genuine signature passes, and a run without is not failed for that.
         require_signature: Fail a run without a signature.
         replay: Execute the recording again.
-        progress: As for :func:`~ludus.record.replay`.
+        progress: As for :func:`~ludus.record.replay.replay`.
         head: The chain head that the run must have; see :func:`~ludus.record.read_run`.
         within: A folder above it, below which no symbolic link is followed.
         max_file_bytes: Most bytes of free files that are read; with more, ``files`` is skipped.
+        max_seconds: Most that executing it again may take; beyond, ``replay`` is skipped.
 
     Raises:
         RecordError: There is no run folder.
@@ -132,32 +134,36 @@ def verify(
         reason = f"a run of the kind {reader.manifest['kind']!r:.50} cannot be executed again"
         if isinstance(why := reader.manifest["subject"].get("unreplayable"), str):
             reason += f": {why:.500}"
-        checks += [Check(name, "skipped", reason) for name in ("spec", "source", "replay")]
-        checks.append(Check("results", "skipped", "what it claims cannot be computed"))
+        checks += [RecordCheck(name, "skipped", reason) for name in ("spec", "source", "replay")]
+        checks.append(RecordCheck("results", "skipped", "what it claims cannot be computed"))
         return Verification(Path(path), tuple(checks))
     checks += [_guarded("spec", _spec, reader), _guarded("source", _source, reader)]
     if not readable:
         reason = "the recording is damaged"
-        checks += [Check(name, "skipped", reason) for name in ("replay", "results")]
+        checks += [RecordCheck(name, "skipped", reason) for name in ("replay", "results")]
         return Verification(Path(path), tuple(checks))
     if replay:
-        checks.append(_guarded("replay", lambda reader: _replay(reader, progress), reader))
+        checks.append(
+            _guarded("replay", lambda reader: _replay(reader, progress, max_seconds), reader)
+        )
     else:
-        checks.append(Check("replay", "skipped", "not asked for", optional=True))
+        checks.append(RecordCheck("replay", "skipped", "not asked for", optional=True))
     checks.append(_guarded("results", _results, reader))
     return Verification(Path(path), tuple(checks))
 
 
-def _guarded(name: str, check: Callable[[RunReader], Check], reader: RunReader) -> Check:
+def _guarded(
+    name: str, check: Callable[[RunReader], RecordCheck], reader: RunReader
+) -> RecordCheck:
     try:
         return check(reader)
     except (ReplayImpossible, DependencyNotInstalled) as problem:
-        return Check(name, "skipped", str(problem))
+        return RecordCheck(name, "skipped", str(problem))
     except (RecordError, CodecError) as problem:
-        return Check(name, "failed", str(problem))
+        return RecordCheck(name, "failed", str(problem))
 
 
-def _whole(report: FsckReport) -> Iterator[Check]:
+def _whole(report: FsckReport) -> Iterator[RecordCheck]:
     """Yield what can be said about the files themselves."""
     found: dict[str, list[str]] = {}
     for problem in report.problems:
@@ -175,67 +181,69 @@ def _whole(report: FsckReport) -> Iterator[Check]:
     for name, detail in good.items():
         messages = found.get(name, [])
         if name == "files" and report.unread and not messages:
-            yield Check(name, "skipped", report.unread)
+            yield RecordCheck(name, "skipped", report.unread)
             continue
         if messages:
-            yield Check(name, "failed", " ".join(messages[:_SHOWN]))
+            yield RecordCheck(name, "failed", " ".join(messages[:_SHOWN]))
         elif "manifest" in found:
-            yield Check(name, "skipped", "the manifest is damaged")
+            yield RecordCheck(name, "skipped", "the manifest is damaged")
         else:
-            yield Check(name, "passed", detail)
+            yield RecordCheck(name, "passed", detail)
 
 
-def _closed(report: FsckReport) -> Check:
+def _closed(report: FsckReport) -> RecordCheck:
     if report.being_written:
-        return Check("closed", "failed", "somebody is writing it")
+        return RecordCheck("closed", "failed", "somebody is writing it")
     if report.outcome is None:
-        return Check("closed", "failed", "its last event does not close it: it was killed, or cut")
-    return Check("closed", "passed", report.outcome)
+        return RecordCheck(
+            "closed", "failed", "its last event does not close it: it was killed, or cut"
+        )
+    return RecordCheck("closed", "passed", report.outcome)
 
 
 def _signature(
     report: FsckReport, reader: RunReader, keys: tuple[PublicKey, ...] | None, *, required: bool
-) -> Check:
+) -> RecordCheck:
     try:
         found = reader.signature()
         if found is None:
             if required:
-                return Check("signature", "failed", "it is not signed")
-            return Check("signature", "skipped", "it is not signed", optional=True)
+                return RecordCheck("signature", "failed", "it is not signed")
+            return RecordCheck("signature", "skipped", "it is not signed", optional=True)
         if not found.is_genuine():
-            return Check("signature", "failed", "the signature is forged or damaged")
+            return RecordCheck("signature", "failed", "the signature is forged or damaged")
         ledger = reader.ledger
     except DependencyNotInstalled as problem:
-        return Check("signature", "skipped", str(problem))
+        return RecordCheck("signature", "skipped", str(problem))
     except RecordDamaged as problem:
-        return Check("signature", "failed", str(problem))
+        return RecordCheck("signature", "failed", str(problem))
     whose = found.key.fingerprint
     if not found.covers(reader.manifest_hash, ledger.head, ledger.events):
-        return Check("signature", "failed", f"{whose} has signed another run than this")
+        return RecordCheck("signature", "failed", f"{whose} has signed another run than this")
     if any("signature" in (problem.file or "") for problem in report.problems):
-        return Check("signature", "failed", "the signature does not belong to this run")
+        return RecordCheck("signature", "failed", "the signature does not belong to this run")
     if keys is None:
-        return Check("signature", "passed", f"signed by {whose}, whoever that is")
+        return RecordCheck("signature", "passed", f"signed by {whose}, whoever that is")
     if found.key not in keys:
-        return Check("signature", "failed", f"signed by {whose}, who is not trusted")
-    return Check("signature", "passed", f"signed by {whose}, who is trusted")
+        return RecordCheck("signature", "failed", f"signed by {whose}, who is not trusted")
+    return RecordCheck("signature", "passed", f"signed by {whose}, who is trusted")
 
 
-def _spec(reader: RunReader) -> Check:
+def _spec(reader: RunReader) -> RecordCheck:
     subject = reader.manifest["subject"]
     recorded = subject.get("registered")
     if subject.get("unreplayable") is not None:
-        return Check("spec", "skipped", f"{subject['unreplayable']!r:.500}")
+        return RecordCheck("spec", "skipped", f"{subject['unreplayable']!r:.500}")
     here = registered_fields(find_registered(subject))
     if not isinstance(recorded, dict) or recorded.get("id") != subject["id"]:
-        return Check("spec", "failed", "the manifest does not say how the id was registered")
+        return RecordCheck("spec", "failed", "the manifest does not say how the id was registered")
     different = [name for name in here.keys() | recorded.keys() if _differs(here, recorded, name)]
     if different:
         name = min(different)
         was, now = recorded.get(name), here.get(name)
         detail = f"{subject['id']} was registered with {name}={was!r:.100}, here it is {now!r:.100}"
-        return Check("spec", "failed", detail)
-    return Check("spec", "passed", f"{subject['id']} is registered here as it was there")
+        return RecordCheck("spec", "failed", detail)
+    return RecordCheck("spec", "passed", f"{subject['id']} is registered here as it was there")
 
 
 def _differs(here: dict[str, Any], recorded: dict[str, Any], name: str) -> bool:
@@ -243,40 +251,42 @@ def _differs(here: dict[str, Any], recorded: dict[str, Any], name: str) -> bool:
     return canonical.dumps(here.get(name)) != canonical.dumps(recorded.get(name))
 
 
-def _source(reader: RunReader) -> Check:
+def _source(reader: RunReader) -> RecordCheck:
     origin = reader.manifest.get("provenance")
     try:
         version, source = origin["ludus"]["version"], origin["env"]["source"]  # type: ignore[index]
     except (KeyError, TypeError):
-        return Check("source", "failed", "the manifest does not say what code was recorded")
+        return RecordCheck("source", "failed", "the manifest does not say what code was recorded")
     if version != __version__:
         detail = f"recorded with Ludus {version!r:.50}, this is {__version__}"
-        return Check("source", "failed", detail)
+        return RecordCheck("source", "failed", detail)
     try:
         here = env_source(find_registered(reader.manifest["subject"]))
     except (Error, ImportError, AttributeError) as problem:
-        return Check("source", "skipped", str(problem))
+        return RecordCheck("source", "skipped", str(problem))
     if here is None or source is None:
-        return Check("source", "skipped", "the environment's code has no source file")
+        return RecordCheck("source", "skipped", "the environment's code has no source file")
     if here != source:
         detail = f"the environment's source was {source!r:.13}…, here it is {here:.12}…"
-        return Check("source", "failed", detail)
-    return Check("source", "passed", f"Ludus {version}, environment {here:.12}…")
+        return RecordCheck("source", "failed", detail)
+    return RecordCheck("source", "passed", f"Ludus {version}, environment {here:.12}…")
 
 
-def _replay(reader: RunReader, progress: Callable[[int, int], None] | None) -> Check:
-    found = replay_reader(reader, progress=progress)
+def _replay(
+    reader: RunReader, progress: Callable[[int, int], None] | None, max_seconds: float
+) -> RecordCheck:
+    found = replay_reader(reader, progress=progress, max_seconds=max_seconds)
     if found.difference is not None:
-        return Check("replay", "failed", str(found.difference))
-    return Check("replay", "passed", f"{found.rows} rows came out the same, bit for bit")
+        return RecordCheck("replay", "failed", str(found.difference))
+    return RecordCheck("replay", "passed", f"{found.rows} rows came out the same, bit for bit")
 
 
-def _results(reader: RunReader) -> Check:
+def _results(reader: RunReader) -> RecordCheck:
     claims = [event for event in reader.events if event.kind == "result"]
     if not claims:
-        return Check("results", "passed", "nothing is claimed")
+        return RecordCheck("results", "passed", "nothing is claimed")
     found = totals(reader)
     problems = [text for event in claims if (text := claim_problem(event.data, found))]
     if problems:
-        return Check("results", "failed", "; ".join(problems[:_SHOWN]))
-    return Check("results", "passed", f"{len(claims)} claims follow from the rows")
+        return RecordCheck("results", "failed", "; ".join(problems[:_SHOWN]))
+    return RecordCheck("results", "passed", f"{len(claims)} claims follow from the rows")

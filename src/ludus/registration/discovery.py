@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 from ludus import logger
 from ludus.core.spec import EnvSpec
 from ludus.errors import RegistrationError
-from ludus.registration.add import add_spec, namespace, plugin_registration
 from ludus.registration.foreign import GROUP as GYMNASIUM_GROUP
 from ludus.registration.foreign import adopt_specs
+from ludus.registration.register_env import add_spec, namespace, plugin_registration
 from ludus.registration.table import registry
-from ludus.untrusted.printable import printable
+from ludus.terminal_text import excerpt
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -39,7 +39,7 @@ __all__ = ["OWN", "load_own", "load_plugins", "plugin_namespaces", "root_package
 
 GROUP = "ludus.envs"
 ROOT = "__root__"
-OWN = {"mlgym": "ludus.research.registration:register_tasks"}
+OWN = {"mlgym": "ludus.research.task.registration:register_tasks"}
 """Namespaces of Ludus that are filled when one of their ids is missed, and by what."""
 
 RESERVED = (ROOT, "builtin", "ludus", "root")
@@ -93,7 +93,7 @@ def _announced_to_gymnasium() -> dict[str, list[EntryPoint]]:
 
 
 def _package(point: EntryPoint) -> str:
-    return printable(point.dist.name, 100) if point.dist else "a package without metadata"
+    return excerpt(point.dist.name, 100) if point.dist else "a package without metadata"
 
 
 def _why_ignored(name: str, points: list[EntryPoint]) -> str | None:
@@ -185,10 +185,10 @@ def _load_all(points: list[EntryPoint]) -> None:
         _loaded.add(key)
         try:
             _load(point)
-        except Exception as problem:
+        except Exception as problem:  # the plugin's own code; others still load
             logger.warn(
                 f"Plugin {point.name!r} ({point.value!r:.200}) could not register its "
-                f"environments: {type(problem).__name__}: {printable(str(problem), 500)}. "
+                f"environments: {type(problem).__name__}: {excerpt(str(problem), 500)}. "
                 f"Reinstall or uninstall the package {_package(point)}."
             )
 

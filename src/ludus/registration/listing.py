@@ -71,7 +71,7 @@ def pprint_registry(
     exclude_namespaces: list[str] | None = None,
     disable_print: bool = False,
 ) -> str | None:
-    """Print the ids grouped by family, or return that text.
+    """Print the ids grouped by namespace, those without one by family; or return that text.
 
     Args:
         print_registry: The specs to show; the registry, plugins included, by default.
@@ -84,8 +84,8 @@ def pprint_registry(
         adopt_specs()
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for spec in print_registry.values():
-        told = isinstance(spec.entry_point, str) or spec.namespace or spec.family
-        groups[family_of(spec) if told else "None"].append(spec.id)
+        told = isinstance(spec.entry_point, str) or spec.family
+        groups[spec.namespace or (family_of(spec) if told else "None")].append(spec.id)
     width = max((len(spec.name) for spec in print_registry.values()), default=0)
     sections = []
     for group, ids in groups.items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ludus.core.ids import get_env_id, parse_env_id
 from ludus.core.spec import EnvSpec
@@ -17,14 +19,55 @@ from ludus.errors import (
 
 __all__ = ["check_can_register", "explain_missing", "find_highest_version", "registry"]
 
-registry: dict[str, EnvSpec] = {}
+
+def _forgetting(change: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a dictionary's method that changes it, and lets go of what was found by name."""
+
+    @functools.wraps(change)
+    def method(self: _Registry, *args: Any, **kwargs: Any) -> Any:
+        self._by_name = None
+        return change(self, *args, **kwargs)
+
+    return method
+
+
+class _Registry(dict[str, EnvSpec]):
+    """A dictionary that also finds specs by namespace and name.
+
+    Every ``make`` asks which versions there are, and looking at all specs would take half its time.
+    """
+
+    _by_name: dict[tuple[str | None, str], list[EnvSpec]] | None = None
+
+    __delitem__ = _forgetting(dict.__delitem__)
+    __ior__ = _forgetting(dict.__ior__)
+    __setitem__ = _forgetting(dict.__setitem__)
+    clear = _forgetting(dict.clear)
+    pop = _forgetting(dict.pop)
+    popitem = _forgetting(dict.popitem)
+    setdefault = _forgetting(dict.setdefault)
+    update = _forgetting(dict.update)
+
+    def named(self, ns: str | None, name: str) -> list[EnvSpec]:
+        """Return the specs of one environment, the unversioned one first, then upwards."""
+        if self._by_name is None:
+            self._by_name = {}
+            for spec in sorted(self.values(), key=_version):
+                self._by_name.setdefault((spec.namespace, spec.name), []).append(spec)
+        return self._by_name.get((ns, name), [])
+
+
+def _version(spec: EnvSpec) -> int:
+    return -1 if spec.version is None else spec.version
+
+
+registry = _Registry()
 """Every registered spec by its full id."""
 
 
 def versions_of(ns: str | None, name: str) -> list[EnvSpec]:
     """Return the registered specs of one environment, the unversioned one first, then upwards."""
-    specs = [spec for spec in registry.values() if spec.name == name and spec.namespace == ns]
-    return sorted(specs, key=lambda spec: -1 if spec.version is None else spec.version)
+    return registry.named(ns, name)
 
 
 def find_highest_version(ns: str | None, name: str) -> int | None:

@@ -1,7 +1,7 @@
-"""Which environments may run outside of a box.
+"""Which environments may run outside of a sandbox.
 
-Code that came with Ludus may, and so may plugins, unless ``LUDUS_TRUST=strict`` boxes them. What
-is registered as untrusted runs in a box or not at all.
+Code that came with Ludus may, and so may plugins, unless ``LUDUS_TRUST=strict`` sandboxes them.
+What is registered as untrusted runs in a sandbox or not at all.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LEVELS = ("", "default", "strict")
 def decide(
     wanted: str | EnvSpec, sandbox: Sandboxing | None
 ) -> tuple[str, EnvSpec | None, Sandboxing | None]:
-    """Return the id, its spec and how to box it; ``None`` for not at all.
+    """Return the id, its spec and how to sandbox it; ``None`` for not at all.
 
-    Only for an environment that runs outside of a box may looking for its spec import anything.
-    The spec of a boxed one is ``None`` if that would be needed.
+    Only for an environment that runs outside of a sandbox may looking for its spec import anything.
+    The spec of a sandboxed one is ``None`` if that would be needed.
 
     Raises:
-        UntrustedEnv: it is asked for outside of a box, and must not be.
+        UntrustedEnv: it is asked for outside of a sandbox, and must not be.
         Error: there is no such environment.
     """
     env_id = wanted.id if isinstance(wanted, EnvSpec) else wanted
@@ -46,18 +46,19 @@ def decide(
         _check_could_exist(env_id)
     trust = "plugin" if spec is None else spec.security.trust
     if sandbox is None:
-        # A boxed environment's spec carries its box along, so that making it again makes the same.
+        # A sandboxed environment's spec carries its sandbox along, so that making it again makes
+        # the same.
         recorded = None if spec is None else spec.kwargs.get("sandbox")
         sandbox = recorded or (trust != "builtin" and _is_strict()) or None
-    needs_box = trust == "untrusted" or (trust == "plugin" and _is_strict())
-    if needs_box and not sandbox:
+    needs_sandbox = trust == "untrusted" or (trust == "plugin" and _is_strict())
+    if needs_sandbox and not sandbox:
         why = "it is registered as untrusted" if trust == "untrusted" else "LUDUS_TRUST is strict"
         raise UntrustedEnv(
-            f"{env_id} must not be made outside of a box: {why}. Say make({env_id!r}, "
-            "sandbox=True), or see `ludus sandbox doctor` if no box can be made here."
+            f"{env_id} must not be made outside of a sandbox: {why}. Say make({env_id!r}, "
+            "sandbox=True), or see `ludus sandbox doctor` if no sandbox can be made here."
         )
-    if needs_box and _isolates_nothing(sandbox):
-        raise UntrustedEnv(f"{env_id} needs a box, and the 'process' backend isolates nothing.")
+    if needs_sandbox and _isolates_nothing(sandbox):
+        raise UntrustedEnv(f"{env_id} needs a sandbox, and the 'process' backend isolates nothing.")
     return env_id, spec, sandbox or None
 
 
@@ -73,7 +74,7 @@ def _isolates_nothing(sandbox: Sandboxing | None) -> bool:
 
 
 def _check_could_exist(env_id: str) -> None:
-    """Refuse an id that no plugin announces, without starting a box to find that out."""
+    """Refuse an id that no plugin announces, without starting a sandbox to find that out."""
     if ":" in env_id:
         return
     announced = plugin_namespaces()

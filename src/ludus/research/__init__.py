@@ -1,4 +1,4 @@
-"""Research tasks: an agent in a box improves on a baseline, and cannot reach what grades it.
+"""Research tasks: an agent in a sandbox improves on a baseline, and cannot reach what grades it.
 
 ::
 
@@ -18,19 +18,28 @@ from typing import TYPE_CHECKING
 from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ludus.research.config import TaskConfig
-    from ludus.research.discovery import find_tasks, load_task, task_ids
-    from ludus.research.env import MLGymEnv, ResearchEnv
+    from ludus.research.episode.env import MLGymEnv, ResearchEnv
     from ludus.research.linting import check_task
-    from ludus.research.registration import register_task, register_tasks
-    from ludus.research.reward import Scale
-    from ludus.research.scaffold import new_task
-    from ludus.research.settings import Settings
-    from ludus.research.task import BaseTask, Result, Task
+    from ludus.research.running.agents import parse_agent
+    from ludus.research.running.options import EpisodeOptions
+    from ludus.research.running.run import resume_research, run_research
+    from ludus.research.running.trajectory import trajectory_of_run
+    from ludus.research.task.config import TaskConfig
+    from ludus.research.task.discovery import find_tasks, load_task, task_ids
+    from ludus.research.task.registration import register_task, register_tasks
+    from ludus.research.task.reward import Scale
+    from ludus.research.task.scaffold import new_task
+    from ludus.research.task.settings import MlgymSettings
+    from ludus.research.task.settings import MlgymSettings as Settings
+    from ludus.research.task.task import ActionResult, BaseTask, Task
+    from ludus.research.task.task import ActionResult as Result
 
 __all__ = [
+    "ActionResult",
     "BaseTask",
+    "EpisodeOptions",
     "MLGymEnv",
+    "MlgymSettings",
     "ResearchEnv",
     "Result",
     "Scale",
@@ -41,21 +50,31 @@ __all__ = [
     "find_tasks",
     "load_task",
     "new_task",
+    "parse_agent",
     "register_task",
     "register_tasks",
+    "resume_research",
+    "run_research",
     "task_ids",
+    "trajectory_of_run",
 ]
 
 _MODULES = {
-    **dict.fromkeys(("BaseTask", "Result", "Task"), "task"),
-    **dict.fromkeys(("MLGymEnv", "ResearchEnv"), "env"),
-    "Scale": "reward",
-    "Settings": "settings",
-    "TaskConfig": "config",
+    **dict.fromkeys(("ActionResult", "BaseTask", "Task"), "task.task"),
+    **dict.fromkeys(("MLGymEnv", "ResearchEnv"), "episode.env"),
+    **dict.fromkeys(("EpisodeOptions", "parse_agent"), "running"),
+    **dict.fromkeys(("resume_research", "run_research"), "running"),
+    "Scale": "task.reward",
+    "MlgymSettings": "task.settings",
+    "TaskConfig": "task.config",
     "check_task": "linting",
-    **dict.fromkeys(("find_tasks", "load_task", "task_ids"), "discovery"),
-    "new_task": "scaffold",
-    **dict.fromkeys(("register_task", "register_tasks"), "registration"),
+    **dict.fromkeys(("find_tasks", "load_task", "task_ids"), "task.discovery"),
+    "new_task": "task.scaffold",
+    **dict.fromkeys(("register_task", "register_tasks"), "task.registration"),
+    "trajectory_of_run": "running.trajectory",
+    # Old names.
+    "Result": "task.task:ActionResult",
+    "Settings": "task.settings:MlgymSettings",
 }
 
 __getattr__ = lazy_names(__name__, _MODULES)

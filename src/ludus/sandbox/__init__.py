@@ -1,28 +1,29 @@
-"""Boxes for code that is not trusted: limits that hold, a shell that persists, files that pass.
+"""Sandboxes for code that is not trusted: limits that hold, a shell that persists, files that pass.
 
 ::
 
-    with open_sandbox(Policy(memory="256M", pids=64)) as box:
-        box.put("solution.py", "/workspace/solution.py")
-        done = box.run(["python3", "solution.py"], timeout=30).check()
+    with open_sandbox(Policy(memory="256M", pids=64)) as sandbox:
+        sandbox.put("solution.py", "/workspace/solution.py")
+        done = sandbox.run(["python3", "solution.py"], timeout=30).check()
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ludus.lazy import lazy_attributes
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.doctor import doctor
-from ludus.sandbox.job import Job
-from ludus.sandbox.limits import SnapshotLimits
 from ludus.sandbox.opening import backends, open_sandbox, sweep
 from ludus.sandbox.policy import Mount, Policy
+from ludus.sandbox.process_handle import SandboxProcess
 from ludus.sandbox.results import Completed, Enforcement, Usage
 from ludus.sandbox.shell import Shell
-from ludus.sandbox.snapshot import Snapshot
+from ludus.sandbox.transfer.limits import SnapshotLimits
+from ludus.sandbox.transfer.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from ludus.registration.build_boxed import load
+    from ludus.registration.make_sandboxed import load
 
 __all__ = [
     "Completed",
@@ -31,6 +32,7 @@ __all__ = [
     "Mount",
     "Policy",
     "Sandbox",
+    "SandboxProcess",
     "Shell",
     "Snapshot",
     "SnapshotLimits",
@@ -42,11 +44,7 @@ __all__ = [
     "sweep",
 ]
 
+Job = SandboxProcess  # the old name
 
-def __getattr__(name: str) -> Any:
-    if name != "load":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Loading environments is built on boxes; only this convenience looks the other way.
-    from ludus.registration.build_boxed import load
-
-    return load
+# Registration imports the sandbox; this one name goes the other way, so it loads on first use.
+__getattr__ = lazy_attributes(__name__, {"load": "ludus.registration.make_sandboxed"})

@@ -1,4 +1,4 @@
-"""The contract of a box: what every backend offers, and the few things it must do for that."""
+"""The contract of a sandbox: what every backend offers, and the few things it must do for that."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ludus import logger
 from ludus.errors import SandboxClosed
-from ludus.sandbox.callers import Callers
-from ludus.sandbox.files import Files
-from ludus.sandbox.job import Command, Job, check_command
+from ludus.sandbox.active_calls import Callers
 from ludus.sandbox.leases import Lease
 from ludus.sandbox.policy import Policy
+from ludus.sandbox.process_handle import SandboxCommand, SandboxProcess, check_command
 from ludus.sandbox.pump import Ending, Pump
 from ludus.sandbox.results import Completed, Enforcement, Usage
 from ludus.sandbox.shell import SHELL_ARGV, SHELL_ENVIRONMENT, Shell
+from ludus.sandbox.transfer.files import Files
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -36,7 +36,7 @@ _ENDING = 5.0
 
 
 class Sandbox(Files):
-    """A box: a place for untrusted programs, held to a policy, owned by this object.
+    """A sandbox: a place for untrusted programs, held to a policy, owned by this object.
 
     Use it as a context manager, or call :meth:`close`. Its commands share ``/workspace`` (their
     home), ``/tmp``, ``/dev/shm`` and the network; a command and all it started ends with it.
@@ -49,8 +49,8 @@ class Sandbox(Files):
     Args:
         policy: the limits.
         workspace: a host folder that becomes ``/workspace``; ``None`` makes an empty one that
-            vanishes with the box.
-        label: part of the box's name, for people.
+            vanishes with the sandbox.
+        label: part of the sandbox's name, for people.
         image: name of a container image that becomes the root, for backends of container
             engines; it must be there already.
 
@@ -80,7 +80,7 @@ class Sandbox(Files):
         self.workspace = None if workspace is None else Path(workspace).resolve(strict=True)
         self._began = time.monotonic()
         self._deadline: float | None = None
-        self._jobs: set[Job] = set()
+        self._jobs: set[SandboxProcess] = set()
         self._shells: set[Shell] = set()
         self._guard = threading.RLock()
         self._callers = Callers(self._guard)
@@ -91,14 +91,14 @@ class Sandbox(Files):
         self.enforcement().require(policy, self.backend, host_folder=workspace is not None)
         self._lease = Lease.take(self.backend, label=label, deadline=policy.wall)
         self.name = self._lease.name
-        # A box that its owner forgot is given back when the interpreter ends.
+        # A sandbox that its owner forgot is given back when the interpreter ends.
         atexit.register(self.close)
         try:
             self._open()
         except BaseException:
             self.close("it could not be opened")
             raise
-        # Its life begins now: how long an engine takes to open it is not the box's time.
+        # Its life begins now: how long an engine takes to open it is not the sandbox's time.
         self._began = time.monotonic()
         if policy.wall is not None:
             self._deadline = self._began + policy.wall
@@ -115,29 +115,29 @@ class Sandbox(Files):
 
     @classmethod
     def get_ready(cls) -> None:
-        """Start what takes a while and will be needed, before a box opens."""
+        """Start what takes a while and will be needed, before a sandbox opens."""
 
     @classmethod
     @abstractmethod
     def enforcement(cls) -> Enforcement:
-        """Return what the backend can hold a box to on this machine."""
+        """Return what the backend can hold a sandbox to on this machine."""
 
     @classmethod
     def default_policy(cls) -> Policy:
-        """Return the policy of a box that was opened without one."""
+        """Return the policy of a sandbox that was opened without one."""
         return Policy()
 
     @abstractmethod
     def _open(self) -> None:
-        """Acquire what the box needs; ``_close`` is called even if this fails half-way."""
+        """Acquire what the sandbox needs; ``_close`` is called even if this fails half-way."""
 
     @abstractmethod
-    def _spawn(self, command: Command) -> Job:
-        """Start a process in the box."""
+    def _spawn(self, command: SandboxCommand) -> SandboxProcess:
+        """Start a process in the sandbox."""
 
     @abstractmethod
     def _usage(self, wall_seconds: float) -> Usage:
-        """Return what the box used; a closed one may have forgotten."""
+        """Return what the sandbox used; a closed one may have forgotten."""
 
     @abstractmethod
     def _close(self) -> None:
@@ -147,13 +147,13 @@ class Sandbox(Files):
         return 0
 
     def _forget_cache(self) -> None:
-        """Have the end of the box drop what it was the first to read of the host's files."""
+        """Have the end of the sandbox drop what it was the first to read of the host's files."""
 
-    def _was_cut_off(self, job: Job) -> bool:
-        """Return whether a job ended because somebody outside ended it, or the whole box."""
+    def _was_cut_off(self, job: SandboxProcess) -> bool:
+        """Return whether a job ended because somebody outside ended it, or the whole sandbox."""
         return bool(self._closed) or job.was_cut_off
 
-    # What a box offers --------------------------------------------------------------------
+    # What a sandbox offers --------------------------------------------------------------------
 
     def run(
         self,
@@ -170,20 +170,20 @@ class Sandbox(Files):
         Args:
             argv: the program, found by ``PATH`` inside, and its arguments.
             input: what it reads.
-            cwd: folder inside the box; ``/workspace`` by default.
+            cwd: folder inside the sandbox; ``/workspace`` by default.
             env: variables besides the policy's.
             timeout: seconds after which it is killed, with all it started.
             idle: seconds it may be silent; the policy's where ``None``.
 
         Raises:
-            SandboxClosed: the box is closed.
+            SandboxClosed: the sandbox is closed.
         """
         command = self._command(argv, cwd=cwd, env=env)
         with self._in_use():
             return self._run(command, input, timeout, idle)
 
     def _run(
-        self, command: Command, input: bytes, timeout: float | None, idle: float | None
+        self, command: SandboxCommand, input: bytes, timeout: float | None, idle: float | None
     ) -> Completed:
         began, kills = time.monotonic(), self._oom_kills()
         job = self._start(command)
@@ -215,7 +215,7 @@ class Sandbox(Files):
         """Open a persistent bash; several may be open at a time.
 
         Raises:
-            SandboxClosed: the box is closed, or bash does not start in it.
+            SandboxClosed: the sandbox is closed, or bash does not start in it.
         """
         command = self._command(SHELL_ARGV, env=SHELL_ENVIRONMENT)
         shell = Shell(
@@ -226,7 +226,8 @@ class Sandbox(Files):
             idle=self.policy.idle,
             deadline=self._deadline,
         )
-        self._shells.add(shell)
+        with self._guard:
+            self._shells = {other for other in self._shells if not other.is_closed} | {shell}
         return shell
 
     def spawn(
@@ -236,11 +237,11 @@ class Sandbox(Files):
         pass_fds: Sequence[int] = (),
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-    ) -> Job:
-        """Start a program and return it running; the caller ends it with ``Job.close``.
+    ) -> SandboxProcess:
+        """Start a program and return it running; the caller ends it with ``SandboxProcess.close``.
 
         Raises:
-            SandboxClosed: the box is closed.
+            SandboxClosed: the sandbox is closed.
             SandboxError: this backend cannot pass descriptors.
         """
         command = self._command(argv, cwd=cwd, env=env, pass_fds=tuple(pass_fds))
@@ -248,22 +249,23 @@ class Sandbox(Files):
             return self._start(command)
 
     def usage(self) -> Usage:
-        """Return what the box used so far.
+        """Return what the sandbox used so far.
 
         Raises:
-            SandboxClosed: the box is closed.
+            SandboxClosed: the sandbox is closed.
         """
         with self._in_use():
             return self._usage(time.monotonic() - self._began)
 
     def close(self, reason: str = "it was closed") -> None:
-        """Kill everything in the box and give back all it held; closing twice is harmless."""
+        """Kill everything in the sandbox and give back all it held; closing twice is harmless."""
         if os.getpid() != self._owner_pid:
-            return  # a forked child does not own its parent's box
+            return  # a forked child does not own its parent's sandbox
         self._end_life(reason)
         # Its time may have ended just now, in another thread that is not done yet.
         self._given_back.wait(_PATIENCE)
-        # Nobody uses the jobs of a box that its owner has closed, whether or not they were closed.
+        # Nobody uses the jobs of a sandbox that its owner has closed, whether or not they were
+        # closed.
         with self._guard:
             jobs, self._jobs = self._jobs, set()
         for job in jobs:
@@ -292,11 +294,12 @@ class Sandbox(Files):
             self._lease.release()
         except OSError as problem:
             # All of its processes are killed, but the kernel may take a while for that: whoever
-            # runs in a box can see to it. That is no reason to lose what the box was for.
+            # runs in a sandbox can see to it. That is no reason to lose what the sandbox was for.
             self._lease.leave()
             logger.warn(
-                f"Box {self.name} is closed, but what it held cannot be given back yet: {problem}. "
-                "The next box that opens tries again, and so does `ludus sandbox sweep`."
+                f"Sandbox {self.name} is closed, but what it held cannot be given back yet: "
+                f"{problem}. The next sandbox that opens tries again, and so does "
+                "`ludus sandbox sweep`."
             )
         finally:
             self._given_back.set()
@@ -325,12 +328,17 @@ class Sandbox(Files):
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
-        """Keep what the box holds from being given back in the middle of a call."""
+        """Keep what the sandbox holds from being given back in the middle of a call.
+
+        Shells without a command are stopped: nothing that was loaded into one runs meanwhile.
+        """
         self._close_when_over()
         with self._guard:
             self._refuse_if_closed()
             self._callers.enter()
         try:
+            for shell in self._shells:
+                shell.rest()
             yield
         finally:
             self._callers.leave()
@@ -341,9 +349,9 @@ class Sandbox(Files):
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise SandboxClosed(f"Box {self.name} is gone: {self._closed}. Open another one.")
+            raise SandboxClosed(f"Sandbox {self.name} is gone: {self._closed}. Open another one.")
 
-    def _start(self, command: Command) -> Job:
+    def _start(self, command: SandboxCommand) -> SandboxProcess:
         self._alive()
         job = self._spawn(command)
         with self._guard:
@@ -354,11 +362,11 @@ class Sandbox(Files):
             self._alive()
         return job
 
-    def _start_shell(self, command: Command) -> Job:
+    def _start_shell(self, command: SandboxCommand) -> SandboxProcess:
         with self._in_use():
             return self._start(command)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: SandboxProcess) -> None:
         job.close()
         with self._guard:
             self._jobs.discard(job)
@@ -370,10 +378,12 @@ class Sandbox(Files):
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         pass_fds: tuple[int, ...] = (),
-    ) -> Command:
+    ) -> SandboxCommand:
         check_command(argv, cwd, env or {})
         given = {**self._base_environment(), **self.policy.environment, **(env or {})}
-        return Command(argv=tuple(argv), env=given, cwd=cwd or self._home(), pass_fds=pass_fds)
+        return SandboxCommand(
+            argv=tuple(argv), env=given, cwd=cwd or self._home(), pass_fds=pass_fds
+        )
 
     def _base_environment(self) -> dict[str, str]:
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -381,5 +391,5 @@ class Sandbox(Files):
             "PATH": path,
             "HOME": self._home(),
             "LANG": "C.UTF-8",
-            "TMPDIR": "/tmp",  # noqa: S108 - the box's own
+            "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
         }

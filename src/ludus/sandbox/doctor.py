@@ -19,7 +19,7 @@ class Diagnosis:
     Args:
         backend: its name.
         reason: why it cannot run, with the next step; ``None`` if it can.
-        enforcement: what it would hold a box to.
+        enforcement: what it would hold a sandbox to.
     """
 
     backend: str
@@ -28,7 +28,7 @@ class Diagnosis:
 
     @property
     def works(self) -> bool:
-        """Whether boxes of this backend can be opened."""
+        """Whether sandboxes of this backend can be opened."""
         return self.reason is None
 
     def __str__(self) -> str:

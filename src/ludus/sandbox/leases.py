@@ -1,6 +1,6 @@
-"""Who owns what: one folder per box in a state folder, so that what a dead owner left is found.
+"""Who owns what: one folder per sandbox in a state folder, so that what a dead owner left is found.
 
-Whatever a box holds beyond its own processes (a control group, a user, a container) is written
+Whatever a sandbox holds beyond its own processes (a control group, a user, a container) is written
 down before it is taken. ``sweep`` gives back what belongs to owners that no longer run.
 """
 
@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ludus.atomic import write_whole
 from ludus.errors import SandboxError
 
 __all__ = [
@@ -56,7 +57,7 @@ def state_folder() -> Path:
     else:
         path = Path(f"/tmp/ludus-{user}")  # noqa: S108 - its owner and mode are checked below
     try:
-        # Others may pass through, since a box's own user must reach its stage, but not look.
+        # Others may pass through, since a sandbox's own user must reach its stage, but not look.
         path.mkdir(mode=0o711, parents=True, exist_ok=True)
         found = path.lstat()
     except OSError as error:
@@ -73,14 +74,14 @@ def state_folder() -> Path:
 
 
 left: list[str] = []
-"""The boxes that this process could not give back all of."""
+"""The sandboxes that this process could not give back all of."""
 
 
 class Lease:
-    """The folder of one box.
+    """The folder of one sandbox.
 
     Attributes:
-        name: the box's name.
+        name: the sandbox's name.
         folder: its folder; ``folder / "stage"`` is free for the backend's use.
     """
 
@@ -93,20 +94,20 @@ class Lease:
 
     @classmethod
     def take(cls, backend: str, *, label: str | None, deadline: float | None) -> Lease:
-        """Make the lease of a new box owned by this process.
+        """Make the lease of a new sandbox owned by this process.
 
         Args:
             backend: whose ``reclaim`` gives its resources back.
             label: part of the name.
-            deadline: seconds the box may live.
+            deadline: seconds the sandbox may live.
 
         Raises:
             SandboxError: the state folder cannot be used.
         """
         clean = re.sub(r"[^a-z0-9]+", "-", (label or "box").lower()).strip("-")[:24] or "box"
         name = f"{clean}-{secrets.token_hex(5)}"
-        making, boxes = state_folder() / "making", state_folder() / "boxes"
-        for parent in (making, boxes):
+        making, sandboxes = state_folder() / "making", state_folder() / "boxes"
+        for parent in (making, sandboxes):
             parent.mkdir(mode=0o711, exist_ok=True)
         pid = os.getpid()
         record = {
@@ -122,15 +123,13 @@ class Lease:
         (making / name).mkdir(mode=0o711)
         lease = cls(name, making / name, record)
         lease.note()
-        lease.folder = lease.folder.rename(boxes / name)
+        lease.folder = lease.folder.rename(sandboxes / name)
         return lease
 
     def note(self, **resources: Any) -> None:
         """Write down resources, before they are taken."""
         self._record.update(resources)
-        hidden = self.folder / f"{_RECORD}.part"
-        hidden.write_text(json.dumps(self._record))
-        hidden.replace(self.folder / _RECORD)
+        write_whole(self.folder / _RECORD, json.dumps(self._record).encode(), durable=False)
 
     def release(self) -> None:
         """Remove the folder; everything noted must have been given back."""
@@ -163,9 +162,9 @@ def process_start(pid: int) -> str | None:
 
 
 def dead_records() -> Iterator[tuple[Path, Record]]:
-    """Yield the folders and records of boxes whose owners no longer run."""
-    boxes = state_folder() / "boxes"
-    for folder in sorted(boxes.glob("*")):
+    """Yield the folders and records of sandboxes whose owners no longer run."""
+    sandboxes = state_folder() / "boxes"
+    for folder in sorted(sandboxes.glob("*")):
         record = _read(folder)
         # One without a record is being removed, or was left by a version that made them in place.
         if not record or _is_dead(folder, record):
@@ -245,7 +244,7 @@ def _sweep_half_made() -> None:
 
 
 def sweep_with(reclaim: Callable[[Record], None], *, wait: bool = True) -> list[str]:
-    """Give back what dead owners left and return the names of their boxes.
+    """Give back what dead owners left and return the names of their sandboxes.
 
     What cannot be given back now, because its engine does not answer, stays for the next sweep.
 

@@ -1,4 +1,4 @@
-"""From a backend's name to a box."""
+"""From a backend's name to a sandbox."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from functools import cache
 
 from ludus import logger
 from ludus.errors import SandboxError, SandboxUnavailable
-from ludus.sandbox import leases, uids
+from ludus.sandbox import leases
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.leases import Record
+from ludus.sandbox.linux import uids
 from ludus.sandbox.policy import Policy
 
 __all__ = ["BACKENDS", "backend_class", "backends", "open_sandbox", "sweep"]
@@ -18,12 +19,12 @@ __all__ = ["BACKENDS", "backend_class", "backends", "open_sandbox", "sweep"]
 # In order of preference; resolved when used. Those after the bar isolate nothing and are never
 # chosen without being named.
 ISOLATING = {
-    "bubblewrap": "ludus.sandbox.bubblewrap:Bubblewrap",
-    "podman": "ludus.sandbox.podman:Podman",
-    "docker": "ludus.sandbox.docker:Docker",
-    "gvisor": "ludus.sandbox.gvisor:Gvisor",
+    "bubblewrap": "ludus.sandbox.backend.bubblewrap:Bubblewrap",
+    "podman": "ludus.sandbox.backend.podman:Podman",
+    "docker": "ludus.sandbox.backend.docker:Docker",
+    "gvisor": "ludus.sandbox.backend.gvisor:Gvisor",
 }
-BACKENDS = {**ISOLATING, "process": "ludus.sandbox.process:ProcessSandbox"}
+BACKENDS = {**ISOLATING, "process": "ludus.sandbox.backend.unconfined:ProcessSandbox"}
 
 
 def open_sandbox(
@@ -34,9 +35,9 @@ def open_sandbox(
     label: str | None = None,
     image: str | None = None,
 ) -> Sandbox:
-    """Open a box.
+    """Open a sandbox.
 
-    A process's first box is preceded by a :func:`sweep`.
+    A process's first sandbox is preceded by a :func:`sweep`.
 
     Args:
         policy: its limits; ``None`` takes the defaults of :class:`Policy`, or no limits where
@@ -44,8 +45,8 @@ def open_sandbox(
         backend: ``"bubblewrap"``, ``"podman"``, ``"docker"``, ``"gvisor"``, or ``"process"``, which
             isolates nothing; ``None`` takes the first isolating one that works here.
         workspace: a host folder that becomes ``/workspace``; needs ``Policy(disk=None)``.
-        label: part of the box's name.
-        image: a local image that becomes the box's root, with ``"podman"`` or ``"docker"``; by
+        label: part of the sandbox's name.
+        image: a local image that becomes the sandbox's root, with ``"podman"`` or ``"docker"``; by
             default the root is made of the host's own folders.
 
     Raises:
@@ -85,7 +86,7 @@ def backend_class(name: str) -> type[Sandbox]:
 
 
 def sweep() -> list[str]:
-    """Kill and remove what boxes of dead owners left, and return the boxes' names."""
+    """Kill and remove what sandboxes of dead owners left, and return the sandboxes' names."""
     return _sweep(wait=True)
 
 
@@ -98,16 +99,16 @@ def _sweep(*, wait: bool) -> list[str]:
 
 @cache
 def _sweep_once(_left: int) -> None:
-    """Sweep when a process opens its first box, and its first after each that it left things of.
+    """Sweep when a process opens its first sandbox, and its first after each unclean close.
 
-    What cannot be swept keeps no box from opening.
+    What cannot be swept keeps no sandbox from opening.
     """
     try:
         _sweep(wait=False)
     except leases.SweepBusy:
         pass  # somebody is at it
     except (OSError, SandboxError) as problem:
-        logger.warn(f"Boxes of dead owners could not be removed: {problem}")
+        logger.warn(f"Sandboxes of dead owners could not be removed: {problem}")
 
 
 def _reclaim(record: Record) -> None:
@@ -133,5 +134,5 @@ def _first_that_works() -> type[Sandbox]:
     listed = "".join(f"\n  {name}: {why}" for name, why in reasons.items())
     raise SandboxUnavailable(
         f"No backend that isolates can run here:{listed}\nFor code you trust, "
-        "open_sandbox(backend='process') runs it without a box."
+        "open_sandbox(backend='process') runs it without a sandbox."
     )

@@ -1,4 +1,4 @@
-"""What a box may use and reach: one frozen value, checked when it is made."""
+"""What a sandbox may use and reach: one frozen value, checked when it is made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = ("/", "/proc", "/dev", "/sys", "/usr", "/bin", "/lib", "/lib64", "/etc")
-_OWN = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a box
+_OWN = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a sandbox
 _T = TypeVar("_T")
 
 
@@ -45,12 +45,12 @@ def parse_size(size: int | str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A host path shown inside the box.
+    """A host path shown inside the sandbox.
 
     Args:
-        source: an existing path of the host; the box's user needs the right to read it.
-        target: an absolute path inside; not one the box makes itself.
-        writable: whether the box may change it. What it writes there is not counted as disk.
+        source: an existing path of the host; the sandbox's user needs the right to read it.
+        target: an absolute path inside; not one the sandbox makes itself.
+        writable: whether the sandbox may change it. What it writes there is not counted as disk.
     """
 
     source: str
@@ -76,9 +76,9 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The limits of one box. ``None`` asks for no limit where the field allows it.
+    """The limits of one sandbox. ``None`` asks for no limit where the field allows it.
 
-    Sizes are bytes or strings such as ``"256M"``. A backend that cannot hold the box to one of
+    Sizes are bytes or strings such as ``"256M"``. A backend that cannot hold the sandbox to one of
     the limits refuses the policy.
 
     Args:
@@ -88,14 +88,14 @@ class Policy:
         disk: size of ``/workspace``. ``None`` only with a host folder as workspace.
         tmp: size of ``/tmp`` and of ``/dev/shm``, each.
         files: open descriptors per process.
-        wall: seconds the box may live.
+        wall: seconds the sandbox may live.
         idle: seconds a command may be silent.
         output: bytes kept of each stream of a command, half from its head, half from its tail.
-        network: ``"none"``; ``"loopback"``, private to the box; ``"host"``, no isolation.
+        network: ``"none"``; ``"loopback"``, private to the sandbox; ``"host"``, no isolation.
         mounts: host paths shown inside.
         environment: variables besides ``PATH``, ``HOME``, ``LANG``, ``TMPDIR``.
-        uid: host user the box runs as; ``None`` gives a root caller's box one of its own, and any
-            other caller's the caller's.
+        uid: host user the sandbox runs as; ``None`` gives a root caller's sandbox one of its own,
+            and any other caller's the caller's.
 
     Raises:
         ValueError: a field is out of range; the message names it.
@@ -186,7 +186,7 @@ def _count(value: Any) -> int:
 
 
 # field: reader, smallest, largest, whether None is allowed. The lower bounds are what bash itself
-# needs to start; below them every box would fail in a way that is hard to read.
+# needs to start; below them every sandbox would fail in a way that is hard to read.
 _NUMBERS: dict[str, tuple[Callable[[Any], Any], float, float, bool]] = {
     "memory": (parse_size, 8 * _MIB, 1 << 50, True),
     "cpus": (_seconds, 0.01, 4096.0, True),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ludus.sandbox.output import Output
 
 if TYPE_CHECKING:
-    from ludus.sandbox.job import Job
+    from ludus.sandbox.process_handle import SandboxProcess
 
 __all__ = ["Ending", "Pump", "discard"]
 
@@ -43,7 +43,9 @@ class Pump:
         token: what a status line of the shell must begin with; ``None`` waits for the exit.
     """
 
-    def __init__(self, job: Job, limit: int, data: bytes = b"", token: str | None = None) -> None:
+    def __init__(
+        self, job: SandboxProcess, limit: int, data: bytes = b"", token: str | None = None
+    ) -> None:
         self.job = job
         self.out, self.err = Output(limit), Output(limit)
         self.status: int | None = None
@@ -91,13 +93,11 @@ class Pump:
 
     def drain(self) -> None:
         """Read what the pipes still hold."""
-        for descriptor in list(self._streams):
-            taken = 0
-            while taken < _PIPE_LIMIT and descriptor in self._streams:
-                size = self._read(descriptor)
-                if not size:
-                    break
-                taken += size
+        # Asking first is cheaper than a read that fails.
+        left = dict.fromkeys(self._streams, _PIPE_LIMIT)
+        while ready := [fd for fd, _ in self._poll.poll(0) if left.get(fd, 0) > 0]:
+            for descriptor in ready:
+                left[descriptor] -= self._read(descriptor) or _PIPE_LIMIT
 
     def _other(self, descriptor: int) -> Ending | None:
         pipes = self.job.pipes
@@ -161,10 +161,15 @@ class Pump:
             self._poll.unregister(descriptor)
 
 
-def discard(job: Job) -> None:
+def discard(job: SandboxProcess) -> None:
     """Throw away what came through the pipes of a job since its last command."""
+    poller = select.poll()
     for descriptor in (job.pipes.stdout, job.pipes.stderr):
-        with suppress(BlockingIOError):
-            for _ in range(_PIPE_LIMIT // _CHUNK):
-                if not os.read(descriptor, _CHUNK):
-                    break
+        poller.register(descriptor, _IN)
+    for _ in range(_PIPE_LIMIT // _CHUNK):
+        ready = poller.poll(0)
+        if not ready:
+            break
+        for descriptor, _ in ready:
+            with suppress(BlockingIOError):
+                os.read(descriptor, _CHUNK)

@@ -1,4 +1,4 @@
-"""What a box says: about one command, about itself, and about what it can promise here."""
+"""What a sandbox says: about one command, about itself, and about what it can promise here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from ludus.errors import CommandFailed, PolicyNotEnforceable
 from ludus.sandbox.policy import Policy
+from ludus.terminal_text import escaped
 
 __all__ = ["Completed", "Enforcement", "Usage"]
 
@@ -16,7 +17,7 @@ _LIMITS = ("memory", "cpus", "pids", "disk", "tmp", "files", "wall")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a box used so far; ``None`` where this machine does not tell."""
+    """What a sandbox used so far; ``None`` where this machine does not tell."""
 
     cpu_seconds: float | None = None
     memory_peak: int | None = None
@@ -35,12 +36,12 @@ class Completed:
         stderr: likewise.
         returncode: its exit status; 128 + n if signal n ended it.
         timed_out: whether it was killed because its time, or its time without output, was over.
-        oom_killed: whether a process of the box was killed for want of memory meanwhile.
-        usage: of the box at the command's end; ``wall_seconds`` is the command's own.
+        oom_killed: whether a process of the sandbox was killed for want of memory meanwhile.
+        usage: of the sandbox at the command's end; ``wall_seconds`` is the command's own.
         stdout_cut: bytes left out of the middle of ``stdout``.
         stderr_cut: likewise.
         note: what else the caller should know, such as that the shell had to be started anew.
-        cut_off: whether it ended because somebody outside of the box killed what held it.
+        cut_off: whether it ended because somebody outside of the sandbox killed what held it.
     """
 
     stdout: bytes
@@ -74,20 +75,18 @@ class Completed:
             return self
         how = "timed out" if self.timed_out else f"ended with status {self.returncode}"
         reason = " for want of memory" if self.oom_killed else ""
-        tail = _harmless(self.error_text) or _harmless(self.text) or "(no output)"
+        tail = _tail(self.error_text) or _tail(self.text) or "(no output)"
         note = f"\n{self.note}" if self.note else ""
         raise CommandFailed(f"The command {how}{reason}; it wrote:\n{tail}{note}", completed=self)
 
 
-def _harmless(text: str) -> str:
-    """Return the end of ``text`` without what would drive a terminal that shows it."""
-    shown = (c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text[-2000:])
-    return "".join(shown).strip()
+def _tail(text: str) -> str:
+    return escaped(text[-2000:]).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Enforcement:
-    """What a backend can hold a box to on this machine.
+    """What a backend can hold a sandbox to on this machine.
 
     Args:
         missing: why a field of the policy does not hold, by its name. A field that is absent
@@ -137,7 +136,7 @@ class Enforcement:
         if reasons:
             listed = "".join(f"\n  {name}: {why}" for name, why in reasons.items())
             raise PolicyNotEnforceable(
-                f"The {backend} backend cannot hold a box to this policy here:{listed}\n"
+                f"The {backend} backend cannot hold a sandbox to this policy here:{listed}\n"
                 "Set these fields to None (network to 'host') to do without the limit, or choose "
                 "another backend; `ludus.sandbox.doctor()` shows what each can do.",
                 reasons=reasons,

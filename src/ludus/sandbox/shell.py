@@ -8,14 +8,16 @@ nothing needs to be looked for in the output and every byte of it is the command
 does to its own descriptors (``exec >file``) ends with it.
 
 Between commands the shell itself is stopped, from outside of its process namespace: a command can
-load a library into it (``enable -f``) whose threads, timers and signal handlers would run on. They
-run during commands only. A command that keeps its background keeps the shell running as well.
+load a library into it (``enable -f``) whose threads, timers and signal handlers would run on. A
+thread does it a few milliseconds after a command, so that a round trip costs no signals; whatever
+else the host does with the sandbox, such as reading its files, does it first. A command that keeps
+its background keeps the shell running as well.
 
 What is not promised. A command runs with the rights of the shell that runs it. It can find the
 channel through ``/proc`` and forge its own status, or redefine what later commands find, exactly
 as it could return another status or change ``PATH``. It cannot forge the status of a command that
 has not been sent yet, cannot keep the host waiting beyond the command's time, and cannot reach
-anything outside the box. Whatever the channel carries besides the expected line is ignored.
+anything outside the sandbox. Whatever the channel carries besides the expected line is ignored.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ludus.errors import SandboxClosed
-from ludus.sandbox.job import Job
+from ludus.sandbox.process_handle import SandboxProcess
 from ludus.sandbox.pump import Ending, Pump, discard
+from ludus.sandbox.resting import resting
 from ludus.sandbox.results import Completed, Usage
 
 if TYPE_CHECKING:
@@ -72,17 +75,17 @@ class Shell:
     may be called from other threads.
 
     Args:
-        start: starts a shell's process in the box.
-        usage: gives the box's usage, with the given seconds as ``wall_seconds``.
-        oom_kills: counts the box's processes killed for want of memory so far.
+        start: starts a shell's process in the sandbox.
+        usage: gives the sandbox's usage, with the given seconds as ``wall_seconds``.
+        oom_kills: counts the sandbox's processes killed for want of memory so far.
         output: bytes kept of each stream of a command.
         idle: seconds a command may be silent, unless it says otherwise.
-        deadline: point of the monotonic clock at which the box ends.
+        deadline: point of the monotonic clock at which the sandbox ends.
     """
 
     def __init__(
         self,
-        start: Callable[[], Job],
+        start: Callable[[], SandboxProcess],
         *,
         usage: Callable[[float], Usage],
         oom_kills: Callable[[], int],
@@ -93,9 +96,18 @@ class Shell:
         self._start, self._usage, self._oom_kills = start, usage, oom_kills
         self._output, self._idle, self._deadline = output, idle, deadline
         self._lock = threading.Lock()
-        self._job: Job | None = None
+        self._job: SandboxProcess | None = None
         self._closed = self._interrupted = self._at_work = False
+        self._stopped = self._may_rest = False
+        self._ended = 0.0
+        self._resting = resting()
         self._job = self._fresh()
+        self._resting.open(self)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more commands."""
+        return self._closed
 
     def run(
         self,
@@ -114,7 +126,7 @@ class Shell:
             keep_background: leave processes alone that outlive the command.
 
         Raises:
-            SandboxClosed: shell or box are closed.
+            SandboxClosed: shell or sandbox are closed.
             ValueError: the command holds a NUL, which no shell takes.
         """
         if "\0" in command:
@@ -140,7 +152,24 @@ class Shell:
         """
         with self._lock:
             if self._job is not None:
+                self._stopped = True
                 self._job.sweep_background()
+
+    def rest(self, since: float | None = None) -> None:
+        """Stop the shell until its next command, unless one runs or kept its background.
+
+        Args:
+            since: only if no command ended after this point of the monotonic clock.
+        """
+        if self._stopped or not self._may_rest or not self._lock.acquire(blocking=False):
+            return
+        try:
+            idle = since is None or self._ended <= since
+            if idle and self._may_rest and not self._stopped and self._job is not None:
+                self._stopped = True
+                self._job.pause()
+        finally:
+            self._lock.release()
 
     def close(self) -> None:
         """End the shell and all it started; closing twice is harmless."""
@@ -150,6 +179,7 @@ class Shell:
             job.kill()
             with self._lock:
                 job.close()
+        self._resting.close(self)
 
     def __enter__(self) -> Shell:
         return self
@@ -162,7 +192,7 @@ class Shell:
     ) -> None:
         self.close()
 
-    def _fresh(self) -> Job:
+    def _fresh(self) -> SandboxProcess:
         job = self._start()
         # The setup answers like a command: a shell that is given out has proved that it runs.
         token = secrets.token_hex(16)
@@ -171,7 +201,7 @@ class Shell:
         if pump.run(time.monotonic() + _START_TIME) is not Ending.STATUS:
             job.close()
             said = pump.err.value().decode("utf-8", "backslashreplace").strip() or "it said nothing"
-            raise SandboxClosed(f"No shell starts in this box: {said!r}.")
+            raise SandboxClosed(f"No shell starts in this sandbox: {said!r}.")
         return job
 
     def _run(self, command: str, timeout: float | None, idle: float | None, mode: str) -> Completed:
@@ -184,7 +214,9 @@ class Shell:
         deadline = min(limits, default=None)
         token = secrets.token_hex(16)
         discard(job)
-        job.resume()
+        if self._stopped:
+            self._stopped = False
+            job.resume()
         self._at_work = True
         lines = _RUN.format(text=_quoted(command), token=token, mode=mode)
         pump = Pump(job, self._output, lines.encode("utf-8", "surrogateescape"), token)
@@ -197,27 +229,28 @@ class Shell:
             status, note = _KILLED, self._recover(job, pump, ending)
         elif ending is Ending.EXIT:
             status, cut_off = job.wait(1.0), job.was_cut_off and self._oom_kills() == kills
-            who = "Somebody outside of the box" if cut_off else "The command"
+            who = "Somebody outside of the sandbox" if cut_off else "The command"
             note = f"{who} ended the shell itself: {_LOST}"
             self._drop(job)
         elif mode == "alone" and not job.alone:
             job.sweep_background()
-        if mode == "alone" and self._job is job:
-            job.pause()
+        self._ended, self._may_rest = time.monotonic(), mode == "alone"
+        if self._may_rest:
+            self._resting.after_command(self)
         return Completed(
             stdout=pump.out.value(),
             stderr=pump.err.value(),
             returncode=_KILLED if status is None else status,
             timed_out=late,
             oom_killed=self._oom_kills() > kills,
-            usage=self._usage(time.monotonic() - began),
+            usage=self._usage(self._ended - began),
             stdout_cut=pump.out.cut,
             stderr_cut=pump.err.cut,
             note=note,
             cut_off=cut_off,
         )
 
-    def _recover(self, job: Job, pump: Pump, ending: Ending) -> str:
+    def _recover(self, job: SandboxProcess, pump: Pump, ending: Ending) -> str:
         """Bring the shell back to its prompt; say what was lost where that fails."""
         for patience in _PATIENCE:
             if ending in (Ending.STATUS, Ending.EXIT):
@@ -229,7 +262,7 @@ class Shell:
         self._drop(job)
         return f"The shell did not survive the kill of its command: {_LOST}"
 
-    def _in_step(self, job: Job) -> bool:
+    def _in_step(self, job: SandboxProcess) -> bool:
         """Return whether the shell answers, once every interrupt on its way has arrived."""
         for _ in range(2):
             token = secrets.token_hex(16)
@@ -238,7 +271,7 @@ class Shell:
                 return True
         return False
 
-    def _drop(self, job: Job) -> None:
+    def _drop(self, job: SandboxProcess) -> None:
         self._job = None
         with suppress(OSError):
             job.close()

@@ -7,9 +7,9 @@ processes, and write a space as JSON.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ludus.lazy import lazy_names
 from ludus.spaces.batching import (
     batch_differing_spaces,
     batch_space,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ludus.spaces import utils
     from ludus.spaces.equivalence import is_space_dtype_shape_equiv
     from ludus.spaces.flattening import flatdim, flatten, flatten_space, unflatten
-    from ludus.spaces.layout import Layout
+    from ludus.spaces.layout import Layout, MemoryLayout
     from ludus.spaces.serialization import from_dict, from_json, to_dict, to_json
     from ludus.spaces.shared_memory import (
         create_shared_memory,
@@ -49,6 +49,7 @@ __all__ = [
     "Graph",
     "GraphInstance",
     "Layout",
+    "MemoryLayout",
     "MultiBinary",
     "MultiDiscrete",
     "OneOf",
@@ -81,6 +82,7 @@ __all__ = [
 
 _MODULES = {
     "Layout": "layout",
+    "MemoryLayout": "layout",
     "create_shared_memory": "shared_memory",
     "flatdim": "flattening",
     "flatten": "flattening",
@@ -96,12 +98,4 @@ _MODULES = {
 }
 """Where to find what is loaded only when it is first used."""
 
-
-def __getattr__(name: str) -> Any:
-    if name == "utils":
-        return import_module(f"{__name__}.utils")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _MODULES, modules=("utils",))

@@ -20,7 +20,7 @@ from ludus.errors import CustomSpaceError
 from ludus.spaces.box import Box
 from ludus.spaces.dict import Dict
 from ludus.spaces.discrete import Discrete
-from ludus.spaces.errors import SpaceTypeError
+from ludus.spaces.errors import SpaceTypeError, conversion_hint
 from ludus.spaces.multi_binary import MultiBinary
 from ludus.spaces.multi_discrete import MultiDiscrete
 from ludus.spaces.oneof import OneOf
@@ -48,6 +48,7 @@ def refuse(function: str, space: object) -> NoReturn:
         )
     raise SpaceTypeError(
         f"`{function}` needs a Space, but {space!r} is not a Space instance; its type: {kind}"
+        f"{conversion_hint(space)}"
     )
 
 
@@ -93,7 +94,7 @@ def _iterate_tuple(space: Tuple, items: Any) -> Iterator[Any]:
     # A batch of n texts, graphs, … is a tuple of n of them: its parts are the single values.
     try:
         return iter(items)
-    except Exception as problem:
+    except Exception as problem:  # ``items`` may be of any class
         raise CustomSpaceError(
             f"Could not iterate through a batch of {space}: `iterate` does not know {unknown}, and "
             f"the batch is not iterable itself ({problem}); register them with `iterate.register`"

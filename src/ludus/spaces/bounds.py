@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, NoReturn, TypeAlias, TypeGuard
 
 import numpy as np
@@ -11,7 +12,15 @@ from numpy.typing import NDArray
 from ludus import logger
 from ludus.spaces.errors import SpaceRangeError, SpaceTypeError, SpaceValueError
 
-__all__ = ["Bound", "cast_bound", "check_shape", "dtype_limits", "infer_shape", "is_number"]
+__all__ = [
+    "Bound",
+    "cast_bound",
+    "check_shape",
+    "dtype_limits",
+    "infer_shape",
+    "integer_limits",
+    "is_number",
+]
 
 Bound: TypeAlias = int | float | np.number[Any] | NDArray[Any]
 
@@ -127,12 +136,19 @@ def _warn_of_lost_precision(name: str, given: np.dtype[Any], dtype: np.dtype[Any
         )
 
 
+@cache
 def dtype_limits(dtype: np.dtype[Any]) -> tuple[float, float]:
     """Return the smallest and the largest finite number of a dtype."""
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind == "f":
         return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    return integer_limits(dtype)
+
+
+@cache
+def integer_limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the smallest and the largest number of a dtype of integers."""
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ludus import logger
 from ludus.errors import Error
 from ludus.spaces.bounds import Bound, cast_bound, check_shape, infer_shape
-from ludus.spaces.box_sampling import Plan
+from ludus.spaces.box_sampling import SamplingPlan
 from ludus.spaces.errors import SpaceValueError
 from ludus.spaces.space import Space
 
@@ -59,7 +59,7 @@ class Box(Space[NDArray[ScalarT_co]]):
     bounded_above: NDArray[np.bool_]
     low_repr: str | None
     high_repr: str | None
-    _plan: Plan | None = None
+    _plan: SamplingPlan | None = None
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Box(Space[NDArray[ScalarT_co]]):
             or plan.low_bytes != self.low.tobytes()
             or plan.high_bytes != self.high.tobytes()
         ):
-            plan = self._plan = Plan.of(self)
+            plan = self._plan = SamplingPlan.of(self)
         return plan.draw(self.np_random, self)
 
     def contains(self, x: Any) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from ludus.spaces.box import Box
 
-__all__ = ["Plan"]
+__all__ = ["SamplingPlan"]
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -44,7 +44,7 @@ class Group(NamedTuple):
         return np.subtract(self.high, distance, out=distance)
 
 
-class Plan(NamedTuple):
+class SamplingPlan(NamedTuple):
     """How to draw a sample of a box whose bounds are, to the byte, those given."""
 
     low_bytes: bytes
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
     groups: tuple[Group, ...]
 
     @classmethod
-    def of(cls, box: Box[Any]) -> Plan:
+    def of(cls, box: Box[Any]) -> SamplingPlan:
         """Work out the plan for the box as it is now."""
         below, above = box.bounded_below, box.bounded_above
         # Seeds fix the samples, so the order in which the forms draw is part of the contract.

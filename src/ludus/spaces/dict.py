@@ -9,7 +9,7 @@ from typing import Any, Generic
 import numpy as np
 
 from ludus.spaces import masks
-from ludus.spaces.errors import SpaceTypeError, SpaceValueError
+from ludus.spaces.errors import SpaceTypeError, SpaceValueError, conversion_hint
 from ludus.spaces.space import Space, T_co, draw_seeds
 
 __all__ = ["Dict"]
@@ -58,7 +58,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
             if not isinstance(space, Space):
                 raise SpaceTypeError(
                     f"Dict holds spaces only, but key={key!r} is not an instance of Space: got "
-                    f"{space!r} of {type(space)}"
+                    f"{space!r} of {type(space)}{conversion_hint(space)}"
                 )
         super().__init__(None, None, seed)  # type: ignore[arg-type]
 
@@ -156,6 +156,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
         if not isinstance(value, Space):
             raise SpaceTypeError(
                 f"Dict holds spaces only, cannot set {key!r} to {value!r} of {type(value)}"
+                f"{conversion_hint(value)}"
             )
         self.spaces[key] = value
 

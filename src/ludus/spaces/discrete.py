@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.spaces import masks
+from ludus.spaces.bounds import integer_limits
 from ludus.spaces.errors import SpaceRangeError, SpaceTypeError, SpaceValueError
 from ludus.spaces.space import MaskNDArray, Space, is_integer
 
@@ -69,13 +70,13 @@ class Discrete(Space[IntegerT_co], Generic[IntegerT_co]):
             raise SpaceTypeError(
                 f"Invalid Discrete dtype ({kind}): pass an integer dtype such as np.int64"
             )
-        limits = np.iinfo(kind)
-        numbers = {"n": int(n), "start": int(start), "start + n - 1": int(start) + int(n) - 1}
-        for name, value in numbers.items():
-            if not limits.min <= value <= limits.max:
+        smallest, largest = integer_limits(kind)
+        count, first = int(n), int(start)
+        for name, value in (("n", count), ("start", first), ("start + n - 1", first + count - 1)):
+            if not smallest <= value <= largest:
                 raise SpaceRangeError(
                     f"Discrete {name} = {value} is out of bounds of dtype {kind}, which holds "
-                    f"{limits.min} to {limits.max}; choose a wider dtype"
+                    f"{smallest} to {largest}; choose a wider dtype"
                 )
         super().__init__((), kind, seed)
         self.n = self.dtype.type(n)

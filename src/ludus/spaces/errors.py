@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from ludus.errors import Error
 
-__all__ = ["NotASpaceError", "SpaceRangeError", "SpaceTypeError", "SpaceValueError"]
+__all__ = [
+    "NotASpaceError",
+    "SpaceRangeError",
+    "SpaceTypeError",
+    "SpaceValueError",
+    "conversion_hint",
+]
 
 
 class SpaceValueError(Error, ValueError, AssertionError):
@@ -25,3 +31,10 @@ class SpaceRangeError(SpaceValueError, OverflowError):
 
 class NotASpaceError(SpaceTypeError, AttributeError):
     """Something else was passed where a space is needed."""
+
+
+def conversion_hint(value: object) -> str:
+    """Return how to convert a space of Gymnasium's, ``""`` for anything else."""
+    if any(base.__module__.startswith("gymnasium.spaces") for base in type(value).__mro__):
+        return "; convert it with ludus.interop.gymnasium.from_gymnasium_space(space)"
+    return ""

@@ -17,7 +17,7 @@ import numpy as np
 from ludus.spaces.box import Box
 from ludus.spaces.dict import Dict
 from ludus.spaces.discrete import Discrete
-from ludus.spaces.errors import NotASpaceError, SpaceValueError
+from ludus.spaces.errors import NotASpaceError, SpaceValueError, conversion_hint
 from ludus.spaces.graph import Graph
 from ludus.spaces.multi_binary import MultiBinary
 from ludus.spaces.multi_discrete import MultiDiscrete
@@ -34,7 +34,7 @@ def unknown(function: str, space: object) -> NoReturn:
     """Raise because ``function`` knows nothing about this kind of space."""
     raise NotImplementedError(
         f"Unknown space: `{space}` of type {type(space)}; register the type with "
-        f"`{function}.register` to support it"
+        f"`{function}.register` to support it{conversion_hint(space)}"
     )
 
 

@@ -18,8 +18,8 @@ from ludus.spaces.batching import (
     differing_as_tuple,
     iterate,
 )
-from ludus.spaces.errors import SpaceTypeError, SpaceValueError
-from ludus.spaces.space import Space, seed_with_parts
+from ludus.spaces.errors import SpaceTypeError, SpaceValueError, conversion_hint
+from ludus.spaces.space import Space, is_integer, seed_with_parts
 
 __all__ = ["Graph", "GraphInstance"]
 
@@ -67,6 +67,7 @@ class Graph(Space[GraphInstance]):
             if not isinstance(space, Space) and (name == "node_space" or space is not None):
                 raise SpaceTypeError(
                     f"Graph {name} is not a Space instance: got {space!r} of {type(space)}"
+                    f"{conversion_hint(space)}"
                 )
         self.node_space = node_space
         self.edge_space = edge_space
@@ -109,9 +110,13 @@ class Graph(Space[GraphInstance]):
             num_edges: Number of edges; ``None`` draws one below ``num_nodes * (num_nodes - 1)``.
 
         Raises:
+            SpaceTypeError: A number of nodes or edges is no integer.
             SpaceValueError: There are no nodes or a negative number of edges, or a mask does not
                 fit.
         """
+        for name, number in (("num_nodes", num_nodes), ("num_edges", num_edges)):
+            if not is_integer(number) and (name == "num_nodes" or number is not None):
+                raise SpaceTypeError(f"A graph needs whole numbers, got {name}={number!r}")
         if num_nodes <= 0:
             raise SpaceValueError(f"A graph has at least one node, got num_nodes={num_nodes}")
         kind, given = masks.only_one(mask, probability)

@@ -28,7 +28,7 @@ from ludus.spaces.space import Space
 from ludus.spaces.text import Text
 from ludus.spaces.tuple import Tuple
 
-__all__ = ["ALIGNMENT", "Layout", "Leaf", "storage"]
+__all__ = ["ALIGNMENT", "Layout", "Leaf", "MemoryLayout", "storage"]
 
 ALIGNMENT = 64
 """Every array starts at a multiple of this many bytes: a cache line, the widest vector register."""
@@ -47,7 +47,7 @@ Tree: TypeAlias = "Leaf | tuple[Tree, ...] | dict[str, Tree]"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MemoryLayout:
     """The places of all arrays for ``n`` values of a space.
 
     ``tree`` has the structure of the members: a dict for ``Dict``, a tuple for ``Tuple``. A text is
@@ -61,7 +61,7 @@ class Layout:
     """Size of the block."""
 
     @classmethod
-    def of(cls, space: Space[Any], n: int = 1) -> Layout:
+    def of(cls, space: Space[Any], n: int = 1) -> MemoryLayout:
         """Lay out ``n`` values of ``space``.
 
         Raises:
@@ -103,6 +103,9 @@ class Layout:
             lambda leaf: np.ndarray((self.n, *leaf.shape), leaf.dtype, memory, leaf.offset),
             self.tree,
         )
+
+
+Layout = MemoryLayout  # the old name
 
 
 def _map(function: Callable[[Leaf], Any], tree: Tree) -> Any:

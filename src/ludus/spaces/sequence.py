@@ -18,7 +18,7 @@ from ludus.spaces.batching import (
     differing_as_tuple,
     iterate,
 )
-from ludus.spaces.errors import SpaceTypeError, SpaceValueError
+from ludus.spaces.errors import SpaceTypeError, SpaceValueError, conversion_hint
 from ludus.spaces.space import Space, is_integer, seed_with_parts
 
 __all__ = ["Sequence"]
@@ -55,6 +55,7 @@ class Sequence(Space[Any]):
         if not isinstance(space, Space):
             raise SpaceTypeError(
                 f"Sequence takes a Space for its parts, got {space!r} of {type(space)}"
+                f"{conversion_hint(space)}"
             )
         self.feature_space = space
         self.stack = stack

@@ -1,7 +1,7 @@
 """Values of n environments in memory that several processes share.
 
 ``create_shared_memory`` allocates with :mod:`multiprocessing`; reading and writing work on that,
-and as well on the arrays that :meth:`Layout.views` returns. Each is a
+and as well on the arrays that :meth:`MemoryLayout.views` returns. Each is a
 ``functools.singledispatch`` function: ``create_shared_memory.register(MySpace)`` teaches it a new
 space.
 """
@@ -27,7 +27,7 @@ from ludus.spaces.discrete import Discrete
 from ludus.spaces.errors import SpaceTypeError
 from ludus.spaces.flattening import flatten, unflatten
 from ludus.spaces.graph import Graph
-from ludus.spaces.layout import Layout
+from ludus.spaces.layout import MemoryLayout
 from ludus.spaces.multi_binary import MultiBinary
 from ludus.spaces.multi_discrete import MultiDiscrete
 from ludus.spaces.oneof import OneOf
@@ -36,7 +36,12 @@ from ludus.spaces.space import Space
 from ludus.spaces.text import Text
 from ludus.spaces.tuple import Tuple
 
-__all__ = ["Layout", "create_shared_memory", "read_from_shared_memory", "write_to_shared_memory"]
+__all__ = [
+    "MemoryLayout",
+    "create_shared_memory",
+    "read_from_shared_memory",
+    "write_to_shared_memory",
+]
 
 _ArraySpace: TypeAlias = Box | Discrete | MultiBinary | MultiDiscrete
 
@@ -115,7 +120,7 @@ def read_from_shared_memory(space: Space[Any], shared_memory: Any, n: int = 1) -
 
     Args:
         space: The space of a single value.
-        shared_memory: What ``create_shared_memory`` or ``Layout.views`` returned.
+        shared_memory: What ``create_shared_memory`` or ``MemoryLayout.views`` returned.
         n: Number of environments.
 
     Raises:
@@ -185,7 +190,7 @@ def write_to_shared_memory(space: Space[Any], index: int, value: Any, shared_mem
         space: The space of a single value.
         index: Which environment, from 0.
         value: The value.
-        shared_memory: What ``create_shared_memory`` or ``Layout.views`` returned.
+        shared_memory: What ``create_shared_memory`` or ``MemoryLayout.views`` returned.
 
     Raises:
         CustomSpaceError: The space is a custom one that is not registered.

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from ludus.spaces import masks
-from ludus.spaces.errors import SpaceTypeError, SpaceValueError
+from ludus.spaces.errors import SpaceTypeError, SpaceValueError, conversion_hint
 from ludus.spaces.space import Space, T_co, draw_seeds
 
 __all__ = ["Tuple", "as_spaces", "check_parts"]
@@ -151,6 +151,7 @@ def as_spaces(spaces: object) -> tuple[Space[Any], ...]:
         if not isinstance(part, Space):
             raise SpaceTypeError(
                 f"Subspace {i} does not inherit from `Space`: got {part!r} of {type(part)}"
+                f"{conversion_hint(part)}"
             )
     return parts
 

@@ -1,4 +1,4 @@
-"""Conformance of sandbox backends: what every box does, and what every isolating one prevents."""
+"""Conformance of sandbox backends: what each one does, and what each isolating one prevents."""
 
 from __future__ import annotations
 
@@ -31,31 +31,33 @@ class SandboxConformance:
     """What every backend does. Derive, implement :meth:`make`, and let pytest run it."""
 
     def make(self, **policy: Any) -> Sandbox:
-        """Open a box with the backend's default policy and these changes."""
+        """Open a sandbox with the backend's default policy and these changes."""
         raise NotImplementedError
 
-    def home(self, box: Sandbox) -> str:
-        """Return the workspace's path as commands in the box see it."""
-        return box.run(["sh", "-c", "printf %s $HOME"]).text
+    def home(self, sandbox: Sandbox) -> str:
+        """Return the workspace's path as commands in the sandbox see it."""
+        return sandbox.run(["sh", "-c", "printf %s $HOME"]).text
 
     def test_a_command(self) -> None:
         """Streams, status, folder and input arrive exactly and apart."""
-        with self.make() as box:
-            done = box.run(["sh", "-c", "printf out; printf err >&2; exit 7"], timeout=_PATIENCE)
+        with self.make() as sandbox:
+            done = sandbox.run(
+                ["sh", "-c", "printf out; printf err >&2; exit 7"], timeout=_PATIENCE
+            )
             require_same((done.stdout, done.stderr, done.returncode), (b"out", b"err", 7))
             require(not done.timed_out, "a command that ended is not late")
             data = bytes(range(256)) * 2000
-            require_same(box.run(["cat"], input=data, timeout=_PATIENCE).stdout, data)
-            require_same(box.run(["pwd"], cwd="/usr").stdout, b"/usr\n")
-            require_same(box.run(["cat"], timeout=_PATIENCE).stdout, b"")
-            _raises(CommandFailed, lambda: box.run(["false"]).check(), "check")
+            require_same(sandbox.run(["cat"], input=data, timeout=_PATIENCE).stdout, data)
+            require_same(sandbox.run(["pwd"], cwd="/usr").stdout, b"/usr\n")
+            require_same(sandbox.run(["cat"], timeout=_PATIENCE).stdout, b"")
+            _raises(CommandFailed, lambda: sandbox.run(["false"]).check(), "check")
 
     def test_environment(self) -> None:
         """A command sees the policy's variables and its own, and none of the caller's."""
         os.environ["LUDUS_TEST_ONLY"] = "leak"
         try:
-            with self.make(environment={"GIVEN": "by policy"}) as box:
-                text = box.run(["env"], env={"MORE": "by call"}).text.splitlines()
+            with self.make(environment={"GIVEN": "by policy"}) as sandbox:
+                text = sandbox.run(["env"], env={"MORE": "by call"}).text.splitlines()
         finally:
             del os.environ["LUDUS_TEST_ONLY"]
         require({"GIVEN=by policy", "MORE=by call"} <= set(text), f"variables are missing: {text}")
@@ -63,17 +65,17 @@ class SandboxConformance:
 
     def test_bad_arguments(self) -> None:
         """What cannot be a command is refused before anything starts."""
-        with self.make() as box:
-            _raises(ValueError, lambda: box.run("ls"), "a string as argv")
-            _raises(ValueError, lambda: box.run([]), "no argv")
-            _raises(ValueError, lambda: box.run(["a\0b"]), "NUL in argv")
-            _raises(ValueError, lambda: box.run(["ls"], env={"A=B": "c"}), "a name with '='")
+        with self.make() as sandbox:
+            _raises(ValueError, lambda: sandbox.run("ls"), "a string as argv")
+            _raises(ValueError, lambda: sandbox.run([]), "no argv")
+            _raises(ValueError, lambda: sandbox.run(["a\0b"]), "NUL in argv")
+            _raises(ValueError, lambda: sandbox.run(["ls"], env={"A=B": "c"}), "a name with '='")
 
     def test_output_is_cut_in_the_middle(self) -> None:
         """A flood keeps its head and its tail, and is counted."""
         script = "printf BEGIN; head -c 3000000 /dev/zero; printf END"
-        with self.make(output=4096) as box:
-            done = box.run(["sh", "-c", script], timeout=_PATIENCE)
+        with self.make(output=4096) as sandbox:
+            done = sandbox.run(["sh", "-c", script], timeout=_PATIENCE)
         require_same(
             (done.stdout[:5], done.stdout[-3:], len(done.stdout)), (b"BEGIN", b"END", 4096)
         )
@@ -82,24 +84,26 @@ class SandboxConformance:
     def test_time_out_kills_the_tree(self) -> None:
         """Nothing that a late command started goes on."""
         script = "(setsid sh -c 'sleep 2; touch late' &) ; sleep 60"
-        with self.make() as box:
+        with self.make() as sandbox:
             began = time.monotonic()
-            done = box.run(["sh", "-c", script], timeout=0.3)
+            done = sandbox.run(["sh", "-c", script], timeout=0.3)
             require(done.timed_out and done.returncode == 137, f"not marked as late: {done}")
             require(time.monotonic() - began < _PATIENCE, "the time-out came too late")
             time.sleep(2.2)
-            _raises(SandboxError, lambda: box.read_bytes("late"), "an orphan went on")
+            _raises(SandboxError, lambda: sandbox.read_bytes("late"), "an orphan went on")
 
     def test_idle(self) -> None:
         """Silence ends a command, words keep it alive."""
-        with self.make() as box:
-            require(box.run(["sleep", "60"], idle=0.2).timed_out, "silence was not noticed")
+        with self.make() as sandbox:
+            require(sandbox.run(["sleep", "60"], idle=0.2).timed_out, "silence was not noticed")
             script = "for i in 1 2 3 4; do echo; sleep 0.1; done"
-            require(not box.run(["sh", "-c", script], idle=2.0).timed_out, "a live one was killed")
+            require(
+                not sandbox.run(["sh", "-c", script], idle=2.0).timed_out, "a live one was killed"
+            )
 
     def test_shell_keeps_its_state(self) -> None:
         """Folder, variables and functions last from command to command."""
-        with self.make() as box, box.shell() as shell:
+        with self.make() as sandbox, sandbox.shell() as shell:
             shell.run("cd /usr; x='a b'; f() { printf '%s' \"$x\"; }; exec 5>&1")
             done = shell.run("f; printf e >&2; (exit 9)", timeout=_PATIENCE)
             require_same((done.stdout, done.stderr, done.returncode), (b"a b", b"e", 9))
@@ -108,7 +112,7 @@ class SandboxConformance:
 
     def test_shell_is_exact(self) -> None:
         """Every byte arrives, whatever it is; long and broken commands do no harm."""
-        with self.make() as box, box.shell() as shell:
+        with self.make() as sandbox, sandbox.shell() as shell:
             done = shell.run("printf '\\000\\377\\r\\n'; printf \"it's 'ü'\" >&2")
             require_same((done.stdout, done.stderr), (b"\x00\xff\r\n", "it's 'ü'".encode()))
             long = "# " + "x" * 150_000 + "\necho done"
@@ -126,7 +130,7 @@ class SandboxConformance:
             "sleep 60 | cat",
             "(setsid sleep 60 &); y=$(sleep 60); echo $y",
         )
-        with self.make() as box, box.shell() as shell:
+        with self.make() as sandbox, sandbox.shell() as shell:
             shell.run("cd /usr; x=kept")
             for command in commands:
                 done = shell.run(command, timeout=0.2)
@@ -136,7 +140,7 @@ class SandboxConformance:
 
     def test_shell_interrupt(self) -> None:
         """Another thread can end a command."""
-        with self.make() as box, box.shell() as shell:
+        with self.make() as sandbox, sandbox.shell() as shell:
             timer = threading.Timer(0.3, shell.interrupt)
             timer.start()
             began = time.monotonic()
@@ -152,7 +156,7 @@ class SandboxConformance:
             "for i in $(seq 100); do n=$(pgrep -c -f 'sleep 4[1]'); [ $n = {} ] && break; "
             "sleep 0.02; done; echo $n"
         )
-        with self.make() as box, box.shell() as shell:
+        with self.make() as sandbox, sandbox.shell() as shell:
             shell.run("sleep 41 & (setsid sleep 41 &); echo")
             require_same(shell.run(count.format(0)).stdout, b"0\n")
             shell.run("sleep 41 &", keep_background=True)
@@ -160,7 +164,7 @@ class SandboxConformance:
 
     def test_shell_that_ends(self) -> None:
         """A command that ends the shell is reported; the next one gets a fresh one."""
-        with self.make() as box, box.shell() as shell:
+        with self.make() as sandbox, sandbox.shell() as shell:
             for command, status in (("x=1; exit 5", 5), ("exec sh -c 'exit 6'", 6)):
                 done = shell.run(command, timeout=_PATIENCE)
                 require_same(done.returncode, status)
@@ -175,16 +179,16 @@ class SandboxConformance:
         (tree / "tool").write_text("#!/bin/sh\necho works\n")
         (tree / "tool").chmod(0o755)
         (tree / "link").symlink_to("sub/data")
-        with self.make() as box:
-            box.put(tree, "given")
-            require_same(box.run(["given/tool"]).stdout, b"works\n")
-            box.run(["sh", "-c", "echo more > given/sub/more"]).check()
-            box.get("given", tmp_path / "back")
-            box.write_bytes("deep/er/file", b"x")
-            require_same(box.read_bytes("deep/er/file"), b"x")
-            _raises(SandboxError, lambda: box.read_bytes("missing"), "a missing file")
-            _raises(SandboxError, lambda: box.read_bytes("../x"), "a path with dots")
-            _raises(SandboxViolation, lambda: box.read_bytes("given/sub/data", 10), "too large")
+        with self.make() as sandbox:
+            sandbox.put(tree, "given")
+            require_same(sandbox.run(["given/tool"]).stdout, b"works\n")
+            sandbox.run(["sh", "-c", "echo more > given/sub/more"]).check()
+            sandbox.get("given", tmp_path / "back")
+            sandbox.write_bytes("deep/er/file", b"x")
+            require_same(sandbox.read_bytes("deep/er/file"), b"x")
+            _raises(SandboxError, lambda: sandbox.read_bytes("missing"), "a missing file")
+            _raises(SandboxError, lambda: sandbox.read_bytes("../x"), "a path with dots")
+            _raises(SandboxViolation, lambda: sandbox.read_bytes("given/sub/data", 10), "too large")
         back = tmp_path / "back"
         require_same((back / "sub" / "data").read_bytes(), (tree / "sub" / "data").read_bytes())
         require_same((back / "link").readlink(), Path("sub/data"))
@@ -202,30 +206,30 @@ class SandboxConformance:
 
     def test_nothing_hostile_comes_out(self, tmp_path: Path) -> None:
         """Links that lead out, fifos and floods of folders are refused and leave nothing."""
-        with self.make() as box:
+        with self.make() as sandbox:
             for name, trap in self.traps().items():
-                box.run(["sh", "-c", f"rm -rf d; mkdir d; cd d; {trap}"]).check()
+                sandbox.run(["sh", "-c", f"rm -rf d; mkdir d; cd d; {trap}"]).check()
                 target = tmp_path / "out"
-                _raises(SandboxViolation, lambda t=target: box.get("d", t), name)  # type: ignore[misc]
+                _raises(SandboxViolation, lambda t=target: sandbox.get("d", t), name)  # type: ignore[misc]
                 require(not target.exists() and not any(tmp_path.iterdir()), f"{name}: leftovers")
 
     def test_snapshot(self) -> None:
         """A workspace comes back as it was."""
-        with self.make() as box:
-            box.run(["sh", "-c", "mkdir a; echo 1 > a/f; ln -s a/f l; chmod 700 a/f"]).check()
-            with box.snapshot() as kept:
-                box.run(["sh", "-c", "rm -rf a; echo 2 > b; ln -sf /usr l"]).check()
-                box.restore(kept)
-            done = box.run(["sh", "-c", "cat a/f; readlink l; ls; stat -c %a a/f"])
+        with self.make() as sandbox:
+            sandbox.run(["sh", "-c", "mkdir a; echo 1 > a/f; ln -s a/f l; chmod 700 a/f"]).check()
+            with sandbox.snapshot() as kept:
+                sandbox.run(["sh", "-c", "rm -rf a; echo 2 > b; ln -sf /usr l"]).check()
+                sandbox.restore(kept)
+            done = sandbox.run(["sh", "-c", "cat a/f; readlink l; ls; stat -c %a a/f"])
         require_same(done.stdout, b"1\na/f\na\nl\n700\n")
 
     def test_spawn(self) -> None:
         """A program can run beside the caller, with descriptors of the caller's choice."""
-        with self.make() as box:
+        with self.make() as sandbox:
             reader, writer = os.pipe()
             try:
                 argv = ["bash", "-c", f"read x; echo got $x >&{writer}; cat"]
-                job = box.spawn(argv, pass_fds=[writer])
+                job = sandbox.spawn(argv, pass_fds=[writer])
                 os.write(job.pipes.stdin, b"word\n")
                 require_same(os.read(reader, 100), b"got word\n")
                 require(job.poll() is None, "it ended early")
@@ -236,21 +240,21 @@ class SandboxConformance:
                 os.close(writer)
 
     def test_threads(self) -> None:
-        """A box does not care which thread uses it, or whether that one still lives."""
+        """A sandbox does not care which thread uses it, or whether that one still lives."""
         kept: list[Any] = []
         opener = threading.Thread(target=lambda: kept.append(self.make()))
         opener.start()
         opener.join()
-        with kept[0] as box:
+        with kept[0] as sandbox:
             shells: list[Any] = []
-            starter = threading.Thread(target=lambda: shells.append(box.shell()))
+            starter = threading.Thread(target=lambda: shells.append(sandbox.shell()))
             starter.start()
             starter.join()
             time.sleep(0.2)
             require_same(shells[0].run("echo alive").stdout, b"alive\n")
             done: list[bytes] = []
             users = [
-                threading.Thread(target=lambda: done.append(box.run(["echo", "y"]).stdout))
+                threading.Thread(target=lambda: done.append(sandbox.run(["echo", "y"]).stdout))
                 for _ in range(4)
             ]
             for user in users:
@@ -260,23 +264,23 @@ class SandboxConformance:
             require_same(done, [b"y\n"] * 4)
 
     def test_closing(self) -> None:
-        """A closed box refuses everything, and closing again is harmless."""
-        box = self.make()
-        shell, job = box.shell(), box.spawn(["sleep", "60"])
-        box.close()
-        box.close()
-        require(job.poll() is not None, "a process outlived the box")
-        _raises(SandboxClosed, lambda: box.run(["true"]), "run")
+        """A closed sandbox refuses everything, and closing again is harmless."""
+        sandbox = self.make()
+        shell, job = sandbox.shell(), sandbox.spawn(["sleep", "60"])
+        sandbox.close()
+        sandbox.close()
+        require(job.poll() is not None, "a process outlived the sandbox")
+        _raises(SandboxClosed, lambda: sandbox.run(["true"]), "run")
         _raises(SandboxClosed, lambda: shell.run("true"), "shell")
-        _raises(SandboxClosed, lambda: box.read_bytes("x"), "read")
+        _raises(SandboxClosed, lambda: sandbox.read_bytes("x"), "read")
 
     def test_wall_time(self) -> None:
-        """A box ends by itself when its time is over."""
-        box = self.make(wall=0.5)
-        job = box.spawn(["sleep", "60"])
+        """A sandbox ends by itself when its time is over."""
+        sandbox = self.make(wall=0.5)
+        job = sandbox.spawn(["sleep", "60"])
         require(job.wait(_PATIENCE) is not None, "it outlived its time")
-        _raises(SandboxClosed, lambda: box.run(["true"]), "run after its time")
-        box.close()
+        _raises(SandboxClosed, lambda: sandbox.run(["true"]), "run after its time")
+        sandbox.close()
 
 
 class IsolationConformance(SandboxConformance):
@@ -284,40 +288,46 @@ class IsolationConformance(SandboxConformance):
 
     def test_who_and_where(self) -> None:
         """No root, no rights, no host: an unprivileged user in a read-only place."""
-        with self.make() as box:
-            require(int(box.run(["id", "-u"]).text) != 0, "it runs as root")
-            status = box.run(["cat", "/proc/self/status"]).text
+        with self.make() as sandbox:
+            require(int(sandbox.run(["id", "-u"]).text) != 0, "it runs as root")
+            status = sandbox.run(["cat", "/proc/self/status"]).text
             rights = [line.split()[1] for line in status.splitlines() if line.startswith("Cap")]
             require(all(int(word, 16) == 0 for word in rights), f"capabilities are left: {rights}")
             # PR_GET_NO_NEW_PRIVS; not every kernel has it among a process's status.
             ask = "import ctypes; print(ctypes.CDLL(None).prctl(39, 0, 0, 0, 0))"
-            require_same(box.run(["python3", "-c", ask]).text, "1\n", "new privileges are possible")
+            require_same(
+                sandbox.run(["python3", "-c", ask]).text, "1\n", "new privileges are possible"
+            )
             require("Seccomp:\t2" in status, "there is no seccomp filter")
-            require_same(self.home(box), "/workspace")
+            require_same(self.home(sandbox), "/workspace")
             for place in ("/", "/usr", "/etc", "/dev"):
-                require(box.run(["touch", f"{place}/x"]).returncode != 0, f"{place} is writable")
-            for place in ("/workspace", "/tmp", "/dev/shm"):  # noqa: S108 - inside a box
-                box.run(["touch", f"{place}/x"]).check()
-            seen = [word for word in box.run(["ls", "/proc"]).text.split() if word.isdigit()]
+                require(
+                    sandbox.run(["touch", f"{place}/x"]).returncode != 0, f"{place} is writable"
+                )
+            for place in ("/workspace", "/tmp", "/dev/shm"):  # noqa: S108 - inside a sandbox
+                sandbox.run(["touch", f"{place}/x"]).check()
+            seen = [word for word in sandbox.run(["ls", "/proc"]).text.split() if word.isdigit()]
             require("1" in seen and len(seen) < 5, f"processes of others are seen: {seen}")
 
     def test_python(self) -> None:
         """The caller's interpreter runs inside, wherever it lives."""
-        with self.make() as box:
-            require_same(box.run([sys.executable, "-c", "print(6 * 7)"]).check().stdout, b"42\n")
+        with self.make() as sandbox:
+            require_same(
+                sandbox.run([sys.executable, "-c", "print(6 * 7)"]).check().stdout, b"42\n"
+            )
 
     def test_places_are_shared(self) -> None:
-        """All commands of a box see the same writable places."""
-        with self.make() as box, box.shell() as shell:
+        """All commands of a sandbox see the same writable places."""
+        with self.make() as sandbox, sandbox.shell() as shell:
             shell.run("echo 1 > /tmp/a; echo 2 > /dev/shm/b; echo 3 > c").check()
-            require_same(box.run(["sh", "-c", "cat /tmp/a /dev/shm/b c"]).stdout, b"1\n2\n3\n")
-            require_same(box.read_bytes("/tmp/a"), b"1\n")  # noqa: S108 - inside a box
+            require_same(sandbox.run(["sh", "-c", "cat /tmp/a /dev/shm/b c"]).stdout, b"1\n2\n3\n")
+            require_same(sandbox.read_bytes("/tmp/a"), b"1\n")  # noqa: S108 - inside a sandbox
 
     def test_sizes(self) -> None:
         """Writable places end at their size."""
-        with self.make(disk="1M", tmp="1M") as box:
-            for place in ("/workspace", "/tmp", "/dev/shm"):  # noqa: S108 - inside a box
-                done = box.run(
+        with self.make(disk="1M", tmp="1M") as sandbox:
+            for place in ("/workspace", "/tmp", "/dev/shm"):  # noqa: S108 - inside a sandbox
+                done = sandbox.run(
                     ["sh", "-c", f"head -c 3000000 /dev/zero > {place}/f; wc -c < {place}/f"]
                 )
                 require(int(done.text) <= 1 << 20, f"{place} holds {done.text}")
@@ -325,43 +335,43 @@ class IsolationConformance(SandboxConformance):
     def test_memory_of_a_tree(self) -> None:
         """Many small processes are as limited as a large one."""
         script = "for i in 1 2 3 4; do (head -c 40M /dev/zero | tail -c 40M | wc -c) & done; wait"
-        with self.make(memory="64M") as box:
-            done = box.run(["sh", "-c", script], timeout=30)
+        with self.make(memory="64M") as sandbox:
+            done = sandbox.run(["sh", "-c", script], timeout=30)
             require(done.oom_killed, f"nobody was killed for memory: {done}")
             # A kernel may give the one that it kills a few pages more.
             require((done.usage.memory_peak or 0) <= 65 << 20, f"the peak is above: {done.usage}")
-            require_same(box.run(["echo", "fine"]).stdout, b"fine\n")
+            require_same(sandbox.run(["echo", "fine"]).stdout, b"fine\n")
 
     def test_processes(self) -> None:
         """A fork bomb stays small and ends with its command."""
         script = "i=0; while [ $i -lt 60 ]; do sleep 30 & i=$((i+1)); done; wait"
-        with self.make(pids=20) as box:
-            done = box.run(["bash", "-c", script], timeout=3)
+        with self.make(pids=20) as sandbox:
+            done = sandbox.run(["bash", "-c", script], timeout=3)
             require(b"fork" in done.stderr, f"60 processes where 20 are allowed: {done}")
-            require_same(box.run(["echo", "fine"], timeout=_PATIENCE).stdout, b"fine\n")
+            require_same(sandbox.run(["echo", "fine"], timeout=_PATIENCE).stdout, b"fine\n")
 
     def test_network(self) -> None:
-        """None is none; loopback is the box's own and shared by its commands."""
+        """None is none; loopback is the sandbox's own and shared by its commands."""
         server = (
             "import socket; s = socket.create_server(('127.0.0.1', 8123)); print(1, flush=True); "
             "s.accept()[0].sendall(b'hello')"
         )
         client = "import socket; print(socket.create_connection(('127.0.0.1', 8123), 3).recv(9))"
-        with self.make() as box:
-            done = box.run(["python3", "-c", client], timeout=_PATIENCE)
+        with self.make() as sandbox:
+            done = sandbox.run(["python3", "-c", client], timeout=_PATIENCE)
             require(done.returncode != 0, "there is a network where none was asked for")
-        with self.make(network="loopback") as box:
-            job = box.spawn(["python3", "-c", server])
+        with self.make(network="loopback") as sandbox:
+            job = sandbox.spawn(["python3", "-c", server])
             os.set_blocking(job.pipes.stdout, True)
             require_same(os.read(job.pipes.stdout, 10), b"1\n")
-            require_same(box.run(["python3", "-c", client], timeout=5).stdout, b"b'hello'\n")
+            require_same(sandbox.run(["python3", "-c", client], timeout=5).stdout, b"b'hello'\n")
             job.close()
 
     def test_usage(self) -> None:
-        """A box says what it used."""
-        with self.make() as box:
-            box.run(["sh", "-c", "head -c 1000000 /dev/zero > f"]).check()
-            used = box.usage()
+        """A sandbox says what it used."""
+        with self.make() as sandbox:
+            sandbox.run(["sh", "-c", "head -c 1000000 /dev/zero > f"]).check()
+            used = sandbox.usage()
             require((used.disk_used or 0) >= 1_000_000, f"disk: {used}")
             require((used.memory_peak or 0) > 0, f"memory: {used}")
             require((used.wall_seconds or 0) > 0, f"time: {used}")
@@ -372,11 +382,13 @@ class IsolationConformance(SandboxConformance):
 
         (tmp_path / "data").write_text("given")
         tmp_path.chmod(0o755)
-        with self.make(mounts=(Mount(str(tmp_path), "/data"),)) as box:
-            require_same(box.run(["cat", "/data/data"]).stdout, b"given")
-            require(box.run(["touch", "/data/x"]).returncode != 0, "a read-only mount is writable")
+        with self.make(mounts=(Mount(str(tmp_path), "/data"),)) as sandbox:
+            require_same(sandbox.run(["cat", "/data/data"]).stdout, b"given")
+            require(
+                sandbox.run(["touch", "/data/x"]).returncode != 0, "a read-only mount is writable"
+            )
 
     def test_policy_type(self) -> None:
-        """A box keeps the policy it was opened with."""
-        with self.make() as box:
-            require(isinstance(box.policy, Policy), "no policy")
+        """A sandbox keeps the policy it was opened with."""
+        with self.make() as sandbox:
+            require(isinstance(sandbox.policy, Policy), "no policy")

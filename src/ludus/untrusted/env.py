@@ -1,46 +1,46 @@
-"""One environment in a box, as the host sees it."""
+"""One environment in a sandbox, as the host sees it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ludus.codec import Limits, admit, encode
+from ludus.codec import DecodeLimits, admit, encode
 from ludus.core.env import Env
 from ludus.core.types import State
 from ludus.errors import Inadmissible, RemoteEnvError, SandboxError, StateError
-from ludus.untrusted.actions import action_writer
-from ludus.untrusted.admission import row_reader
-from ludus.untrusted.channel import Channel
+from ludus.untrusted.channel.channel import Channel
+from ludus.untrusted.channel.protocol import ANSWER, Kind, Op, plain_answers
 from ludus.untrusted.opening import Opened
-from ludus.untrusted.options import BoxOptions
-from ludus.untrusted.protocol import ANSWER, Kind, Op, plain_answers
-from ludus.untrusted.results import admitted_flag, admitted_info, admitted_reward
+from ludus.untrusted.options import SandboxOptions
+from ludus.untrusted.validate.actions import action_writer
+from ludus.untrusted.validate.observations import row_reader
+from ludus.untrusted.validate.results import admitted_flag, admitted_info, admitted_reward
 
-__all__ = ["BoxedEnv"]
+__all__ = ["SandboxedEnv"]
 
 _Step = Callable[[Any], tuple[Any, float, bool, bool, dict[str, Any]]]
 _FRAME_ITEMS = 10_000
 _CLOSE_TIMEOUT = 2.0
 
 
-class BoxedEnv(Env[Any, Any]):
-    """An environment whose code runs in a box.
+class SandboxedEnv(Env[Any, Any]):
+    """An environment whose code runs in a sandbox.
 
     It is made by ``ludus.make(..., sandbox=...)`` and ``ludus.sandbox.load``. Everything that
     comes back has been checked against the declared spaces; attributes of the environment itself
     cannot be reached. ``np_random`` is a generator of the host's, seeded by ``reset(seed=...)``.
 
     Raises (every call):
-        SandboxViolation: something came back that is not what was declared; the box is closed.
-        SandboxTimeout, SandboxCrashed: nothing came back; the box is closed.
-        SandboxClosed: the box was closed by an earlier call.
-        RemoteEnvError: the environment raised; the box goes on.
+        SandboxViolation: something came back that is not what was declared; the sandbox is closed.
+        SandboxTimeout, SandboxCrashed: nothing came back; the sandbox is closed.
+        SandboxClosed: the sandbox was closed by an earlier call.
+        RemoteEnvError: the environment raised; the sandbox goes on.
     """
 
     state_fields: ClassVar[tuple[str, ...] | None] = ()
 
-    def __init__(self, opened: Opened, options: BoxOptions) -> None:
+    def __init__(self, opened: Opened, options: SandboxOptions) -> None:
         declared, plan = opened.declared, opened.plan
         self.observation_space = declared.observation_space
         self.action_space = declared.action_space
@@ -119,22 +119,23 @@ class BoxedEnv(Env[Any, Any]):
     def render(self) -> Any:
         """Return a frame: an array, a text, or a list of them; ``None`` if there is nothing."""
         size = self._options.frame_bytes
-        limits = Limits(
+        limits = DecodeLimits(
             total_bytes=size, array_bytes=size, string_bytes=size, depth=3, items=_FRAME_ITEMS
         )
         return self._channel.call(Op.RENDER, limits=limits)
 
     def close(self) -> None:
-        """Let the environment close itself, then give the box back.
+        """Let the environment close itself, then give the sandbox back.
 
         Raises:
-            RemoteEnvError, SandboxTimeout: the environment could not close; the box is gone.
+            RemoteEnvError, SandboxCrashed, SandboxTimeout, SandboxViolation: the environment could
+                not close itself. The sandbox is gone all the same.
         """
         if self._channel.closed:
             return
         try:
             self._channel.keeper.set_timeout(min(self._options.step_timeout, _CLOSE_TIMEOUT))
-            self._channel.call(Op.CLOSE, limits=Limits(total_bytes=1024))
+            self._channel.call(Op.CLOSE, limits=DecodeLimits(total_bytes=1024))
         finally:
             self._channel.close()
 
@@ -159,14 +160,16 @@ class BoxedEnv(Env[Any, Any]):
         try:
             if kind is Kind.RESULT:
                 if self._read is None:
-                    channel.violation("The box sent an observation in a block that is not there.")
+                    channel.violation(
+                        "The sandbox sent an observation in a block that is not there."
+                    )
                 _, _, ended, cut, _, reward = ANSWER.unpack_from(self._landing)
                 info = admitted_info(extra, infos) if extra else {}
                 observation = self._read()
             else:
-                parts = channel.decoded(extra, Limits(total_bytes=self._limit()))
+                parts = channel.decoded(extra, DecodeLimits(total_bytes=self._limit()))
                 if type(parts) is not list or len(parts) != 5:
-                    channel.violation("The box sent a result that has not five parts.")
+                    channel.violation("The sandbox sent a result that has not five parts.")
                 observation, reward, ended, cut, loose = parts
                 info = admitted_info(encode(loose), infos)
                 observation = admit(
@@ -191,7 +194,7 @@ class BoxedEnv(Env[Any, Any]):
 
     def _state_call(self, op: Op, payload: bytes) -> Any:
         size = self._options.state_bytes
-        limits = Limits(total_bytes=size, array_bytes=size, string_bytes=min(size, 2**24))
+        limits = DecodeLimits(total_bytes=size, array_bytes=size, string_bytes=min(size, 2**24))
         try:
             return self._channel.call(op, payload, limits=limits)
         except RemoteEnvError as problem:
@@ -199,12 +202,12 @@ class BoxedEnv(Env[Any, Any]):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"{name!r} cannot be had: the environment runs in a box, which hands out nothing but "
-            "observations, rewards, flags, infos, frames and states."
+            f"{name!r} cannot be had: the environment runs in a sandbox, which hands out nothing "
+            "but observations, rewards, flags, infos, frames and states."
         )
 
     def __reduce__(self) -> Any:
-        raise SandboxError("A boxed environment cannot be pickled or copied; make another one.")
+        raise SandboxError("A sandboxed environment cannot be pickled or copied; make another one.")
 
     def __str__(self) -> str:
         of = self.remote_name if self.spec is None else self.spec.id

@@ -1,7 +1,7 @@
-"""Compiled kernels for boxes: what this process has compiled, where a box can read it.
+"""Compiled kernels for sandboxes: what this process has compiled, where a sandbox can read it.
 
-A box gets them read-only and verifies their hashes like everybody; what it compiles itself stays
-in the box.
+A sandbox gets them read-only and verifies their hashes like everybody; what it compiles itself
+stays in the sandbox.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["kernels_for_boxes"]
+__all__ = ["kernels_for_sandboxes"]
 
 _OTHERS = stat.S_IROTH | stat.S_IXOTH
 
 
-def kernels_for_boxes() -> str:
-    """Return the folder to show to a box.
+def kernels_for_sandboxes() -> str:
+    """Return the folder to show to a sandbox.
 
-    A box of root's runs as another user, to whom a private folder is closed. It gets one of links
-    to the same files beside it.
+    A sandbox of root's runs as another user, to whom a private folder is closed. It gets one of
+    links to the same files beside it.
     """
-    from ludus.kernel.kept_code import cache_folder
+    from ludus.kernel.native.cache import cache_folder
 
     folder = cache_folder()
     if os.geteuid() != 0 or folder.stat().st_mode & _OTHERS == _OTHERS:
         return str(folder)
-    links = folder.with_name(f"{folder.name}-for-boxes")
+    links = folder.with_name(f"{folder.name}-for-sandboxes")
     links.mkdir(exist_ok=True)
     links.chmod(0o755)
     known = {entry.name for entry in os.scandir(links)}

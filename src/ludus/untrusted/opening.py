@@ -1,4 +1,4 @@
-"""From a recipe to an environment that runs in a box."""
+"""From a recipe to an environment that runs in a sandbox."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.opening import open_sandbox
 from ludus.sandbox.policy import Mount, Policy
 from ludus.served_names import own_name
-from ludus.untrusted.channel import Channel
-from ludus.untrusted.declaration import LIMITS, Declaration, read_declaration
-from ludus.untrusted.kernels import kernels_for_boxes
-from ludus.untrusted.options import BoxOptions
+from ludus.untrusted.channel.channel import Channel
+from ludus.untrusted.channel.protocol import MessagePlan, Op
+from ludus.untrusted.channel.sealed_memory import sealed_memory
+from ludus.untrusted.kernels import kernels_for_sandboxes
+from ludus.untrusted.options import SandboxOptions
 from ludus.untrusted.packages import PACKAGES, package_folders, package_mounts, top_level
-from ludus.untrusted.protocol import Op, Plan
-from ludus.untrusted.sealed import sealed_memory
+from ludus.untrusted.validate.declaration import LIMITS, Declaration, read_declaration
 
 __all__ = ["Opened", "Recipe", "open_env"]
 
@@ -30,7 +30,7 @@ _KERNELS = "/ludus/kernels"
 _BOOT = (
     "import sys; sys.path[:0] = {paths!r}; from ludus.untrusted.inside.runner import main; main()"
 )
-# One processor is what a box has: threads of libraries would only cost it time and pids.
+# One processor is what a sandbox has: threads of libraries would only cost it time and pids.
 _ENVIRONMENT = {
     "LUDUS_CACHE": ".cache",
     "OMP_NUM_THREADS": "1",
@@ -52,19 +52,19 @@ _SAME_ERRORS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What to build in a box.
+    """What to build in a sandbox.
 
     Args:
         id: the id that was asked for.
-        spec: its spec, if the host knows it; otherwise the box looks it up.
+        spec: its spec, if the host knows it; otherwise the sandbox looks it up.
         arguments: keywords of the environment, plain data.
         num_envs: size of a batch; ``None`` for a single environment.
         mode: vectorization mode of a batch.
         vector_kwargs: arguments of the vector environment.
-        wraps: whether the box applies the spec's additional wrappers.
-        mounts: what else the box sees.
-        paths: folders inside the box to import from.
-        wheel: a wheel inside the box to import from.
+        wraps: whether the sandbox applies the spec's additional wrappers.
+        mounts: what else the sandbox sees.
+        paths: folders inside the sandbox to import from.
+        wheel: a wheel inside the sandbox to import from.
     """
 
     id: str
@@ -85,14 +85,14 @@ class Opened:
 
     channel: Channel
     declared: Declaration
-    plan: Plan
+    plan: MessagePlan
 
 
-def open_env(recipe: Recipe, options: BoxOptions) -> Opened:
-    """Open a box, build the environment in it, and check what it declares.
+def open_env(recipe: Recipe, options: SandboxOptions) -> Opened:
+    """Open a sandbox, build the environment in it, and check what it declares.
 
     Raises:
-        SandboxUnavailable, PolicyNotEnforceable: there is no box for this here.
+        SandboxUnavailable, PolicyNotEnforceable: there is no sandbox for this here.
         RemoteEnvError: the environment could not be built; ids that do not exist and arguments
             that do not fit raise what they raise outside.
         SandboxViolation: its declaration is not an honest one.
@@ -101,15 +101,15 @@ def open_env(recipe: Recipe, options: BoxOptions) -> Opened:
     """
     security = SecuritySpec() if recipe.spec is None else recipe.spec.security
     isolated = options.backend != "process"
-    kernels = kernels_for_boxes()
+    kernels = kernels_for_sandboxes()
     policy = options.policy
     if isolated:
         ours = (*package_mounts(_packages(recipe)), *recipe.mounts, Mount(kernels, _KERNELS))
         policy = policy or Policy.from_spec(security)
         policy = replace(policy, mounts=(*policy.mounts, *ours))
     plain = _plain_recipe(recipe, options, _KERNELS if isolated else kernels)
-    box = open_sandbox(policy, backend=options.backend, label="env")
-    channel = _started(box, recipe, options, plain)
+    sandbox = open_sandbox(policy, backend=options.backend, label="env")
+    channel = _started(sandbox, recipe, options, plain)
     try:
         return _declared(channel, recipe, options, plain)
     except BaseException as problem:
@@ -129,7 +129,7 @@ def _packages(recipe: Recipe) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _plain_recipe(recipe: Recipe, options: BoxOptions, kernels: str) -> dict[str, Any]:
+def _plain_recipe(recipe: Recipe, options: SandboxOptions, kernels: str) -> dict[str, Any]:
     return {
         "id": recipe.id,
         "spec": None if recipe.spec is None else _plain_spec(recipe.spec),
@@ -170,7 +170,7 @@ def _plain_spec(spec: EnvSpec) -> dict[str, Any]:
 
 
 def _as_text(env_id: str, entry_point: Any) -> str | None:
-    """Return an entry point as the text under which a box can import it."""
+    """Return an entry point as the text under which a sandbox can import it."""
     if entry_point is None:
         return None
     if isinstance(entry_point, str):
@@ -179,7 +179,7 @@ def _as_text(env_id: str, entry_point: Any) -> str | None:
     name = getattr(entry_point, "__qualname__", "<locals>")
     if module == "__main__" or "<" in name:
         raise Error(
-            f"{env_id} was registered with the callable {entry_point!r}, which a box cannot "
+            f"{env_id} was registered with the callable {entry_point!r}, which a sandbox cannot "
             "import. Register it as 'module:name', with a module that can be imported."
         )
     return own_name(f"{module}:{name}")
@@ -189,43 +189,47 @@ def _without_enums(arguments: dict[str, Any]) -> dict[str, Any]:
     return {key: v.value if isinstance(v, Enum) else v for key, v in arguments.items()}
 
 
-def _started(box: Sandbox, recipe: Recipe, options: BoxOptions, plain: dict[str, Any]) -> Channel:
+def _started(
+    sandbox: Sandbox, recipe: Recipe, options: SandboxOptions, plain: dict[str, Any]
+) -> Channel:
     memory: int | None = None
     try:
         names = _packages(recipe)
         paths = [PACKAGES] if options.backend != "process" else package_folders(names)
         argv = [os.path.normpath(sys.executable), "-I", "-B", "-u", "-c", _BOOT.format(paths=paths)]
-        environment = {**_ENVIRONMENT, "LUDUS_CACHE": f"{box._home()}/.cache"}
+        environment = {**_ENVIRONMENT, "LUDUS_CACHE": f"{sandbox._home()}/.cache"}
         if options.share_memory:
             memory = sealed_memory()
         try:
-            job = box.spawn(argv, pass_fds=() if memory is None else (memory,), env=environment)
+            job = sandbox.spawn(argv, pass_fds=() if memory is None else (memory,), env=environment)
         except SandboxError:
             if memory is None:
                 raise
             # Not every backend passes descriptors. A file in a mounted folder would do the same,
-            # but the box could truncate it, which kills whoever looks at it, or let it grow over
-            # the host's disk. There, pipes serve.
+            # but the sandbox could truncate it, which kills whoever looks at it, or let it grow
+            # over the host's disk. There, pipes serve.
             os.close(memory)
             memory = None
-            job = box.spawn(argv, env=environment)
+            job = sandbox.spawn(argv, env=environment)
         plain["memory"] = memory
-        return Channel(box, job, memory, start_timeout=options.start_timeout, spins=plain["spins"])
+        return Channel(
+            sandbox, job, memory, start_timeout=options.start_timeout, spins=plain["spins"]
+        )
     except BaseException:
-        box.close("its program could not be started")
+        sandbox.close("its program could not be started")
         if memory is not None:
             os.close(memory)
         raise
 
 
 def _declared(
-    channel: Channel, recipe: Recipe, options: BoxOptions, plain: dict[str, Any]
+    channel: Channel, recipe: Recipe, options: SandboxOptions, plain: dict[str, Any]
 ) -> Opened:
     try:
         payload = encode(plain, name="recipe")
     except CodecError as problem:
         raise CodecError(
-            f"{problem} Arguments of a boxed environment are plain data.", path=problem.path
+            f"{problem} Arguments of a sandboxed environment are plain data.", path=problem.path
         ) from None
     try:
         told = channel.call(Op.START, payload, limits=LIMITS)
@@ -240,15 +244,17 @@ def _declared(
             limits=options.spaces,
         )
     except ValueError as problem:
-        channel.violation(f"The box declared an environment that cannot be: {problem}.")
-    plan = Plan.of(declared.observation_space, declared.action_space, recipe.num_envs)
+        channel.violation(f"The sandbox declared an environment that cannot be: {problem}.")
+    plan = MessagePlan.of(declared.observation_space, declared.action_space, recipe.num_envs)
     channel.attach(plan, options.step_timeout)
     return Opened(channel, declared, plan)
 
 
 def _start_error(recipe: Recipe, problem: RemoteEnvError) -> Error:
     text = str(problem).replace(
-        "The environment in the box raised", f"{recipe.id} could not be built in its box:", 1
+        "The environment in the sandbox raised",
+        f"{recipe.id} could not be built in its sandbox:",
+        1,
     )
     if problem.kind in _SAME_ERRORS:
         same: Error = getattr(errors, problem.kind)(text)

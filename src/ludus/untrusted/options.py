@@ -1,4 +1,4 @@
-"""How a boxed environment is run: the box's limits, its backend, and how long to wait for it."""
+"""How a sandboxed environment is run: limits, backend, and how long to wait for it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from ludus.codec import INFO_LIMITS, Limits
+from ludus.codec import INFO_LIMITS, DecodeLimits
 from ludus.sandbox.opening import BACKENDS
 from ludus.sandbox.policy import Policy
 from ludus.spaces.cost import SPACE_LIMITS, SpaceLimits
 
-__all__ = ["BoxOptions", "Sandboxing", "box_options"]
+__all__ = ["SandboxOptions", "Sandboxing", "sandbox_options"]
 
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoxOptions:
-    """What ``make(..., sandbox=BoxOptions(...))`` may say beyond ``sandbox=True``.
+class SandboxOptions:
+    """What ``make(..., sandbox=SandboxOptions(...))`` may say beyond ``sandbox=True``.
 
     Args:
-        policy: limits of the box; ``None`` takes what the environment's spec declares, which is
+        policy: limits of the sandbox; ``None`` takes what the environment's spec declares, which is
             next to nothing by default.
         backend: a backend of ``open_sandbox``; ``None`` the first isolating one that works.
-        cpu: processor the box stays on. A caller who stays on another one
+        cpu: processor the sandbox stays on. A caller who stays on another one
             (``os.sched_setaffinity``) gets answers soonest: both sides look for one another for a
             moment before they sleep, and nobody has to be moved. A process that has only this one
-            processor shares it with the box.
+            processor shares it with the sandbox.
         share_memory: ``False`` sends everything through pipes.
         start_timeout: seconds until the environment must be built, imports included.
         step_timeout: seconds each later call may take.
@@ -53,52 +53,53 @@ class BoxOptions:
     step_timeout: float = 10.0
     reward_range: tuple[float, float] = (-math.inf, math.inf)
     rounding_steps: int = 0
-    infos: Limits = INFO_LIMITS
+    infos: DecodeLimits = INFO_LIMITS
     frame_bytes: int = 64 * _MIB
     state_bytes: int = 64 * _MIB
     spaces: SpaceLimits = SPACE_LIMITS
 
     def __post_init__(self) -> None:
         if self.policy is not None and not isinstance(self.policy, Policy):
-            raise ValueError(f"BoxOptions.policy is {self.policy!r}; expected a Policy.")
+            raise ValueError(f"SandboxOptions.policy is {self.policy!r}; expected a Policy.")
         if self.backend is not None and self.backend not in BACKENDS:
             raise ValueError(
-                f"BoxOptions.backend is {self.backend!r}; expected one of {', '.join(BACKENDS)}."
+                f"SandboxOptions.backend is {self.backend!r}; "
+                f"expected one of {', '.join(BACKENDS)}."
             )
         for name in ("start_timeout", "step_timeout"):
             seconds = getattr(self, name)
             if not isinstance(seconds, int | float) or not 0 < seconds <= 1e6:
-                raise ValueError(f"BoxOptions.{name} is {seconds!r}; expected seconds above 0.")
+                raise ValueError(f"SandboxOptions.{name} is {seconds!r}; expected seconds above 0.")
         for name in ("frame_bytes", "state_bytes"):
             size = getattr(self, name)
             if not isinstance(size, int) or not 0 <= size <= 1 << 31:
-                raise ValueError(f"BoxOptions.{name} is {size!r}; expected 0 to 2 GiB.")
+                raise ValueError(f"SandboxOptions.{name} is {size!r}; expected 0 to 2 GiB.")
         if type(self.rounding_steps) is not int or not 0 <= self.rounding_steps <= 16:
             raise ValueError(
-                f"BoxOptions.rounding_steps is {self.rounding_steps!r}; expected 0 to 16."
+                f"SandboxOptions.rounding_steps is {self.rounding_steps!r}; expected 0 to 16."
             )
         if not isinstance(self.spaces, SpaceLimits):
-            raise ValueError(f"BoxOptions.spaces is {self.spaces!r}; expected SpaceLimits.")
+            raise ValueError(f"SandboxOptions.spaces is {self.spaces!r}; expected SpaceLimits.")
         low, high = self.reward_range
         if not low < high:
             raise ValueError(
-                f"BoxOptions.reward_range is {self.reward_range!r}; expected low, high."
+                f"SandboxOptions.reward_range is {self.reward_range!r}; expected low, high."
             )
         if self.cpu is not None and self.cpu not in os.sched_getaffinity(0):
             raise ValueError(
-                f"BoxOptions.cpu is {self.cpu!r}; expected one of this process's processors: "
+                f"SandboxOptions.cpu is {self.cpu!r}; expected one of this process's processors: "
                 f"{sorted(os.sched_getaffinity(0))}."
             )
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> BoxOptions:
+    def __deepcopy__(self, memo: dict[int, Any]) -> SandboxOptions:
         return self  # frozen, as is all it holds
 
 
-Sandboxing: TypeAlias = bool | str | Policy | BoxOptions
+Sandboxing: TypeAlias = bool | str | Policy | SandboxOptions
 """What ``make`` takes as ``sandbox``: yes, a backend's name, a policy, or all of the options."""
 
 
-def box_options(sandbox: Sandboxing) -> BoxOptions:
+def sandbox_options(sandbox: Sandboxing) -> SandboxOptions:
     """Return the options that the argument of ``make`` stands for.
 
     Raises:
@@ -106,13 +107,13 @@ def box_options(sandbox: Sandboxing) -> BoxOptions:
         ValueError: there is no backend of that name.
     """
     if sandbox is True:
-        return BoxOptions()
-    if isinstance(sandbox, BoxOptions):
+        return SandboxOptions()
+    if isinstance(sandbox, SandboxOptions):
         return sandbox
     if isinstance(sandbox, Policy):
-        return replace(BoxOptions(), policy=sandbox)
+        return replace(SandboxOptions(), policy=sandbox)
     if isinstance(sandbox, str):
-        return replace(BoxOptions(), backend=sandbox)
+        return replace(SandboxOptions(), backend=sandbox)
     raise TypeError(
-        f"sandbox is {sandbox!r}; expected True, the name of a backend, a Policy or BoxOptions."
+        f"sandbox is {sandbox!r}; expected True, the name of a backend, a Policy or SandboxOptions."
     )

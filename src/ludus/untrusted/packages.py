@@ -1,4 +1,4 @@
-"""What a box must see to run Python code of this installation, found without importing it."""
+"""What a sandbox must see to run Python code of this installation, found without importing it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
 
+from ludus.sandbox.linux.visible_files import is_shown
 from ludus.sandbox.policy import Mount
-from ludus.sandbox.shown import is_shown
 
 __all__ = ["PACKAGES", "package_folders", "package_mounts", "top_level"]
 
 PACKAGES = "/ludus/packages"
-"""Where a box finds packages that lie outside of its Python installation."""
+"""Where a sandbox finds packages that lie outside of its Python installation."""
 
 
 def top_level(entry_point: str) -> str:
@@ -23,7 +23,7 @@ def top_level(entry_point: str) -> str:
 def package_mounts(names: Iterable[str]) -> tuple[Mount, ...]:
     """Return what to mount so that packages, given by top-level names, are in ``PACKAGES``.
 
-    Those that the box sees anyway, and those that nobody finds, are left out.
+    Those that the sandbox sees anyway, and those that nobody finds, are left out.
     """
     found = {name: place for name in names if (place := _place(name)) is not None}
     return tuple(
@@ -34,7 +34,7 @@ def package_mounts(names: Iterable[str]) -> tuple[Mount, ...]:
 
 
 def package_folders(names: Iterable[str]) -> list[str]:
-    """Return the folders that hold the packages, for a box that sees all of the host."""
+    """Return the folders that hold the packages, for a sandbox that sees all of the host."""
     places = (_place(name) for name in names)
     return list(dict.fromkeys(str(place.parent) for place in places if place is not None))
 

@@ -1,4 +1,4 @@
-"""A batch of environments in one box, as the host sees it."""
+"""A batch of environments in one sandbox, as the host sees it."""
 
 from __future__ import annotations
 
@@ -7,67 +7,64 @@ from typing import Any
 
 import numpy as np
 
-from ludus.codec import Limits, admit, encode
-from ludus.core.batch_arguments import seeds_per_env
+from ludus.codec import DecodeLimits, admit, encode
+from ludus.core.batch import BatchEnv, Stepped
+from ludus.core.batch_arguments import BatchedSpaces
 from ludus.core.types import State
-from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_env import AutoresetMode
 from ludus.errors import (
-    ClosedEnvironmentError,
     Inadmissible,
     RemoteEnvError,
     SandboxError,
     StateError,
 )
-from ludus.spaces import batch_space
-from ludus.untrusted.actions import action_writer
-from ludus.untrusted.admission import batch_reader
-from ludus.untrusted.channel import Channel
-from ludus.untrusted.columns import admitted_columns
-from ludus.untrusted.episodes import Episodes
+from ludus.untrusted.channel.channel import Channel
+from ludus.untrusted.channel.protocol import ANSWER, Kind, Op
 from ludus.untrusted.opening import Opened
-from ludus.untrusted.options import BoxOptions
-from ludus.untrusted.protocol import ANSWER, Kind, Op
-from ludus.untrusted.results import admitted_info
-from ludus.wrappers.vector.reset_mask import split_reset_mask
+from ludus.untrusted.options import SandboxOptions
+from ludus.untrusted.validate.actions import action_writer
+from ludus.untrusted.validate.info_columns import admitted_columns
+from ludus.untrusted.validate.observations import batch_reader
+from ludus.untrusted.validate.results import admitted_info
 
-__all__ = ["BoxedVectorEnv"]
+__all__ = ["SandboxedVectorEnv"]
 
 _CLOSE_TIMEOUT = 2.0
 _FRAME_ITEMS = 100_000
 
 
-class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
-    """``num_envs`` environments whose code runs in one box.
+class SandboxedVectorEnv(BatchEnv[Any, Any]):
+    """``num_envs`` environments whose code runs in one sandbox.
 
-    It is made by ``ludus.make_vec(..., sandbox=...)``. The box resets finished environments; the
-    host counts their steps and sees that time limits are kept. Raises what
-    :class:`~ludus.untrusted.BoxedEnv` does.
+    It is made by ``ludus.make_vec(..., sandbox=...)``. The sandbox resets finished environments;
+    the host counts their steps and sees that time limits are kept. Raises what
+    :class:`~ludus.untrusted.SandboxedEnv` does.
 
     Args:
-        opened: the running box.
+        opened: the running sandbox.
         options: how it is run.
         num_envs: how many environments.
         limit: steps after which an episode must be truncated.
     """
 
+    resets_itself = frozenset(AutoresetMode)
+
     def __init__(
-        self, opened: Opened, options: BoxOptions, num_envs: int, limit: int | None
+        self, opened: Opened, options: SandboxOptions, num_envs: int, limit: int | None
     ) -> None:
         declared, plan = opened.declared, opened.plan
-        self.num_envs = num_envs
-        self.single_observation_space = declared.observation_space
-        self.single_action_space = declared.action_space
-        self.observation_space = batch_space(declared.observation_space, num_envs)
-        self.action_space = batch_space(declared.action_space, num_envs)
-        mode = declared.autoreset or AutoresetMode.NEXT_STEP
-        self.metadata = {**declared.metadata, "autoreset_mode": mode}
-        self.render_mode = declared.render_mode
+        super().__init__(
+            num_envs,
+            BatchedSpaces.of(declared.observation_space, declared.action_space, num_envs),
+            metadata=declared.metadata,
+            render_mode=declared.render_mode,
+            autoreset_mode=declared.autoreset or AutoresetMode.NEXT_STEP,
+            max_episode_steps=limit,
+        )
         self.remote_name = declared.name
-        self._mode = mode
         self._options = options
         self._channel: Channel = opened.channel
         self._landing = opened.channel.landing
-        self._episodes = Episodes(num_envs, mode, limit)
         self._rewards, self._flags = plan.rewards(self._landing), plan.flags(self._landing)
         self._finite = np.empty(num_envs, np.bool_)
         self._flag_bytes = memoryview(self._landing)[plan.flags_at :][: 2 * num_envs]
@@ -82,71 +79,61 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
             views = plan.actions(opened.channel.request)
             self._put = action_writer(declared.action_space, views, num_envs)
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start new episodes; ``options["reset_mask"]`` chooses the environments.
-
-        Raises:
-            CodecError: ``options`` are no plain data.
-        """
-        self._check_open()
-        seeds = None if seed is None else list(seeds_per_env(seed, self.num_envs))
-        mask, _ = split_reset_mask(options, self.num_envs)
-        self._episodes.reset(mask)
-        token = self._channel.ask(Op.RESET, encode([seeds, options], name="[seed, options]"))
-        observations, rewards, flags, infos = self._result(
+    def _reset_rows(
+        self, rows: Any, seeds: Sequence[int | None] | None, options: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        if len(rows) < self.num_envs:
+            mask = np.zeros(self.num_envs, np.bool_)
+            mask[rows] = True
+            options = {**(options or {}), "reset_mask": mask}
+        if self._episodes.ready:
+            # After an error nobody knows which were reset; counted too short, none is accused.
+            self._episodes.begin(rows)
+        given = [None if seeds is None else list(seeds), options]
+        token = self._channel.ask(Op.RESET, encode(given, name="[seed, options]"))
+        rewards, terminations, truncations, infos = self._result(
             *self._channel.result(token, self._limit())
         )
-        if rewards.any() or flags.any():
-            self._channel.violation("The box sent rewards or flags with a reset.")
-        return observations, infos
+        if rewards.any() or terminations.any() or truncations.any():
+            self._channel.violation("The sandbox sent rewards or flags with a reset.")
+        return infos
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Advance every environment by its action.
-
-        Raises:
-            InvalidAction: an action is not in the action space, or there is not one each.
-            ResetNeeded, EpisodeOver: there is no episode to go on with.
-        """
-        if self.closed:
-            self._check_open()
+    def _step_rows(self, rows: Any, actions: Any) -> Stepped:
         channel = self._channel
-        self._episodes.check_ready()
         if self._put is None:
             member = admit(self.action_space, actions, name="actions")
             token = channel.ask(Op.STEP, encode(member, name="actions"))
-            parts = self._result(*channel.result(token, self._limit()))
+            stepped = self._result(*channel.result(token, self._limit()))
         else:
             self._put(actions)
             token = next(channel.tokens)
             channel.exchange(token)
-            parts = self._result(*channel.examine(token, self._limit()))
-        observations, rewards, (terminations, truncations), infos = parts
+            stepped = self._result(*channel.examine(token, self._limit()))
+        rewards, terminations, truncations, _ = stepped
         try:
-            self._episodes.step(rewards, terminations, truncations)
+            self._episodes.check_flags(rewards, terminations | truncations, truncations)
         except Inadmissible as problem:
             channel.violation(str(problem))
-        return observations, rewards, terminations, truncations, infos
+        return stepped
+
+    def _observe(self) -> Any:
+        return self._observations
 
     def _limit(self) -> int:
         return self._options.infos.total_bytes + self._options.frame_bytes
 
     def _result(self, kind: Kind, extra: bytes) -> tuple[Any, Any, Any, dict[str, Any]]:
-        """Return observations, rewards, both rows of flags and infos, checked."""
+        """Keep the observations and return rewards, flags and infos, all checked."""
+        read = self._fixed_result if kind is Kind.RESULT else self._loose_result
         try:
-            if kind is Kind.RESULT:
-                return self._fixed_result(extra)
-            return self._loose_result(extra)
+            self._observations, rewards, (terminations, truncations), infos = read(extra)
         except Inadmissible as problem:
             self._channel.violation(str(problem))
+        return rewards, terminations, truncations, infos
 
     def _fixed_result(self, extra: bytes) -> tuple[Any, Any, Any, dict[str, Any]]:
         if self._read is None:
-            raise Inadmissible("the box sent observations in a block that is not there.")
+            raise Inadmissible("the sandbox sent observations in a block that is not there.")
         _, _, ended, cut, _, reward = ANSWER.unpack_from(self._landing)
         if ended or cut or reward:
             raise Inadmissible("the header has flags or a reward, which are the block's.")
@@ -163,7 +150,7 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
         return self._read(), rewards, flags, infos
 
     def _loose_result(self, extra: bytes) -> tuple[Any, Any, Any, dict[str, Any]]:
-        parts = self._channel.decoded(extra, Limits(total_bytes=self._limit()))
+        parts = self._channel.decoded(extra, DecodeLimits(total_bytes=self._limit()))
         if type(parts) is not list or len(parts) != 5:
             raise Inadmissible("a result has five parts.")
         observations, rewards, ended, cut, told = parts
@@ -199,7 +186,7 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
             raise Inadmissible(f"a reward is not within {low} and {high}.")
 
     def _admit_infos(self, told: dict[str, Any], flags: Any) -> dict[str, Any]:
-        finals = flags.any(axis=0) if self._mode is AutoresetMode.SAME_STEP else None
+        finals = flags.any(axis=0) if self.autoreset_mode is AutoresetMode.SAME_STEP else None
         steps = self._options.rounding_steps
         return admitted_columns(told, self.num_envs, self.single_observation_space, finals, steps)
 
@@ -209,7 +196,7 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
         """Return the frames of all environments."""
         self._check_open()
         size = self._options.frame_bytes
-        limits = Limits(
+        limits = DecodeLimits(
             total_bytes=size, array_bytes=size, string_bytes=size, depth=4, items=_FRAME_ITEMS
         )
         frames = self._channel.call(Op.RENDER, limits=limits)
@@ -217,49 +204,38 @@ class BoxedVectorEnv(VectorEnv[Any, Any, Any]):
             self._channel.violation(f"Frames are a tuple, got {type(frames).__name__}.")
         return frames
 
-    def get_state(self) -> State:
-        """Return the state of every environment as plain data, as the box gives it."""
-        self._check_open()
-        return {"vector_env": type(self).__name__, "boxed": self._state_call(Op.GET_STATE, b"")}
+    def _save(self) -> State:
+        return {"boxed": self._state_call(Op.GET_STATE, b"")}
 
-    def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned; steps are counted anew from here."""
-        self._check_open()
-        if state.get("vector_env") != type(self).__name__:
-            raise StateError(f"The state was not taken from a {type(self).__name__}.")
+    def _load(self, state: State) -> None:
+        """Let the sandbox continue from a state; steps are counted anew from here."""
         self._state_call(Op.SET_STATE, encode(state["boxed"], name="state"))
-        self._episodes.restart()
+        self._episodes.load(started=True, over=False)
 
     def _state_call(self, op: Op, payload: bytes) -> Any:
         size = self._options.state_bytes
-        limits = Limits(total_bytes=size, array_bytes=size, string_bytes=min(size, 2**24))
+        limits = DecodeLimits(total_bytes=size, array_bytes=size, string_bytes=min(size, 2**24))
         try:
             return self._channel.call(op, payload, limits=limits)
         except RemoteEnvError as problem:
             raise StateError(str(problem)) from problem
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the environments close themselves, then give the box back."""
+        """Let the environments close themselves, then give the sandbox back."""
         if self._channel.closed:
             return
         try:
             self._channel.keeper.set_timeout(min(self._options.step_timeout, _CLOSE_TIMEOUT))
-            self._channel.call(Op.CLOSE, limits=Limits(total_bytes=1024))
+            self._channel.call(Op.CLOSE, limits=DecodeLimits(total_bytes=1024))
         finally:
             self.closed = True
             self._channel.close()
 
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on {self!r} after close(). Build a new vector environment."
-            )
-
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"{name!r} cannot be had: the environments run in a box, which hands out nothing but "
-            "observations, rewards, flags, infos, frames and states."
+            f"{name!r} cannot be had: the environments run in a sandbox, which hands out nothing "
+            "but observations, rewards, flags, infos, frames and states."
         )
 
     def __reduce__(self) -> Any:
-        raise SandboxError("Boxed environments cannot be pickled or copied; make others.")
+        raise SandboxError("Sandboxed environments cannot be pickled or copied; make others.")

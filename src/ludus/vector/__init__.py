@@ -9,6 +9,7 @@ from ludus.core.vector_wrapper import (
     VectorRewardWrapper,
     VectorWrapper,
 )
+from ludus.lazy import lazy_modules
 from ludus.vector import utils
 from ludus.vector.async_vector_env import AsyncVectorEnv
 from ludus.vector.sync_vector_env import SyncVectorEnv
@@ -24,3 +25,13 @@ __all__ = [
     "VectorWrapper",
     "utils",
 ]
+
+lazy_modules(
+    __name__,
+    {
+        "vector_env": {
+            "ArrayType": "ludus.core.types",
+            **{name: "ludus.core" for name in __all__ if name.startswith(("Autoreset", "Vector"))},
+        }
+    },
+)

@@ -14,23 +14,22 @@ from typing import Any, Generic, Literal
 import numpy as np
 
 from ludus import logger
-from ludus.core.batch_arguments import seeds_per_env
-from ludus.core.env import Env, check_state_owner
-from ludus.core.forked import WORKERS, refuse_after_fork
-from ludus.core.state import refusing_damage
-from ludus.core.types import ActType, ObsType, State
-from ludus.core.vector_env import AutoresetMode, VectorEnv
-from ludus.errors import (
-    AlreadyPendingCallError,
-    ClosedEnvironmentError,
-    NoAsyncCallError,
-    StateError,
+from ludus.core.batch import BatchEnv, Stepped
+from ludus.core.batch_arguments import (
+    WORKERS,
+    batched_spaces,
+    copied_batch,
+    one_per_env,
+    seeds_per_env,
+    split_reset_mask,
 )
+from ludus.core.env import Env
+from ludus.core.types import ActType, ObsType, State
+from ludus.core.vector_env import AutoresetMode
+from ludus.errors import AlreadyPendingCallError, NoAsyncCallError
 from ludus.spaces import Space
-from ludus.vector.batch_arguments import batched_spaces, copied_batch, one_per_env
 from ludus.vector.process.pipe_pool import PipePool
 from ludus.vector.process.pool import WorkerPool
-from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["AsyncState", "AsyncVectorEnv"]
 
@@ -44,7 +43,7 @@ class AsyncState(Enum):
     WAITING_CALL = "call"
 
 
-class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
+class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
     """A vector environment whose environments run in parallel, in processes of their own.
 
     A worker owns a block of environments, not a single one; while stepping, everything but odd
@@ -73,6 +72,10 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         ValueError: An argument is out of range, or does not go with ``worker``.
         WorkerCrashed: A worker died while building its environments.
     """
+
+    resets_itself = frozenset(AutoresetMode)
+    counts_episodes = False
+    not_forkable = WORKERS
 
     def __init__(
         self,
@@ -110,10 +113,8 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         self.max_concurrency = max_concurrency
         self.on_crash = on_crash
         self.step_timeout = step_timeout
-        self.num_envs = len(env_fns)
         self._state = AsyncState.DEFAULT
-        self._maker = os.getpid()
-        self._pool = self._new_pool(_worker_count(self.num_envs, num_workers, max_concurrency))
+        self._pool = self._new_pool(_worker_count(len(env_fns), num_workers, max_concurrency))
         # Runs when this object goes, or at exit before multiprocessing joins what is left.
         self._finalizer = mp_util.Finalize(self, self._pool.shutdown, exitpriority=100)
         try:
@@ -148,12 +149,13 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         spaces = batched_spaces(
             self.observation_mode, [env[0] for env in built], [env[1] for env in built]
         )
-        self.single_observation_space = spaces.single_observation
-        self.observation_space = spaces.observation
-        self.single_action_space = spaces.single_action
-        self.action_space = spaces.action
-        self.metadata = {**built[0][2], "autoreset_mode": self.autoreset_mode}
-        self.render_mode = built[0][3]
+        super().__init__(
+            len(built),
+            spaces,
+            metadata=built[0][2],
+            render_mode=built[0][3],
+            autoreset_mode=self.autoreset_mode,
+        )
         self._pool.attach(spaces, shared_observations=self.shared_memory)
 
     @property
@@ -217,7 +219,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         """
         self._end("reset_wait", AsyncState.WAITING_RESET)
         infos = self._pool.finish_reset(self._deadline(timeout), "reset_wait")
-        return self._observations(), infos
+        return self._observe(), infos
 
     def step(self, actions: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
         """Advance every environment by its action."""
@@ -232,7 +234,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
             ValueError: Not one action per environment, or of a wrong shape.
         """
         self._begin("step_async")
-        self._pool.start_step(actions)
+        self._start(self._all, actions)
         self._state = AsyncState.WAITING_STEP
 
     def step_wait(
@@ -248,15 +250,17 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
             Exception: Whatever an environment raised, with a note that says which.
         """
         self._end("step_wait", AsyncState.WAITING_STEP)
-        infos = self._pool.finish_step(self._deadline(timeout), "step_wait")
+        _, stepped = self._finish(self.num_envs, self._deadline(timeout))
+        return self._settle(stepped)
+
+    def _start(self, rows: Any, actions: Any) -> None:
+        self._pool.start_step(actions)
+
+    def _finish(self, count: int, deadline: float | None) -> tuple[Any, Stepped]:
+        infos = self._pool.finish_step(deadline, "step_wait")
         arrays = self._pool.arrays
-        return (
-            self._observations(),
-            arrays.rewards.copy(),
-            arrays.terminations.copy(),
-            arrays.truncations.copy(),
-            infos,
-        )
+        flags = arrays.terminations.copy(), arrays.truncations.copy()
+        return self._all, (arrays.rewards.copy(), *flags, infos)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call the method of each environment; an attribute that is not callable is returned."""
@@ -294,31 +298,18 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
         """Return the frame of each environment."""
         return self.call("render")
 
-    def get_state(self) -> State:
-        """Return the states of all environments, and the last observations."""
+    def _save(self) -> State:
         self._begin("get_state")
         self._pool.start("get_states")
         states = self._pool.finish(None, "get_state")
         return {
-            "vector_env": type(self).__name__,
             "envs": [state["env"] for state in states],
             "autoreset": np.array([state["finished"] for state in states], dtype=np.bool_),
             "observations": copied_batch(self._pool.results.observations),
         }
 
-    @refusing_damage
-    def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
-
-        Raises:
-            StateError: The state belongs to another class or number of environments, or is damaged.
-        """
-        check_state_owner(self, state, "vector_env")
-        if len(state["envs"]) != self.num_envs:
-            raise StateError(
-                f"The state holds {len(state['envs'])} environments, this vector environment "
-                f"{self.num_envs}. Build it with the same number of env_fns."
-            )
+    def _load(self, state: State) -> None:
+        self._check_same({"num_envs": len(state["envs"])}, {"num_envs": self.num_envs})
         self._begin("set_state")
         states = [
             {"env": env, "finished": bool(finished)}
@@ -353,7 +344,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
 
     def _begin(self, name: str) -> None:
         """Check that a call may start now."""
-        self._assert_is_running()
+        self._check_open()
         if self._state is not AsyncState.DEFAULT:
             pending = self._state.value
             raise AlreadyPendingCallError(
@@ -364,7 +355,7 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
 
     def _end(self, name: str, expected: AsyncState) -> None:
         """Check that a call of this kind is pending, and count it as over."""
-        self._assert_is_running()
+        self._check_open()
         if self._state is not expected:
             started = f"{expected.value}_async"
             raise NoAsyncCallError(
@@ -372,22 +363,17 @@ class AsyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]
             )
         self._state = AsyncState.DEFAULT
 
-    def _assert_is_running(self) -> None:
-        refuse_after_fork(self, self._maker, WORKERS)
-        if self._pool.broken is not None and not self.closed:
+    def _check_open(self) -> None:
+        if self._pool.broken is not None:
+            self._closed_because = f" Closed because: {self._pool.broken}"
             self.close(terminate=True)
-        if self.closed:
-            because = f" Closed because: {self._pool.broken}" if self._pool.broken else ""
-            raise ClosedEnvironmentError(
-                f"Trying to operate on `{type(self).__name__}`, after a call to `close()`. Build a "
-                f"new vector environment.{because}"
-            )
+        super()._check_open()
 
     def _deadline(self, timeout: float | None) -> float | None:
         limit = self.step_timeout if timeout is None else timeout
         return None if limit is None else time.monotonic() + limit
 
-    def _observations(self) -> Any:
+    def _observe(self) -> Any:
         observations = self._pool.results.observations
         return copied_batch(observations) if self.copy else observations
 

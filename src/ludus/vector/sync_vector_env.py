@@ -9,13 +9,17 @@ from typing import Any, Generic
 import numpy as np
 import numpy.typing as npt
 
-from ludus.core.batch_arguments import episode_over, seeds_per_env
-from ludus.core.env import Env, check_state_owner
+from ludus.core.batch import BatchEnv, Stepped
+from ludus.core.batch_arguments import (
+    batched_spaces,
+    copied_batch,
+    one_per_env,
+)
+from ludus.core.env import Env
 from ludus.core.foreign_env import as_env
-from ludus.core.state import copy_plain, refusing_damage
+from ludus.core.state import copy_plain
 from ludus.core.types import ActType, ObsType, State
-from ludus.core.vector_env import AutoresetMode, VectorEnv
-from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
+from ludus.core.vector_env import AutoresetMode
 from ludus.spaces import (
     Box,
     Dict,
@@ -28,8 +32,6 @@ from ludus.spaces import (
     create_empty_array,
     iterate,
 )
-from ludus.vector.batch_arguments import batched_spaces, copied_batch, one_per_env
-from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["SyncVectorEnv"]
 
@@ -37,7 +39,7 @@ _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
 
 
-class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
+class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
     """A vector environment that steps its environments in a loop.
 
     Args:
@@ -53,6 +55,11 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
         ValueError: An unknown ``observation_mode`` or ``autoreset_mode``.
     """
 
+    # In the loop over the environments a reset costs nothing but itself.
+    resets_itself = frozenset(AutoresetMode)
+    checks_started = False
+    counts_episodes = False
+
     def __init__(
         self,
         env_fns: Sequence[Callable[[], Env[Any, Any]]],
@@ -63,37 +70,31 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
         self.env_fns = env_fns
         self.copy = copy
         self.observation_mode = observation_mode
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.envs: list[Env[Any, Any]] = []
+        mode = AutoresetMode(autoreset_mode)
         with ExitStack() as undo:
             for build in env_fns:
                 self.envs.append(as_env(build()))
                 undo.callback(self.envs[-1].close)
-            self._adopt_spaces()
+            if not self.envs:
+                raise IndexError("SyncVectorEnv needs at least one environment, got no env_fns.")
+            spaces = batched_spaces(
+                observation_mode,
+                [env.observation_space for env in self.envs],
+                [env.action_space for env in self.envs],
+            )
             undo.pop_all()
-
-        first = self.envs[0]
-        # A copy, because metadata is usually an attribute of the environment's class.
-        self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
-        self.render_mode = first.render_mode
-        self._env_obs: list[Any] = [None] * self.num_envs
-        self._observations: Any = create_empty_array(self.single_observation_space, self.num_envs)
-        self._fresh_arrays = _fills_arrays(self.single_observation_space)
-        self._autoreset_envs: _Bools = np.zeros(self.num_envs, dtype=np.bool_)
-
-    def _adopt_spaces(self) -> None:
-        if not self.envs:
-            raise IndexError("SyncVectorEnv needs at least one environment, got no env_fns.")
-        self.num_envs = len(self.envs)
-        spaces = batched_spaces(
-            self.observation_mode,
-            [env.observation_space for env in self.envs],
-            [env.action_space for env in self.envs],
+        first, count = self.envs[0], len(self.envs)
+        super().__init__(
+            count,
+            spaces,
+            metadata=first.metadata,
+            render_mode=first.render_mode,
+            autoreset_mode=mode,
         )
-        self.single_observation_space = spaces.single_observation
-        self.observation_space = spaces.observation
-        self.single_action_space = spaces.single_action
-        self.action_space = spaces.action
+        self._env_obs: list[Any] = [None] * count
+        self._observations: Any = create_empty_array(self.single_observation_space, count)
+        self._fresh_arrays = _fills_arrays(self.single_observation_space)
 
     @property  # type: ignore[misc]  # one generator per environment, so none can be assigned
     def np_random(self) -> tuple[np.random.Generator, ...]:
@@ -105,105 +106,51 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
         """The seeds of the environments' random generators."""
         return self.get_attr("np_random_seed")
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, dict[str, Any]]:
-        """Start new episodes.
-
-        Args:
-            seed: An int gives environment ``i`` the seed ``seed + i``; a sequence, one each.
-            options: Passed on to every environment, but for ``"reset_mask"``, a boolean array of
-                the environments to reset; the others keep their observation.
-
-        Raises:
-            ClosedEnvironmentError: The vector environment was closed.
-            ResetNeeded: A mask leaves out an environment that was never reset.
-            TypeError: A seed or mask of a wrong type.
-            ValueError: Not one seed or mask entry per environment.
-        """
-        self._check_open()
-        seeds = seeds_per_env(seed, self.num_envs)
-        mask, options = split_reset_mask(options, self.num_envs)
-        indices: Sequence[int] = range(self.num_envs)
-        if mask is not None:
-            indices = np.flatnonzero(mask).tolist()
-            if any(self._env_obs[i] is None for i in np.flatnonzero(~mask)):
-                raise ResetNeeded("The first reset() must be a whole one, without a reset_mask.")
+    def _reset_rows(
+        self, rows: Any, seeds: Sequence[int | None] | None, options: dict[str, Any] | None
+    ) -> dict[str, Any]:
         infos: dict[str, Any] = {}
-        for i in indices:
-            self._env_obs[i], info = self.envs[i].reset(seed=seeds[i], options=options)
+        for i in rows.tolist():
+            seed = None if seeds is None else seeds[i]
+            self._env_obs[i], info = self.envs[i].reset(seed=seed, options=options)
             if info:
                 infos = self._add_info(infos, info, i)
-            self._autoreset_envs[i] = False
-        return self._batched_observations(), infos
+        return infos
 
-    def step(self, actions: ActType) -> tuple[ObsType, _Floats, _Bools, _Bools, dict[str, Any]]:
-        """Step each environment, or reset it, as :attr:`autoreset_mode` says.
-
-        Raises:
-            ClosedEnvironmentError: The vector environment was closed.
-            EpisodeOver: Autoreset is disabled and a finished environment was not reset.
-            ValueError: Not one action per environment.
-        """
-        self._check_open()
+    def _read_actions(self, actions: Any) -> list[Any]:
         singles = list(iterate(self.action_space, actions))
         if len(singles) != self.num_envs:
             raise ValueError(
                 f"Expected {self.num_envs} actions, one per environment, got {len(singles)}. "
                 f"The action space is {self.action_space}."
             )
-        rewards = np.zeros(self.num_envs, dtype=np.float64)
-        terminations = np.zeros(self.num_envs, dtype=np.bool_)
-        truncations = np.zeros(self.num_envs, dtype=np.bool_)
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            advance = self._advance_and_reset
-        else:
-            advance = self._advance
-        infos = advance(singles, rewards, terminations, truncations)
-        self._autoreset_envs = terminations | truncations
-        return self._batched_observations(), rewards, terminations, truncations, infos
+        return singles
 
-    def _advance(
-        self, actions: list[Any], rewards: _Floats, terminations: _Bools, truncations: _Bools
-    ) -> dict[str, Any]:
-        """Step the running environments and, in next-step mode, reset the finished ones."""
-        finished = self._autoreset_envs.tolist()
-        if self.autoreset_mode is AutoresetMode.DISABLED and any(finished):
-            raise episode_over(np.flatnonzero(finished).tolist())
-        observations = self._env_obs
+    def _step_rows(self, rows: Any, actions: list[Any]) -> Stepped:
+        count = self.num_envs
+        rewards = np.zeros(count, dtype=np.float64)
+        terminations = np.zeros(count, dtype=np.bool_)
+        truncations = np.zeros(count, dtype=np.bool_)
+        finished = self._episodes.over.tolist()
+        resets = self.autoreset_mode is AutoresetMode.SAME_STEP
+        observations: list[Any] = self._env_obs
         infos: dict[str, Any] = {}
         for i, env in enumerate(self.envs):
             if finished[i]:
                 observations[i], info = env.reset()
             else:
-                observations[i], rewards[i], terminations[i], truncations[i], info = env.step(
-                    actions[i]
-                )
+                observations[i], rewards[i], ended, cut, info = env.step(actions[i])
+                if ended or cut:
+                    terminations[i], truncations[i] = ended, cut
+                    if resets:
+                        final = {"final_obs": observations[i], "final_info": info}
+                        infos = self._add_info(infos, final, i)
+                        observations[i], info = env.reset()
             if info:
                 infos = self._add_info(infos, info, i)
-        return infos
+        return rewards, terminations, truncations, infos
 
-    def _advance_and_reset(
-        self, actions: list[Any], rewards: _Floats, terminations: _Bools, truncations: _Bools
-    ) -> dict[str, Any]:
-        """Step all environments and reset those that finish, keeping their last output."""
-        infos: dict[str, Any] = {}
-        for i, env in enumerate(self.envs):
-            observation, rewards[i], terminated, truncated, info = env.step(actions[i])
-            terminations[i], truncations[i] = terminated, truncated
-            if terminated or truncated:
-                final = {"final_obs": observation, "final_info": info}
-                infos = self._add_info(infos, final, i)
-                observation, info = env.reset()
-            self._env_obs[i] = observation
-            if info:
-                infos = self._add_info(infos, info, i)
-        return infos
-
-    def _batched_observations(self) -> Any:
+    def _observe(self) -> Any:
         space = self.single_observation_space
         if self.copy and self._fresh_arrays:
             # Filling new arrays is cheaper than copying old ones, images most of all.
@@ -244,45 +191,26 @@ class SyncVectorEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType])
             for env in reversed(self.envs):
                 stack.callback(env.close)
 
-    def get_state(self) -> State:
-        """Return the states of all environments, the last observations and who is to be reset."""
-        self._check_open()
+    def _save(self) -> State:
         return {
-            "vector_env": type(self).__name__,
             "envs": [env.get_state() for env in self.envs],
-            "autoreset": self._autoreset_envs.copy(),
+            "autoreset": self._episodes.over.copy(),
             "observations": copy_plain(self._env_obs, "observations"),
         }
 
-    @refusing_damage
-    def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
-
-        Raises:
-            StateError: The state belongs to another class or number of environments, or is damaged.
-        """
-        self._check_open()
-        check_state_owner(self, state, "vector_env")
-        if len(state["envs"]) != self.num_envs:
-            raise StateError(
-                f"The state holds {len(state['envs'])} environments, this vector environment "
-                f"{self.num_envs}. Build it with the same number of env_fns."
-            )
-        autoreset = np.array(state["autoreset"], dtype=np.bool_).reshape(self.num_envs)
+    def _load(self, state: State) -> None:
+        self._check_same({"num_envs": len(state["envs"])}, {"num_envs": self.num_envs})
+        over = np.array(state["autoreset"], dtype=np.bool_).reshape(self.num_envs)
         saved = copy_plain(state["observations"], "observations")
         observations = [seen for _, seen in zip(self.envs, saved, strict=True)]
-        if not any(seen is None for seen in observations):
+        started = [seen is not None for seen in observations]
+        if all(started):
             space = self.single_observation_space
             concatenate(space, observations, create_empty_array(space, self.num_envs))
         for env, inner in zip(self.envs, state["envs"], strict=True):
             env.set_state(inner)
-        self._autoreset_envs, self._env_obs = autoreset, observations
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on {self!r} after close(). Build a new vector environment."
-            )
+        self._episodes.load(started, over)
+        self._env_obs = observations
 
 
 def _fills_arrays(space: Space[Any]) -> bool:

@@ -8,8 +8,9 @@ to :mod:`ludus.wrappers.legacy`.
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_modules, lazy_names
 
 if TYPE_CHECKING:
     from ludus.wrappers import vector
@@ -140,23 +141,34 @@ _LEGACY = (
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "vector":
-        return import_module(f"{__name__}.vector")
-    if name == "VectorListInfo":
-        value = import_module(f"{__name__}.vector").DictInfoToList
-    else:
-        module = "legacy" if name in _LEGACY else _snake_case(name)
-        value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+__getattr__ = lazy_names(
+    __name__,
+    {name: _snake_case(name) for name in __all__ if name != "vector"}
+    | dict.fromkeys(_LEGACY, "legacy")
+    | {"VectorListInfo": "vector:DictInfoToList"},
+    modules=("vector",),
+)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+_GATHERED = {
+    "common": "Autoreset OrderEnforcing PassiveEnvChecker RecordEpisodeStatistics TimeLimit",
+    "rendering": "AddWhiteNoise HumanRendering ObstructView RecordVideo RenderCollection",
+    "stateful_action": "RepeatAction StickyAction",
+    "stateful_observation": "DelayObservation FrameStackObservation MaxAndSkipObservation "
+    "NormalizeObservation TimeAwareObservation",
+    "stateful_reward": "NormalizeReward",
+}
+"""The modules of Gymnasium that hold several wrappers."""
+
+lazy_modules(
+    __name__,
+    {module: dict.fromkeys(names.split(), __name__) for module, names in _GATHERED.items()},
+)

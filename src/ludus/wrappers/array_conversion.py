@@ -12,9 +12,15 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from ludus.core import Env, RecordConstructorArgs, Wrapper
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
 
-__all__ = ["ArrayConversion", "array_conversion", "module_name_to_namespace", "module_namespace"]
+__all__ = [
+    "ArrayConversion",
+    "Device",
+    "array_conversion",
+    "module_name_to_namespace",
+    "module_namespace",
+]
 
 Device = Any
 

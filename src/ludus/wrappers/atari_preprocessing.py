@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core import Env, RecordConstructorArgs, Wrapper
+from ludus.optional import require
 from ludus.spaces import Box
 from ludus.wrappers.arguments import require_box
-from ludus.wrappers.dependencies import require
 
 __all__ = ["AtariPreprocessing"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, Wrapper
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
 
 __all__ = ["HumanRendering"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ludus.core import Env, RecordConstructorArgs
+from ludus.optional import require
 from ludus.wrappers.array_conversion import ArrayConversion, array_conversion, module_namespace
-from ludus.wrappers.dependencies import require
 
 __all__ = ["JaxToNumpy", "jax_to_numpy", "numpy_to_jax"]
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ludus.core import Env, RecordConstructorArgs
-from ludus.wrappers.array_conversion import ArrayConversion, array_conversion, module_namespace
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
+from ludus.wrappers.array_conversion import (
+    ArrayConversion,
+    Device,
+    array_conversion,
+    module_namespace,
+)
 
-__all__ = ["JaxToTorch", "jax_to_torch", "torch_to_jax"]
+__all__ = ["Device", "JaxToTorch", "jax_to_torch", "torch_to_jax"]
 
 
 def jax_to_torch(value: Any, device: Any = None) -> Any:

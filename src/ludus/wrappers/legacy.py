@@ -19,10 +19,10 @@ from ludus.core.classic_adapter import ClassicAdapter
 from ludus.core.state import copy_plain
 from ludus.core.step_api import step_api_compatibility
 from ludus.errors import Error
+from ludus.optional import require
 from ludus.spaces import Box, Dict, Space
 from ludus.wrappers import clip_reward, transform_observation, transform_reward
 from ludus.wrappers.arguments import require_box
-from ludus.wrappers.dependencies import require
 from ludus.wrappers.filter_observation import FilterObservation as FilterObservationWrapper
 from ludus.wrappers.grayscale_observation import GrayscaleObservation
 from ludus.wrappers.lazy_frames import LazyFrames

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from ludus.core import Env, RecordConstructorArgs
-from ludus.wrappers.array_conversion import ArrayConversion, array_conversion, module_namespace
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
+from ludus.wrappers.array_conversion import (
+    ArrayConversion,
+    Device,
+    array_conversion,
+    module_namespace,
+)
 
-__all__ = ["NumpyToTorch", "numpy_to_torch", "torch_to_numpy"]
+__all__ = ["Device", "NumpyToTorch", "numpy_to_torch", "torch_to_numpy"]
 
 
 def numpy_to_torch(value: Any, device: Any = None) -> Any:

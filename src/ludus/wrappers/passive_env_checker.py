@@ -98,7 +98,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
         self.close_called = True
         try:
             self.env.close()
-        except Exception:
+        except Exception:  # the environment's own code; raised again
             if again:
                 logger.warn(
                     "env.close() raised on a closed environment; closing it twice should be "

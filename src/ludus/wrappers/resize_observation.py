@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, WrapperObsType
+from ludus.optional import require
 from ludus.spaces import Box
 from ludus.wrappers.arguments import require_box
-from ludus.wrappers.dependencies import require
 from ludus.wrappers.transform_observation import TransformObservation
 
 __all__ = ["ResizeObservation"]

@@ -17,7 +17,7 @@ def changed_spec(spec: EnvSpec | None, **fields: Any) -> EnvSpec | None:
         return None
     try:
         changed = deepcopy(spec)
-    except Exception as problem:
+    except Exception as problem:  # arguments of users may refuse to be copied
         logger.warn(f"The spec is lost, it could not be copied: {problem!r} occurred in {spec}")
         return None
     for name, value in fields.items():

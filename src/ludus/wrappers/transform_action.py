@@ -13,10 +13,15 @@ from ludus.core import (
     RecordConstructorArgs,
     WrapperActType,
 )
+from ludus.lazy import lazy_attributes
 from ludus.spaces import Space
 from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformAction"]
+
+# Gymnasium's module holds these, too; here they have files of their own.
+_GATHERED = ("ClipAction", "DiscretizeAction", "RescaleAction")
+__getattr__ = lazy_attributes(__name__, dict.fromkeys(_GATHERED, "ludus.wrappers"))
 
 
 class TransformAction(

@@ -13,10 +13,25 @@ from ludus.core import (
     RecordConstructorArgs,
     WrapperObsType,
 )
+from ludus.lazy import lazy_attributes
 from ludus.spaces import Space
 from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformObservation"]
+
+# Gymnasium's module holds these, too; here they have files of their own.
+_GATHERED = (
+    "AddRenderObservation",
+    "DiscretizeObservation",
+    "DtypeObservation",
+    "FilterObservation",
+    "FlattenObservation",
+    "GrayscaleObservation",
+    "RescaleObservation",
+    "ReshapeObservation",
+    "ResizeObservation",
+)
+__getattr__ = lazy_attributes(__name__, dict.fromkeys(_GATHERED, "ludus.wrappers"))
 
 
 class TransformObservation(

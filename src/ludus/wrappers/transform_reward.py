@@ -6,9 +6,14 @@ from collections.abc import Callable
 from typing import Any, SupportsFloat
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, RewardWrapper
+from ludus.lazy import lazy_attributes
 from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformReward"]
+
+# Gymnasium's module holds these, too; here they have files of their own.
+_GATHERED = ("ClipReward",)
+__getattr__ = lazy_attributes(__name__, dict.fromkeys(_GATHERED, "ludus.wrappers"))
 
 
 class TransformReward(FunctionInPlace, RewardWrapper[ObsType, ActType], RecordConstructorArgs):

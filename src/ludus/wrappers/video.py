@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
 
 __all__ = ["capped_cubic_video_schedule", "write_video"]
 
@@ -35,6 +35,7 @@ def write_video(
         DependencyNotInstalled: MoviePy is not installed.
     """
     clips = require("moviepy.video.io.ImageSequenceClip", extra="video")
+    # ludus.atomic gives out an open file; MoviePy wants a path whose suffix names the format.
     unfinished = path.with_name(f".{path.stem}.unfinished{path.suffix}")
     try:
         clip = clips.ImageSequenceClip(list(frames), fps=fps)

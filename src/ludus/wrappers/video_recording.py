@@ -12,7 +12,7 @@ from typing import Any
 
 from ludus import logger
 from ludus.errors import Error
-from ludus.wrappers.dependencies import check_installed
+from ludus.optional import check_installed
 from ludus.wrappers.video import capped_cubic_video_schedule, write_video
 
 __all__ = ["Trigger", "VideoRecording", "always"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.bench.report.charts.scale import Scale, domain_of
+from ludus.bench.report.charts.scale import AxisScale, domain_of
 from ludus.bench.report.markup import Markup, element, plain
 from ludus.bench.report.numbers import (
     ABSENT,
@@ -18,7 +18,8 @@ from ludus.bench.report.numbers import (
     ratio_interval,
     share,
 )
-from ludus.bench.report.text import shorten, shorten_to_width, visible, width_of
+from ludus.bench.report.text import shorten, shorten_to_width, width_of
+from ludus.terminal_text import visible
 
 any_text = st.text(st.characters(codec=None))
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -93,7 +94,7 @@ def test_intervals_and_shares():
 
 @given(st.lists(finite, max_size=5), st.integers(2, 12))
 def test_scales_hold_any_finite_numbers(values, about):
-    scale = Scale(*domain_of(values), 10.0, 200.0)
+    scale = AxisScale(*domain_of(values), 10.0, 200.0)
     ticks = scale.ticks(about)
     assert all(10.0 <= scale(value) <= 200.0 for value in (*values, *(v for v, _ in ticks)))
     assert len(ticks) <= about + 2
@@ -101,12 +102,18 @@ def test_scales_hold_any_finite_numbers(values, about):
 
 
 def test_ticks_are_round_and_share_their_unit():
-    assert [text for _, text in Scale(0, 200_000, 0, 1).ticks(4)] == [
+    assert [text for _, text in AxisScale(0, 200_000, 0, 1).ticks(4)] == [
         "0",
         "50k",
         "100k",
         "150k",
         "200k",
     ]
-    assert [text for _, text in Scale(0, 1, 0, 1).ticks(4)] == ["0", "0.25", "0.50", "0.75", "1.00"]
-    assert [text for _, text in Scale(-2, 2, 0, 1).ticks(4)] == ["-2", "-1", "0", "1", "2"]
+    assert [text for _, text in AxisScale(0, 1, 0, 1).ticks(4)] == [
+        "0",
+        "0.25",
+        "0.50",
+        "0.75",
+        "1.00",
+    ]
+    assert [text for _, text in AxisScale(-2, 2, 0, 1).ticks(4)] == ["-2", "-1", "0", "1", "2"]

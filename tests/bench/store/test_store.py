@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
 
+from ludus.bench.planning.suite import suite_from
 from ludus.bench.store import open_store
 from ludus.bench.store.rows import LARGEST_EXTRA
 from ludus.bench.store.store import Store
 from ludus.bench.store.tables import statements
-from ludus.bench.suite import suite_from
 from ludus.errors import StoreError
 from tests.bench.stating import some_key, stated
 from tests.bench.store.support import make_many, make_result

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 from ludus.envs.atari.games import GAMES
 from ludus.envs.atari.registration import SPECS
+from tests.sampling import ALL
 
-FULL = os.environ.get("LUDUS_FULL_PARITY") == "1"
 QUICK = ("breakout", "kaboom", "montezuma_revenge", "pitfall2", "pong")
-GAMES_TRIED = tuple(game for game, _, _ in GAMES) if FULL else QUICK
-"""All games with ``LUDUS_FULL_PARITY=1``."""
+GAMES_TRIED = tuple(game for game, _, _ in GAMES) if ALL else QUICK
+"""All games with ``LUDUS_TEST_ALL=1``."""
 IDS_TRIED = (
     "ALE/Pong-v5",
     "ALE/MontezumaRevenge-v5",

@@ -18,8 +18,9 @@ import ludus.classic as classic
 from ludus.core.spec import EnvSpec
 from ludus.envs.atari import AtariEnv
 from ludus.envs.atari.registration import SPECS
-from tests.envs.atari.sampling import FULL, GAMES_TRIED
+from tests.envs.atari.sampling import GAMES_TRIED
 from tests.reference.twins import assert_same
+from tests.sampling import ALL
 
 
 def play(env, steps):
@@ -70,7 +71,7 @@ def test_a_saved_game_plays_on(game):
 
 
 @pytest.mark.parametrize("stickiness", [0.0, 0.25])
-@pytest.mark.parametrize("game", GAMES_TRIED if FULL else ("qbert",))
+@pytest.mark.parametrize("game", GAMES_TRIED if ALL else ("qbert",))
 def test_a_saved_game_plays_on_in_a_machine_just_started(game, stickiness):
     """Frame by frame; how the last frame ended is not saved, and matters to the next."""
     options = {"frameskip": 1, "repeat_action_probability": stickiness, "obs_type": "ram"}

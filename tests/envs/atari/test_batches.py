@@ -14,12 +14,13 @@ from ludus.envs.atari import AtariEnv, AtariVectorEnv
 from ludus.envs.atari.batch_seeds import game_seeds
 from ludus.envs.atari.games import game_title
 from ludus.wrappers import AtariPreprocessing, FrameStackObservation
-from tests.envs.atari.sampling import FULL, GAMES_TRIED
+from tests.envs.atari.sampling import GAMES_TRIED
 from tests.reference.twins import assert_same
+from tests.sampling import ALL
 
 PLAIN = {"noop_max": 0, "use_fire_reset": False, "reward_clipping": False}
 FEW = ("breakout", "kaboom", "pong")
-STEPS = 120 if FULL else 40
+STEPS = 120 if ALL else 40
 
 
 def single(game, sticky=0.0, frames=108_000, life=False):
@@ -50,7 +51,7 @@ def assert_equal(found, number, expected):
 
 
 @pytest.mark.parametrize(
-    ("game", "sticky"), [("pong", 0.0), *((game, 0.25) for game in (GAMES_TRIED if FULL else FEW))]
+    ("game", "sticky"), [("pong", 0.0), *((game, 0.25) for game in (GAMES_TRIED if ALL else FEW))]
 )
 def test_a_batch_holds_preprocessed_single_games(game, sticky):
     seeds = [3, 9]

@@ -1,6 +1,6 @@
 """Ids keep the contract: alone, in batches, and under the usual wrappers.
 
-A quick run looks at few ids, one with ``LUDUS_FULL_PARITY=1`` at all of them.
+A quick run looks at few ids, one with ``LUDUS_TEST_ALL=1`` at all of them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ pytest.importorskip("ale_py")
 import ludus
 from ludus.core import AutoresetMode
 from ludus.testing import EnvConformance, VectorEnvConformance
-from tests.envs.atari.sampling import ALL_IDS, FULL, IDS_TRIED
+from tests.envs.atari.sampling import ALL_IDS, IDS_TRIED
 from tests.reference.twins import assert_same
+from tests.sampling import ALL
 
 QUICK_IDS = ("ALE/Pong-v5",)
 MODES = tuple(AutoresetMode)
@@ -26,7 +27,7 @@ def checks(suite):
 
 
 def batch_cases():
-    if not FULL:
+    if not ALL:
         return [("test_steps_equal_single", env_id) for env_id in QUICK_IDS]
     return [
         (check, env_id)
@@ -42,7 +43,7 @@ class Suite(EnvConformance):
 
     def __init__(self, env_id):
         self.env_id = env_id
-        long = FULL and env_id in IDS_TRIED
+        long = ALL and env_id in IDS_TRIED
         self.steps, self.seeds = (50, (1, 2, 3)) if long else (6, (1,))
 
     def make(self, **kwargs):
@@ -56,7 +57,7 @@ class BatchSuite(VectorEnvConformance):
 
     def __init__(self, env_id):
         self.env_id = env_id
-        long = FULL and env_id in IDS_TRIED
+        long = ALL and env_id in IDS_TRIED
         self.steps, self.limit = (60, 13) if long else (7, 3)
         self.autoreset_modes = MODES if long else (MODES[ALL_IDS.index(env_id) % len(MODES)],)
 
@@ -79,7 +80,7 @@ def no_display(monkeypatch):
     monkeypatch.setenv("SDL_AUDIODRIVER", "dummy")
 
 
-@pytest.mark.parametrize("env_id", ALL_IDS if FULL else QUICK_IDS)
+@pytest.mark.parametrize("env_id", ALL_IDS if ALL else QUICK_IDS)
 @pytest.mark.parametrize("check", checks(Suite))
 def test_contract(env_id, check):
     getattr(Suite(env_id), check)()

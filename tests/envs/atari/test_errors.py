@@ -186,7 +186,7 @@ def test_finished_games_wait_for_a_reset_when_nothing_else_resets_them():
 
 def test_masks_need_a_reset_before():
     mask = {"reset_mask": np.array([True, False])}
-    with pytest.raises(ResetNeeded, match="Reset all games once before"):
+    with pytest.raises(ResetNeeded, match="first reset"):
         AtariVectorEnv("pong", 2).reset(options=mask)
     envs = AtariVectorEnv("pong", 2, batch_size=1)
     envs.reset()

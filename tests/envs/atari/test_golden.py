@@ -1,6 +1,6 @@
 """The hash of a seeded trajectory may not change.
 
-A quick run looks at one id of each kind, one with ``LUDUS_FULL_PARITY=1`` at all of them.
+A quick run looks at one id of each kind, one with ``LUDUS_TEST_ALL=1`` at all of them.
 ``python -m tests.envs.atari.test_golden`` adds the hashes of new ids to ``golden.json`` and does
 not change those that are there.
 """
@@ -17,8 +17,9 @@ import pytest
 pytest.importorskip("ale_py")
 
 import ludus
-from tests.envs.atari.sampling import ALL_IDS, FULL, IDS_TRIED
+from tests.envs.atari.sampling import ALL_IDS, IDS_TRIED
 from tests.envs.test_golden import feed
+from tests.sampling import ALL
 
 PATH = Path(__file__).with_name("golden.json")
 STEPS = 60
@@ -39,7 +40,7 @@ def trajectory_hash(env_id):
     return digest.hexdigest()[:32]
 
 
-@pytest.mark.parametrize("env_id", ALL_IDS if FULL else IDS_TRIED)
+@pytest.mark.parametrize("env_id", ALL_IDS if ALL else IDS_TRIED)
 def test_trajectory_is_the_committed_one(env_id):
     expected = json.loads(PATH.read_text()).get(env_id)
     assert expected is not None, "no hash yet; run python -m tests.envs.atari.test_golden"

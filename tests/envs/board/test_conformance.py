@@ -16,6 +16,7 @@ from ludus.envs.board import BoardEnv, BoardVectorEnv
 from ludus.envs.board.registration import SPECS
 from ludus.testing import EnvConformance, VectorEnvConformance
 from tests.reference.twins import assert_same
+from tests.sampling import sampled
 
 IDS = [spec.id for spec in SPECS]
 
@@ -36,8 +37,14 @@ def make_batch(env_id, number, **options):
         return ludus.make_vec(env_id, number, **options)
 
 
-@pytest.mark.parametrize("test", checks_of(EnvConformance))
-@pytest.mark.parametrize("env_id", IDS)
+SINGLE = [
+    pytest.param(env_id, test, id=f"{env_id}-{test}")
+    for env_id in IDS
+    for test in checks_of(EnvConformance)
+]
+
+
+@pytest.mark.parametrize(("env_id", "test"), sampled(SINGLE, 50, by=lambda pair: pair.values[1]))
 def test_single(env_id, test):
     class Suite(EnvConformance):
         steps = 15

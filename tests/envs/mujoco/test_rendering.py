@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.errors import DependencyNotInstalled
-from tests.envs.mujoco.support import robot
+from tests.envs.mujoco.support import robot, why_no_picture
 
 SMALL = {"width": 40, "height": 30}
 DRAW = """
@@ -33,13 +32,8 @@ env.close()
 @pytest.fixture
 def opengl() -> None:
     """Skip where nothing can draw."""
-    env = robot("Reacher-v5", render_mode="rgb_array", **SMALL)
-    try:
-        env.render()
-    except DependencyNotInstalled as problem:
-        pytest.skip(str(problem))
-    finally:
-        env.close()
+    if reason := why_no_picture():
+        pytest.skip(reason)
 
 
 def drawn(*missing: str, **environment: str) -> str:

@@ -9,10 +9,10 @@ import pytest
 
 import ludus
 from ludus.errors import StateError
-from tests.envs.mujoco.support import PLAYABLE, robot
+from tests.envs.mujoco.support import ONE_OF_EACH_MODEL, robot
 
 
-@pytest.mark.parametrize("name", PLAYABLE)
+@pytest.mark.parametrize("name", ONE_OF_EACH_MODEL)
 def test_replay_from_a_state_is_equal(name: str) -> None:
     one, other = robot(name), robot(name)
     one.reset(seed=1)

@@ -20,6 +20,7 @@ from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_util import make_vec_env as make_dummy_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import (
     DummyVecEnv,
     SubprocVecEnv,
@@ -180,6 +181,21 @@ def test_an_adapted_environment_and_a_batch_are_learnt_alike():
     for ours, theirs in zip(*weights, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert to_gymnasium(ludus.make("CartPole-v1")).spec.id == "CartPole-v1"
+
+
+def test_what_an_algorithm_takes_as_a_single_environment():
+    """As docs/interop.md says; the first is SB3's check, which nothing but inheritance passes."""
+    import ludus.gymnasium
+
+    arguments = {"n_steps": 16, "batch_size": 16, "n_epochs": 1, "seed": 0, "device": "cpu"}
+    with pytest.raises(ValueError, match="not a Gymnasium environment"):
+        PPO("MlpPolicy", ludus.make("CartPole-v1"), **arguments)
+    for env in (
+        "ludus/CartPole-v1",
+        to_gymnasium(ludus.make("CartPole-v1")),
+        Monitor(ludus.make("CartPole-v1")),
+    ):
+        assert PPO("MlpPolicy", env, **arguments).learn(32).num_timesteps == 32
 
 
 MISSING = """

@@ -6,7 +6,7 @@ import numpy as np
 
 from ludus.research.agents.backoff import Backoff
 from ludus.research.agents.react import ReactAgent, ReactConfig
-from ludus.research.model_server import Call, ModelServer
+from ludus.research.model_server.server import Call, ModelServer
 
 LS = Call("shell", {"command": "ls"}, "I look around.")
 

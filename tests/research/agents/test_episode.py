@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ludus.research.agents import RandomAgent, ScriptedAgent
-from ludus.research.env import ResearchEnv
-from ludus.research.model_server import Call, ModelServer, Say, by_step
-from ludus.research.scaffold import new_task
+from ludus.research.episode.env import ResearchEnv
+from ludus.research.model_server.server import Call, ModelServer, Say, by_step
+from ludus.research.task.scaffold import new_task
 from tests.research.agents.support import agent_on
 
 SOLUTION = """\

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from ludus.research.agents import AgentStopped, HumanAgent, StopReason
-from ludus.research.agents.human import harmless
+from ludus.terminal_text import without_controls
 from tests.research.agents.support import seen
 
 
@@ -70,11 +70,11 @@ def test_one_can_stay():
 def test_nothing_that_a_terminal_would_obey_is_shown():
     nasty = "a\x1b[2J\x1b]0;title\x07b\x1b]52;c;ZXZpbA==\x1b\\c\rd\x9b31m\x08e\x1bPx\n\ttab"
     assert (
-        harmless(nasty)
+        without_controls(nasty)
         == "abc\N{REPLACEMENT CHARACTER}d"
-        + harmless("\x9b")
+        + without_controls("\x9b")
         + "31m"
-        + harmless("\x08")
+        + without_controls("\x08")
         + "ex\n\ttab"
     )
     terminal = Terminal("ls")

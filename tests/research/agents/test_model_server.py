@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ludus.research.model_server import (
+from ludus.research.model_server.server import (
     Break,
     Call,
     Fail,

@@ -16,7 +16,7 @@ from ludus.research.agents import (
     StopReason,
 )
 from ludus.research.agents.replay import Difference
-from ludus.research.trajectory import Trajectory, TrajectoryStep
+from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 from tests.research.agents.support import seen
 
 OPEN = {"tool": "open", "arguments": {"path": "a"}}
@@ -71,7 +71,7 @@ def test_a_replay_takes_the_same_actions_and_notes_other_results():
         TrajectoryStep(action=OPEN, output="head", is_whole=False, exit_code=0),
         TrajectoryStep(action="submit", output="?"),
     )
-    agent = ReplayAgent(Trajectory(task="t", steps=steps, source="test"))
+    agent = ReplayAgent(ResearchTrajectory(task="t", steps=steps, source="test"))
     assert agent.act(seen("hello")) == "ls"
     assert agent.act(seen("a\nb\n", exit_code=2)) == OPEN
     assert agent.act(seen("other head")) == "submit"

@@ -15,20 +15,20 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ludus.bench import Settings
-from ludus.bench.folder import BenchFolder
+from ludus.bench import RunSettings
 from ludus.bench.report.facts import collect
 from ludus.bench.report.sections.failures import failures
+from ludus.bench.running.folder import BenchFolder
 from ludus.cli.research_tables import episodes_table
 from ludus.record import read_run
-from ludus.research import env as env_module
+from ludus.research.episode import env as env_module
+from ludus.research.episode.terminal import Terminal
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
 from ludus.research.running.playing import Player
 from ludus.research.running.progress import describe_episode
 from ludus.research.running.story import tell
 from ludus.research.running.verification import verify_research_run
-from ludus.research.terminal import Terminal
 from tests.research.grading.support import boxed
 from tests.research.running.support import (
     answers,
@@ -43,7 +43,7 @@ from tests.research.running.support import (
 
 pytestmark = boxed
 
-RETRIES = Settings(engine="serial", retries=3, backoff=0.01)
+RETRIES = RunSettings(engine="serial", retries=3, backoff=0.01)
 HIDE = "mkfifo p; date +%N"
 AGENT = """\
 class Agent:
@@ -76,7 +76,7 @@ class Faults:
         def failing(terminal, command, *args, **more):
             if word in command and self.left:
                 self.left -= 1
-                terminal.box.close("the host ended it")
+                terminal.sandbox.close("the host ended it")
             return run(terminal, command, *args, **more)
 
         monkeypatch.setattr(Terminal, "run", failing)
@@ -86,7 +86,7 @@ def play(tmp_path, monkeypatch, actions, *, settings=RETRIES, fields=None, grade
     """Let an agent play; return the result, the folder, and what the agent saw."""
     seen = tmp_path / "seen"
     (tmp_path / "mine.py").write_text(AGENT.format(actions=actions, seen=str(seen)))
-    monkeypatch.setattr(job_module, "graded_in_boxes", grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", grade)
     task, out = answers(tmp_path, **(fields or {})), tmp_path / "run"
     done = start(task, f"me={tmp_path / 'mine.py'}:Agent", out, settings=settings)
     (result,) = done.results
@@ -126,7 +126,7 @@ def test_what_the_agent_spent_counts_on(tmp_path, monkeypatch):
     Faults(monkeypatch, "true unlucky", 1)
     source = SPENDER.format(actions=[HIDE, "true unlucky", "submit"])
     (tmp_path / "mine.py").write_text(source)
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     agent = f"me={tmp_path / 'mine.py'}:Agent"
     (result,) = start(answers(tmp_path), agent, tmp_path / "run", settings=RETRIES).results
     assert (result.cost, result.steps, result.extra["lives"]) == (5.0, 5, 2)
@@ -267,8 +267,9 @@ def test_a_box_that_cannot_be_closed_for_an_error_of_the_host(tmp_path, monkeypa
 
 
 def test_resuming_by_hand_counts_on_as_well(tmp_path, monkeypatch):
-    Faults(monkeypatch, "true unlucky", 2)
-    once = Settings(engine="serial", retries=0, backoff=0.01)
+    # Each fault, and the trial without the agent that follows it.
+    Faults(monkeypatch, "true", 4)
+    once = RunSettings(engine="serial", retries=0, backoff=0.01)
     actions = [HIDE, "true unlucky", set_answer(0.9), "submit"]
     first, out, _ = play(tmp_path, monkeypatch, actions, settings=once)
     assert first.outcome == "infrastructure_fault"
@@ -285,7 +286,7 @@ def test_a_workspace_that_does_not_fit_into_a_fresh_box_is_made_again(tmp_path, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(env_module.ResearchEnv, "set_state", full)
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     # An agent with a memory: only then is a kept workspace put back.
     script = write_script(tmp_path / "s.yaml", [set_answer(0.9), "true unlucky", "submit"])
     how, out = {"agent_options": {"file": script}, "settings": RETRIES}, tmp_path / "run"

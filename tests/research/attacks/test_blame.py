@@ -15,16 +15,23 @@ import pytest
 from ludus.codec import encode
 from ludus.errors import DataMissing, SandboxClosed, SubmissionRejected
 from ludus.research import find_tasks, load_task, new_task
-from ludus.research.data_cache import CachedTask
-from ludus.research.grading import AgentFault, InfrastructureFault, Scored, boxes, collect, grade
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.data.null_submission import null_submission
+from ludus.research.grading import (
+    AgentFault,
+    InfrastructureFault,
+    Scored,
+    collect,
+    grade,
+    sandboxes,
+)
 from ludus.research.grading.answers import admitted_numbers, checked_answers
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.formats import read_npz
 from ludus.research.grading.protocol import VALUES
-from ludus.research.null import null_submission
 from ludus.sandbox import Policy, open_sandbox
 from ludus.sandbox.contract import Sandbox
-from ludus.sandbox.job import LocalJob
+from ludus.sandbox.process_handle import LocalJob
 from tests.research.attacks.rights import drop_rights_over_files
 from tests.research.env_support import answer, make, write_task
 from tests.research.grading.support import QUICK, File, MadeTask, boxed
@@ -43,7 +50,7 @@ def test_an_answer_that_explodes_when_it_is_converted():
     with make("rlMountainCarContinuous") as env:
         env.reset(seed=0)
         for path, data in policy_files("['x' * (8 << 20)] + [''] * (n - 1)").items():
-            env.box.write_bytes(path, data)
+            env.sandbox.write_bytes(path, data)
         info = env.step("validate")[4]
         assert info["validation"]["outcome"] == "agent_fault", info["validation"]["reason"]
         assert info["validations"] == 1
@@ -190,7 +197,7 @@ def test_a_grader_that_refuses_what_is_good_is_no_fault_of_the_submission(tmp_pa
 
 def test_a_grader_that_fell_over_by_chance_is_asked_again(tmp_path, monkeypatch):
     """The first grading's box has too little memory, as if something else had taken it."""
-    opened, real = [], boxes.Boxes.open_grader
+    opened, real = [], sandboxes.Sandboxes.open_grader
 
     def small_at_first(self, *args):
         opened.append(self)
@@ -198,7 +205,7 @@ def test_a_grader_that_fell_over_by_chance_is_asked_again(tmp_path, monkeypatch)
             self = replace(self, limits=replace(self.limits, memory="48M"))
         return real(self, *args)
 
-    monkeypatch.setattr(boxes.Boxes, "open_grader", small_at_first)
+    monkeypatch.setattr(sandboxes.Sandboxes, "open_grader", small_at_first)
     hungry = FRAGILE.replace("text = ", "hoard = bytearray(200 << 20); text = ")
     outcome = fragile(tmp_path, hungry).graded(a__txt="fine")
     assert isinstance(outcome, Scored), outcome
@@ -260,7 +267,7 @@ def test_a_validation_on_which_the_grader_falls_over_counts(tmp_path):
     (folder / "grader" / "grade.py").write_text(grade.replace("returns=int", "returns=None"))
     with make(folder) as env:
         env.reset(seed=0)
-        env.box.write_bytes("guess.py", b"def guess(low, high, answers): return {}")
+        env.sandbox.write_bytes("guess.py", b"def guess(low, high, answers): return {}")
         info = env.step("validate")[4]
         assert info["validation"]["outcome"] == "agent_fault", info["validation"]
         assert info["validations"] == 1

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from ludus.errors import StateError
-from ludus.research import episode_state
+from ludus.research.episode import episode_state
 from ludus.research.running import job as job_module
 from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from tests.research.attacks.rights import drop_rights_over_files
@@ -58,7 +58,7 @@ BOMBS = {
 
 def explode(env, bomb):
     """Lay a bomb in the places that a state holds; the box's own disk need not hold it."""
-    env.box.write_bytes("bomb.py", BOMBS[bomb].encode())
+    env.sandbox.write_bytes("bomb.py", BOMBS[bomb].encode())
     for place in ("/workspace", "/tmp"):
         env.step(f"cd {place} && python /workspace/bomb.py; cd /workspace")
 
@@ -81,7 +81,7 @@ def test_a_workspace_that_explodes_is_refused_while_it_is_copied(tmp_path, bomb,
 
 def test_a_few_hundred_long_names_take_no_more_than_their_bytes(env, tmp_path):
     """Escaped and with all folders in front, they once took a hundred times as much."""
-    env.box.write_bytes("bomb.py", LONG.format(levels=50, files=300).encode())
+    env.sandbox.write_bytes("bomb.py", LONG.format(levels=50, files=300).encode())
     env.step("python bomb.py")
     kept = Checkpoints(tmp_path / "kept")
     assert kept.save("box-0", env) is not None
@@ -99,7 +99,7 @@ def test_what_a_state_may_hold_is_bounded_by_its_bytes(env):
 
 
 def run_with(tmp_path, monkeypatch, actions, **fields):
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     script = write_script(tmp_path / "s.yaml", [*actions, set_answer(0.9), "submit"])
     done = start(
         answers(tmp_path), "scripted", tmp_path / "run", agent_options={"file": script}, **fields
@@ -157,7 +157,7 @@ def test_a_folder_that_nobody_may_read_is_left_out(tmp_path, env):
     ["1 / 0", "[0] * 10**9", "{'a': object()}", "bytes(1 << 28)"],
 )
 def test_an_agent_whose_state_cannot_be_kept_goes_on(tmp_path, monkeypatch, state):
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     source = f"""
 class Agent:
     def __init__(self):

@@ -8,12 +8,12 @@ import pytest
 
 from ludus.errors import ResearchError, StateError
 from ludus.research import load_task
-from ludus.research.data_cache import CachedTask
-from ludus.research.draws import VARIABLE, Draws, draw_kind
+from ludus.research.data.data_cache import CachedTask
 from ludus.research.grading import Scored, grade
 from ludus.research.grading.artefacts import Artefacts
+from ludus.research.grading.draws import VARIABLE, Draws, draw_kind
 from ludus.research.grading.limits import GradingLimits
-from ludus.research.grading.outcome import Score
+from ludus.research.task.outcome import Score
 from tests.research.env_support import answer, make, write_task
 
 # The opponent of battleOfSexes, drawn as its grader draws it, and the move that meets it.
@@ -83,7 +83,7 @@ def test_what_one_episode_drew_is_of_no_use_in_the_next():
         env.reset(seed=0)
         scouted = env.step("submit")[4]["final"]["draw"]
         env.reset(seed=0)
-        env.box.write_bytes("strategy.py", FORESEEING.format(draw=scouted).encode())
+        env.sandbox.write_bytes("strategy.py", FORESEEING.format(draw=scouted).encode())
         info = env.step("submit")[4]
         assert info["score"] < 1.44
         # It would have been worth it, had the draws been the same.

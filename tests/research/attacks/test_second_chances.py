@@ -7,16 +7,16 @@ import os
 
 import pytest
 
-from ludus.bench import Settings
+from ludus.bench import RunSettings
 from ludus.errors import RecordDamaged
 from ludus.record import read_run
-from ludus.record.event import Event
-from ludus.research.grading.outcome import AgentFault
+from ludus.record.format.event import Event
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
 from ludus.research.running.checkpoints import Checkpoints
 from ludus.research.running.log import Log
 from ludus.research.running.story import tell
+from ludus.research.task.outcome import AgentFault
 from tests.research.env_support import FakeGrade, make, write_task
 from tests.research.grading.support import boxed
 from tests.research.running.support import (
@@ -32,8 +32,8 @@ from tests.research.running.support import (
 
 pytestmark = boxed
 
-ONCE = Settings(engine="serial", retries=0, backoff=0.01)
-SERIAL = Settings(engine="serial", backoff=0.01)
+ONCE = RunSettings(engine="serial", retries=0, backoff=0.01)
+SERIAL = RunSettings(engine="serial", backoff=0.01)
 
 
 @pytest.fixture
@@ -70,11 +70,11 @@ def test_a_killed_grading_draws_the_same_again(tmp_path, monkeypatch, drawn, spl
     out, task = tmp_path / "run", answers(tmp_path)
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, split))
+        monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn, split))
         start(task, "scripted", out, agent_options={"file": script}, draws="private")
 
     assert in_child(work) == -9
-    monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn))
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn))
     assert resume_research(out, settings=SERIAL).exit_code == 0
     numbers = all_drawn(drawn)
     assert len(numbers) == 4
@@ -92,11 +92,11 @@ def test_an_episode_that_begins_anew_keeps_its_nonce(tmp_path, monkeypatch, draw
     monkeypatch.setattr(Checkpoints, "save", lambda *args, **more: None)
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "validation"))
+        monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn, "validation"))
         start(task, "scripted", out, agent_options={"file": script}, draws="private")
 
     assert in_child(work) == -9
-    monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn))
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn))
     assert resume_research(out, settings=SERIAL).exit_code == 0
     (left,) = (out / "abandoned").iterdir()
     before, after = (tell(read_run(path).events).draws for path in (left, record_of(out)))
@@ -114,7 +114,7 @@ def test_an_episode_that_was_killed_before_it_began_anew_keeps_its_nonce(
     monkeypatch.setattr(Checkpoints, "save", lambda *args, **more: None)
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "validation"))
+        monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn, "validation"))
         start(task, "scripted", out, agent_options={"file": script}, draws="private")
 
     def work_again():
@@ -123,7 +123,7 @@ def test_an_episode_that_was_killed_before_it_began_anew_keeps_its_nonce(
 
     assert in_child(work) == -9
     assert in_child(work_again) == -9
-    monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn))
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn))
     assert resume_research(out, settings=SERIAL).exit_code == 0
     first, second, _ = all_drawn(drawn)
     assert first == second
@@ -135,12 +135,12 @@ def test_a_variable_that_changes_meanwhile_changes_no_draw(tmp_path, monkeypatch
 
     def work():
         monkeypatch.delenv("LUDUS_RESEARCH_DRAWS")
-        monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn, "test"))
+        monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn, "test"))
         start(task, "scripted", out, agent_options={"file": script})
 
     assert in_child(work) == -9
     monkeypatch.setenv("LUDUS_RESEARCH_DRAWS", "public")
-    monkeypatch.setattr(job_module, "graded_in_boxes", noting(drawn))
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(drawn))
     assert resume_research(out, settings=SERIAL).exit_code == 0
     first, second = all_drawn(drawn)
     assert first == second != ("test", 0)
@@ -161,7 +161,7 @@ class Agent:
 """
 TRICKS = {
     "its environment": ("self.env.step('submit')", ""),
-    "its environment's box": ("self.env.box.close()", ""),
+    "its environment's box": ("self.env.sandbox.close()", ""),
     "a cost that is no number": ("self.cost = float('nan')", ""),
     "a cost without end": ("self.cost = float('inf')", ""),
     "a cost that raises": ("", "    @property\n    def cost(self): raise OSError(28, 'full')"),
@@ -212,7 +212,7 @@ def test_an_agent_that_fails_in_whatever_way_is_no_fault_of_the_infrastructure(
     act, more = TRICKS[what]
     source = AGENT.format(actions=[set_answer(0.9), "submit"], act=act or "pass", more=more)
     (tmp_path / "mine.py").write_text(source)
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     agent = f"me={tmp_path / 'mine.py'}:Agent"
     done = start(answers(tmp_path), agent, tmp_path / "run", settings=ONCE)
     (result,) = done.results
@@ -238,7 +238,7 @@ ODD = (
 def test_an_odd_action_is_no_fault_of_the_infrastructure(tmp_path, monkeypatch, action):
     source = AGENT.format(actions=[action, "submit"], act="pass", more="")
     (tmp_path / "mine.py").write_text(source)
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     agent = f"me={tmp_path / 'mine.py'}:Agent"
     (result,) = start(answers(tmp_path), agent, tmp_path / "run", settings=ONCE).results
     assert result.outcome in ("scored", "agent_fault")
@@ -252,11 +252,11 @@ def test_an_agent_whose_memory_cannot_be_put_back_chooses_again(tmp_path, monkey
     out, task = tmp_path / "run", answers(tmp_path)
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", noting(tmp_path / "drawn", "test"))
+        monkeypatch.setattr(job_module, "graded_in_sandboxes", noting(tmp_path / "drawn", "test"))
         start(task, f"me={tmp_path / 'mine.py'}:Agent", out)
 
     assert in_child(work) == -9
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     done = resume_research(out, settings=ONCE)
     assert (done.results[0].outcome, done.results[0].score) == ("scored", 0.8)
 
@@ -288,11 +288,11 @@ def test_a_refused_validation_counts_and_is_not_repeated_when_the_episode_goes_o
     monkeypatch.setattr(Checkpoints, "save", without)
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", refusing("test"))
+        monkeypatch.setattr(job_module, "graded_in_sandboxes", refusing("test"))
         start(task, "scripted", out, agent_options={"file": script})
 
     assert in_child(work) == -9
-    monkeypatch.setattr(job_module, "graded_in_boxes", refusing(None))
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", refusing(None))
     done = resume_research(out, settings=SERIAL)
     # The recorded actions were taken again, and told the same.
     assert not (out / "abandoned").exists()

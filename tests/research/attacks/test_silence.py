@@ -15,9 +15,9 @@ import pytest
 from ludus.research.agents.prompts import observation_prompt
 from ludus.research.agents.scripted import ScriptedAgent
 from ludus.research.grading import AgentFault, Scored
-from ludus.research.grading.outcome import InfrastructureFault, Score
 from ludus.research.grading.refusal import LONGEST, raised_where
 from ludus.research.running import job as job_module
+from ludus.research.task.outcome import InfrastructureFault, Score
 from tests.research.env_support import FakeGrade, answer, make, write_task
 from tests.research.grading.support import File, MadeTask, boxed
 from tests.research.running.support import answers, start
@@ -51,7 +51,7 @@ def last_observation(task, deed):
     with make(task) as env:
         env.reset(seed=0)
         source = f"def guess(low, high, answers):\n    {deed}\n"
-        env.box.write_bytes("guess.py", source.encode())
+        env.sandbox.write_bytes("guess.py", source.encode())
         observation, *_, info = env.step("submit")
         assert env.render_mode is None
     return observation, info
@@ -111,7 +111,7 @@ def test_the_clock_of_the_last_observation_stands_still_while_the_test_runs(tmp_
 def test_a_sandbox_that_is_gone_says_no_more_than_any_other_end(tmp_path):
     with make(write_task(tmp_path / "answers"), grade=FakeGrade()) as env:
         env.reset(seed=0)
-        env.box.close("the operator wants it so")
+        env.sandbox.close("the operator wants it so")
         observation, *_, info = env.step("submit")
     assert (info["outcome"], info["end"]) == ("infrastructure_fault", "box")
     assert observation["output"] == "The episode is over (box).\n"
@@ -141,7 +141,7 @@ def test_an_agent_of_a_run_gets_observations_before_its_actions_and_nothing_else
     tmp_path, monkeypatch
 ):
     grade = Slowly(AgentFault(SECRET, SECRET))
-    monkeypatch.setattr(job_module, "graded_in_boxes", lambda policy, backend: grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", lambda policy, backend: grade)
     monkeypatch.setattr(Listening, "given", [])
     done = start(answers(tmp_path), f"me={__file__}:Listening", tmp_path / "run")
     assert done.results[0].outcome == "agent_fault"
@@ -247,7 +247,7 @@ def test_what_an_episode_tells_of_a_refused_validation_is_bounded(guess):
     with make(guess) as env:
         env.reset(seed=0)
         source = f"def guess(low, high, answers):\n    raise ValueError('{SECRET}' * 1000)\n"
-        env.box.write_bytes("guess.py", source.encode())
+        env.sandbox.write_bytes("guess.py", source.encode())
         observation, *_, info = env.step("validate")
         told = observation["output"].splitlines()[-1]
         assert told.startswith("Validation 1 of 3: refused. The submitted code raised ValueError")
@@ -295,7 +295,7 @@ def test_the_last_observation_holds_nothing_that_was_written_during_the_test(gue
     """Also not if something in the sandbox still writes."""
     with make(guess) as env:
         env.reset(seed=0)
-        env.box.write_bytes("guess.py", b"def guess(low, high, answers):\n    return low\n")
+        env.sandbox.write_bytes("guess.py", b"def guess(low, high, answers):\n    return low\n")
         env.step("mkdir -p /tmp/.ludus")
         grade = env._episode.assessor.assess
 
@@ -310,19 +310,19 @@ def test_the_last_observation_holds_nothing_that_was_written_during_the_test(gue
 
 def test_what_the_test_reads_of_the_hosts_files_is_forgotten(guess):
     """Which pages are in memory would tell a later episode something, without any clock."""
-    from ludus.research.grading.boxes import Boxes
+    from ludus.research.grading.sandboxes import Sandboxes
 
     opened = []
-    original = Boxes.open_code
+    original = Sandboxes.open_code
 
     def noting(self, *, forget=False):
         opened.append(forget)
         return original(self, forget=forget)
 
     with pytest.MonkeyPatch.context() as patch, make(guess) as env:
-        patch.setattr(Boxes, "open_code", noting)
+        patch.setattr(Sandboxes, "open_code", noting)
         env.reset(seed=0)
-        env.box.write_bytes("guess.py", b"def guess(low, high, answers):\n    return low\n")
+        env.sandbox.write_bytes("guess.py", b"def guess(low, high, answers):\n    return low\n")
         env.step("validate")
         env.step("submit")
     assert (opened[0], opened[-1]) == (False, True)

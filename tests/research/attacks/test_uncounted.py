@@ -7,15 +7,15 @@ import io
 import pytest
 from rich.console import Console
 
-from ludus.bench import Settings
-from ludus.bench.progress import LineProgress
+from ludus.bench import RunSettings
+from ludus.bench.running.progress import LineProgress
 from ludus.errors import ModelServerError
 from ludus.research.agents import AgentStopped, StopReason
-from ludus.research.grading.outcome import AgentFault
-from ludus.research.model_server import Fail, ModelServer, in_order
+from ludus.research.model_server.server import Fail, ModelServer, in_order
 from ludus.research.running import job as job_module
 from ludus.research.running.deciding import decide
 from ludus.research.running.progress import EpisodeLines
+from ludus.research.task.outcome import AgentFault
 from tests.research.agents.support import LS, agent_on, seen
 from tests.research.env_support import FakeGrade, answer, make, write_task
 from tests.research.grading.support import boxed
@@ -121,9 +121,9 @@ def test_a_reason_makes_no_line_of_its_own(tmp_path, monkeypatch, lines):
         return lambda *args, **more: AgentFault(FORGED)
 
     screen = io.StringIO()
-    monkeypatch.setattr(job_module, "graded_in_boxes", failing)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", failing)
     script = write_script(tmp_path / "s.yaml", ["submit"])
-    settings = Settings(engine="serial", progress=lines(Console(file=screen, width=400)))
+    settings = RunSettings(engine="serial", progress=lines(Console(file=screen, width=400)))
     options = {"agent_options": {"file": script}, "settings": settings}
     start(answers(tmp_path), "scripted", tmp_path / "run", **options)
     shown = screen.getvalue()

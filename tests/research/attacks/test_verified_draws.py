@@ -7,15 +7,15 @@ import random
 
 import pytest
 
-from ludus.bench.folder import BenchFolder
+from ludus.bench.running.folder import BenchFolder
 from ludus.record import Run, read_run
 from ludus.research import load_task
-from ludus.research.draws import Draws
-from ludus.research.reward import Scale
+from ludus.research.grading.draws import Draws
 from ludus.research.running.fresh_draws import compare
 from ludus.research.running.regrading import Regrader
 from ludus.research.running.story import tell
 from ludus.research.running.verification import verify_episode, verify_research_run
+from ludus.research.task.reward import Scale
 from tests.research.grading.support import boxed
 from tests.research.running.support import (
     GOOD,
@@ -257,7 +257,7 @@ def test_a_score_far_above_the_others_is_implausible():
 
 def test_a_submission_that_makes_its_scores_spread_does_not_pass():
     """It plays badly now and then where it notices that the draws are foreign ones."""
-    scores = [0.25, -1.0, 0.25, -0.8, 0.25] * 4
+    scores = [0.25, -1.0, 0.25, -0.8, 0.25] * 32
     assert verdict(0.9, scores) == "unclear"
     assert verdict(0.25, scores) == "plausible"
     assert verdict(0.9, scores, Scale(threshold=1.0)) == "unclear"
@@ -279,6 +279,38 @@ def test_honest_scores_are_hardly_ever_called_implausible():
         verdict(rng.gauss(0.5, 0.01), iter(lambda: rng.gauss(0.5, 0.01), None)) for _ in range(4000)
     ]
     assert found.count("implausible") <= 4
+
+
+def test_honest_scores_that_spread_are_hardly_ever_left_unclear():
+    """One in twenty-one is better than twenty others; they are compared with more."""
+    rng = random.Random(3)
+    found = [
+        verdict(rng.gauss(0.5, 0.1), iter(lambda: rng.gauss(0.5, 0.1), None)) for _ in range(2000)
+    ]
+    assert found.count("plausible") > 0.97 * len(found)
+
+
+def test_a_good_score_now_and_then_does_not_hide_a_foreseen_one():
+    """With foreign draws the submission is as good as its record once in a hundred times."""
+    rng = random.Random(4)
+    found = [
+        verdict(0.9, iter(lambda: 0.9 if rng.random() < 0.01 else rng.gauss(0.5, 0.1), None))
+        for _ in range(400)
+    ]
+    assert found.count("plausible") < 0.35 * len(found)
+
+
+def test_the_best_of_many_validations_is_not_called_implausible():
+    rng = random.Random(5)
+    found = [
+        verdict(
+            max(rng.gauss(0.5, 0.005) for _ in range(20)),
+            iter(lambda: rng.gauss(0.5, 0.005), None),
+            tries=20,
+        )
+        for _ in range(2000)
+    ]
+    assert found.count("implausible") <= 10
 
 
 def test_a_gain_of_ten_standard_errors_is_nearly_always_found():

@@ -257,7 +257,7 @@ FORGERIES = {
     ),
     "patched modules": (
         """
-    import ludus.research.grading.outcome as outcome
+    import ludus.research.task.outcome as outcome
     import ludus.research.grading.protocol as protocol
     for name, module in list(sys.modules.items()):
         if name.startswith("ludus"):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ludus.errors import DataMissing
-from ludus.research.grading import AgentFault, InfrastructureFault, Scored, boxes
+from ludus.research.grading import AgentFault, InfrastructureFault, Scored, sandboxes
 from tests.research.grading.support import QUICK, File, MadeTask, boxed
 
 pytestmark = boxed
@@ -112,18 +112,18 @@ def test_private_labels_are_shown_to_the_grader_only(tmp_path):
 
 
 class _Captured:
-    """Remembers the boxes that a grading opens."""
+    """Remembers the sandboxes that a grading opens."""
 
     def __init__(self, monkeypatch):
         self.opened = {}
-        original = boxes.open_sandbox
+        original = sandboxes.open_sandbox
 
         def remember(*args, **kwargs):
             box = original(*args, **kwargs)
             self.opened[kwargs["label"]] = box
             return box
 
-        monkeypatch.setattr(boxes, "open_sandbox", remember)
+        monkeypatch.setattr(sandboxes, "open_sandbox", remember)
 
 
 @pytest.mark.parametrize("label", ["grader", "code"])
@@ -166,7 +166,7 @@ def test_host_that_fails_is_our_fault(tmp_path, problem):
 
 
 def test_submission_that_does_not_fit_its_box_is_our_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(boxes, "_SPARE", -(900 << 10))
+    monkeypatch.setattr(sandboxes, "_SPARE", -(900 << 10))
     task = MadeTask(tmp_path, "def grade(*a): return 1.0", [File("a.txt", "text")])
     outcome = task.graded(a__txt=bytes(1 << 20), limits=replace(QUICK, disk=64 << 10))
     assert isinstance(outcome, InfrastructureFault), outcome
@@ -180,7 +180,7 @@ def test_task_without_grader(tmp_path):
 
 
 def test_backend_that_is_not_there(tmp_path, monkeypatch):
-    from ludus.sandbox.bubblewrap import Bubblewrap
+    from ludus.sandbox.backend.bubblewrap import Bubblewrap
 
     monkeypatch.setattr(Bubblewrap, "unavailable", classmethod(lambda cls: "No bwrap."))
     task = MadeTask(tmp_path, "def grade(*a): return 1.0", [File("a.txt", "text")])

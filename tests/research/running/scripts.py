@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.research.model_policies import Call, Say
+from ludus.research.model_server.policies import Call, Say
 
 TITANIC = """\
 import os

@@ -8,10 +8,10 @@ import signal
 import traceback
 from pathlib import Path
 
-from ludus.bench import Settings
+from ludus.bench import RunSettings
 from ludus.record import read_run
-from ludus.research.grading.outcome import AgentFault, Score, Scored
 from ludus.research.running import EpisodeOptions, parse_agent, run_research
+from ludus.research.task.outcome import AgentFault, Score, Scored
 from tests.research.env_support import LOOSE, write_task
 from tests.research.support import SAMPLES
 
@@ -40,7 +40,7 @@ SCRIPT = [
 
 
 def fake_grade(policy, backend):
-    """Stand in for ``graded_in_boxes``; fast."""
+    """Stand in for ``graded_in_sandboxes``; fast."""
 
     def grade(task, artefacts, split, seed, *, draw):
         try:
@@ -73,7 +73,7 @@ def start(task, agent, out, *, runs=1, settings=None, agent_options=None, **fiel
         out=out,
         runs=runs,
         options=options(**fields),
-        settings=settings or Settings(engine="serial", backoff=0.01),
+        settings=settings or RunSettings(engine="serial", backoff=0.01),
     )
 
 

@@ -7,8 +7,7 @@ import signal
 
 import pytest
 
-from ludus.bench.faults import InfrastructureFault
-from ludus.errors import ModelServerError
+from ludus.errors import InfrastructureFailed, ModelServerError
 from ludus.research.agents.protocol import AgentStopped
 from ludus.research.running.deciding import decide
 
@@ -23,7 +22,7 @@ class BadStop(AgentStopped):
         pass
 
     def __str__(self):
-        raise InfrastructureFault("lightning")
+        raise InfrastructureFailed("lightning")
 
 
 def raising(problem, **names):
@@ -40,7 +39,7 @@ def raising(problem, **names):
         raising(BadStop()),
         raising(KeyboardInterrupt()),
         raising(GeneratorExit()),
-        raising(InfrastructureFault("lightning")),
+        raising(InfrastructureFailed("lightning")),
         raising(ModelServerError("down"), __module__="ludus.research.agents.react"),
     ],
 )

@@ -11,21 +11,21 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from ludus.bench import Settings
+from ludus.bench import RunSettings
+from ludus.bench.planning.suite import load_suite, suites
 from ludus.bench.report.write import build_document
 from ludus.bench.result import Result
 from ludus.bench.statistics import summarise
 from ludus.bench.store import open_store
-from ludus.bench.suite import load_suite, suites
 from ludus.cli.app import app
 from ludus.cli.research_tables import aup_lines, episodes_table, scores_table
 from ludus.interop.atif import to_atif
 from ludus.record import read_run
-from ludus.research.discovery import find_tasks, load_task
 from ludus.research.running import parse_agent, run_research
 from ludus.research.running.plan import suite_of
 from ludus.research.running.progress import EpisodeLines
-from ludus.research.trajectory import trajectory_of_run
+from ludus.research.running.trajectory import trajectory_of_run
+from ludus.research.task.discovery import find_tasks, load_task
 from tests.research.running.support import GOOD, GUESS, options, write_script
 from tests.research.support import SAMPLES
 
@@ -60,7 +60,7 @@ def played(tmp_path_factory):
         specs.append(parse_agent(f"{agent}=scripted", {"file": script}))
     screen = io.StringIO()
     lines = EpisodeLines(Console(file=screen, width=300))
-    settings = Settings(engine="serial", store=str(folder / "s.sqlite"), progress=lines)
+    settings = RunSettings(engine="serial", store=str(folder / "s.sqlite"), progress=lines)
     done = run_research(
         [GUESS], specs, out=folder / "run", runs=RUNS, options=options(), settings=settings
     )

@@ -6,14 +6,14 @@ import io
 
 from rich.console import Console
 
-from ludus.bench import Settings
+from ludus.bench import RunSettings
 from ludus.research.running import job as job_module
 from ludus.research.running.progress import EpisodeLines, EpisodeProgress, standing
 from tests.research.running.support import answers, fake_grade, record_of, start, write_script
 
 
 def test_episodes_under_way_are_shown(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     monkeypatch.setattr("ludus.research.running.progress._EVERY", 0.05)
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=120)
@@ -21,7 +21,7 @@ def test_episodes_under_way_are_shown(tmp_path, monkeypatch):
     progress = EpisodeProgress(console, tmp_path / "run")
     start(
         answers(tmp_path), "scripted", tmp_path / "run", agent_options={"file": script},
-        settings=Settings(engine="serial", progress=progress),
+        settings=RunSettings(engine="serial", progress=progress),
     )  # fmt: skip
     shown = screen.getvalue()
     assert "scripted on answers, seed 0: works" in shown
@@ -39,13 +39,13 @@ def test_what_cannot_be_told(tmp_path):
 
 
 def test_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     screen = io.StringIO()
     progress = EpisodeLines(Console(file=screen, width=200))
     script = write_script(tmp_path / "s.yaml", ["rm answer.json", "submit"])
     start(
         answers(tmp_path), "scripted", tmp_path / "run", agent_options={"file": script},
-        settings=Settings(engine="serial", progress=progress),
+        settings=RunSettings(engine="serial", progress=progress),
     )  # fmt: skip
     assert "1 episodes" in screen.getvalue()
     told = "agent fault, counts as 0, normalised -1.000: answer.json is missing"

@@ -6,16 +6,16 @@ import os
 
 import pytest
 
-from ludus.bench import Settings
-from ludus.bench.folder import BenchFolder
+from ludus.bench import RunSettings
+from ludus.bench.running.folder import BenchFolder
 from ludus.record import read_run
-from ludus.research.discovery import load_task
-from ludus.research.model_policies import Break, Call, Fail, Say, by_step, in_order
-from ludus.research.model_server import ModelServer
+from ludus.research.model_server.policies import Break, Call, Fail, Say, by_step, in_order
+from ludus.research.model_server.server import ModelServer
 from ludus.research.running import job as job_module
 from ludus.research.running import parse_agent, resume_research, run_research
 from ludus.research.running.log import Log
 from ludus.research.running.verification import verify_research_run
+from ludus.research.task.discovery import load_task
 from tests.research.running.scripts import SCRIPTS, TASKS
 from tests.research.running.support import (
     GOOD,
@@ -48,7 +48,7 @@ QUICK = {"model": "scripted", "max_retries": 0}
 
 @pytest.fixture
 def task(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     return answers(tmp_path)
 
 
@@ -60,7 +60,7 @@ def test_the_games_and_titanic_are_solved_above_baseline(tmp_path):
             out=tmp_path / "run",
             runs=1,
             options=options(base_url=server.base_url),
-            settings=Settings(workers=2),
+            settings=RunSettings(workers=2),
         )
     assert done.exit_code == 0, [one.reason for one in done.results]
     assert len(done.results) == len(TASKS)
@@ -104,7 +104,7 @@ def test_a_killed_conversation_goes_on_where_it_was(task, tmp_path, monkeypatch,
         assert in_child(work) == -9
     with ModelServer(by_step({MARK: STEPS})) as other:
         done = resume_research(
-            tmp_path / "killed", base_url=other.base_url, settings=Settings(engine="serial")
+            tmp_path / "killed", base_url=other.base_url, settings=RunSettings(engine="serial")
         )
         asked = len(other.requests)
     assert done.exit_code == calm.exit_code == 0
@@ -122,7 +122,7 @@ def test_a_broken_server_is_nobodys_fault_and_tried_again(task, tmp_path):
     with ModelServer(in_order(script)) as server:
         done = start(
             task, "react", tmp_path / "run", agent_options=QUICK, base_url=server.base_url,
-            settings=Settings(engine="serial", retries=2, backoff=0.01),
+            settings=RunSettings(engine="serial", retries=2, backoff=0.01),
         )  # fmt: skip
         assert done.exit_code == 3
         (fault,) = done.results
@@ -130,7 +130,9 @@ def test_a_broken_server_is_nobodys_fault_and_tried_again(task, tmp_path):
         assert "ModelServerError" in fault.reason
         assert fault.extra["attempts"] == 3
         assert kinds(record_of(tmp_path / "run")).count("fault") == 3
-        again = resume_research(tmp_path / "run", settings=Settings(engine="serial", backoff=0.01))
+        again = resume_research(
+            tmp_path / "run", settings=RunSettings(engine="serial", backoff=0.01)
+        )
     assert again.exit_code == 0
     (result,) = again.results
     assert result.score == pytest.approx(0.8)
@@ -141,7 +143,7 @@ def test_a_broken_server_is_nobodys_fault_and_tried_again(task, tmp_path):
 def test_without_any_server(task, tmp_path):
     done = start(
         task, "react", tmp_path / "run", agent_options=QUICK, base_url="http://127.0.0.1:9/v1",
-        settings=Settings(engine="serial", retries=1, backoff=0.01),
+        settings=RunSettings(engine="serial", retries=1, backoff=0.01),
     )  # fmt: skip
     assert done.exit_code == 3
     assert done.count("infrastructure_fault") == 1
@@ -187,10 +189,16 @@ def test_a_run_is_verified_by_grading_again(tmp_path):
         Call("shell", {"command": f"cat > guess.py <<'END'\n{GOOD}END"}),
         Call("submit"),
     ]
-    with ModelServer(by_step({"Write guess.py": script})) as server:
-        how = {"agent_options": QUICK, "base_url": server.base_url, "draws": "private"}
-        start(GUESS, "react", tmp_path / "run", **how)
-    (found,) = verify_research_run(
-        BenchFolder.open(tmp_path / "run"), tasks=task_files(tmp_path / "run"), unlimited=UNLIMITED
-    )
-    assert found.result.verified == "verified", (found.problems, found.unchecked)
+    # One honest score in sixty is so lucky that fresh draws cannot tell: then another is played.
+    for number in range(5):
+        run = tmp_path / f"run{number}"
+        with ModelServer(by_step({"Write guess.py": script})) as server:
+            how = {"agent_options": QUICK, "base_url": server.base_url, "draws": "private"}
+            start(GUESS, "react", run, **how)
+        (found,) = verify_research_run(
+            BenchFolder.open(run), tasks=task_files(run), unlimited=UNLIMITED
+        )
+        if found.result.verified == "verified":
+            return
+        assert "they spread too much to tell" in str(found.unchecked), found.problems
+    raise AssertionError(found.unchecked)

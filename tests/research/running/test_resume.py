@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ludus.bench import Settings
-from ludus.bench.folder import BenchFolder
+from ludus.bench import RunSettings
+from ludus.bench.running.folder import BenchFolder
 from ludus.record import verify
-from ludus.record.journal import Journal
-from ludus.record.run import Run
-from ludus.research.episode import Episode
+from ludus.record.run.journal import Journal
+from ludus.record.run.run import Run
+from ludus.research.episode.episode import ResearchEpisode
+from ludus.research.episode.terminal import Terminal
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
 from ludus.research.running.checkpoints import Checkpoints
 from ludus.research.running.log import Log
-from ludus.research.terminal import Terminal
 from tests.research.running.support import (
     SCRIPT,
     Moments,
@@ -31,13 +31,13 @@ from tests.research.running.support import (
     write_script,
 )
 
-SERIAL = Settings(engine="serial", backoff=0.01)
+SERIAL = RunSettings(engine="serial", backoff=0.01)
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A task, a script, and grading without boxes."""
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     return answers(tmp_path), write_script(tmp_path / "script.yaml"), tmp_path
 
 
@@ -54,7 +54,7 @@ def watch(monkeypatch, moments):
         (Journal, "append"),
         (Checkpoints, "save"),
         (Terminal, "run"),
-        (Episode, "execute"),
+        (ResearchEpisode, "execute"),
         (Log, "grading"),
         (Run, "close"),
         (BenchFolder, "write"),
@@ -138,7 +138,7 @@ def test_a_killed_grading_is_done_again_and_to_be_seen(place, undisturbed, monke
         return wrapped
 
     def work():
-        monkeypatch.setattr(job_module, "graded_in_boxes", deadly)
+        monkeypatch.setattr(job_module, "graded_in_sandboxes", deadly)
         start(task, "scripted", out, agent_options={"file": script})
 
     assert in_child(work) == -9
@@ -224,7 +224,7 @@ def test_a_changed_task_is_not_gone_on_with(place, monkeypatch):
     assert killed_at(60, out, task, script, monkeypatch) == -9
     grader = Path(task, "grader", "grade.py")
     grader.write_text(f"{grader.read_text()}# easier\n")
-    settings = Settings(engine="serial", retries=0)
+    settings = RunSettings(engine="serial", retries=0)
     done = resume_research(out, settings=settings)
     assert done.exit_code == 3
     assert "is not what it was" in done.results[0].reason

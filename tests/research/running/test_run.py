@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from ludus.bench import Settings
-from ludus.bench.folder import BenchFolder
+from ludus.bench import RunSettings
+from ludus.bench.running.folder import BenchFolder
 from ludus.bench.store import open_store
 from ludus.errors import BenchError, ResearchError, TaskError
 from ludus.record import read_run
-from ludus.research.grading.outcome import InfrastructureFault
+from ludus.research.episode.terminal import Terminal
 from ludus.research.running import is_research_run, parse_agent, resume_research, run_research
 from ludus.research.running import job as job_module
-from ludus.research.terminal import Terminal
-from ludus.research.trajectory import trajectory_of_run
+from ludus.research.running.trajectory import trajectory_of_run
+from ludus.research.task.outcome import InfrastructureFault
 from tests.research.running.support import (
     GOOD,
     GUESS,
@@ -39,12 +39,12 @@ from tests.research.running.support import (
     write_script,
 )
 
-SERIAL = Settings(engine="serial", retries=1, backoff=0.01)
+SERIAL = RunSettings(engine="serial", retries=1, backoff=0.01)
 
 
 @pytest.fixture
 def task(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_module, "graded_in_boxes", fake_grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
     return answers(tmp_path)
 
 
@@ -155,7 +155,7 @@ def test_a_failing_grader_is_nobodys_fault(task, tmp_path, monkeypatch):
 
         return made
 
-    monkeypatch.setattr(job_module, "graded_in_boxes", grade)
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", grade)
     script = write_script(tmp_path / "s.yaml")
     done = start(
         task, "scripted", tmp_path / "run", agent_options={"file": script}, settings=SERIAL
@@ -181,7 +181,7 @@ def test_a_lost_box_is_nobodys_fault(task, tmp_path, monkeypatch):
     def run(self, text, timeout):
         if "0.9" in text and not lost:
             lost.append(text)
-            self.box.close("the power failed")
+            self.sandbox.close("the power failed")
         return real(self, text, timeout)
 
     monkeypatch.setattr(Terminal, "run", run)
@@ -223,7 +223,7 @@ def test_several_workers_agents_and_a_store(tmp_path):
         seed=5,
         name="two",
         options=options(),
-        settings=Settings(workers=2, store=tmp_path / "s.db"),
+        settings=RunSettings(workers=2, store=tmp_path / "s.db"),
     )
     assert done.exit_code == 0, [one.reason for one in done.results]
     scores = {(one.agent, one.seed): one.score for one in done.results}
@@ -232,7 +232,7 @@ def test_several_workers_agents_and_a_store(tmp_path):
     assert is_research_run(tmp_path / "run")
     with open_store(tmp_path / "s.db") as store:
         assert {one.id for one in store.results(run="two")} == {one.id for one in done.results}
-    again = resume_research(tmp_path / "run", settings=Settings(workers=2))
+    again = resume_research(tmp_path / "run", settings=RunSettings(workers=2))
     assert again.results == done.results
     with pytest.raises(BenchError, match="There is a run in .* already"):
         run_research([GUESS], agents, out=tmp_path / "run", options=options())
@@ -246,7 +246,7 @@ def test_a_worker_that_its_agent_ends(tmp_path):
     task = answers(tmp_path)
     done = start(
         task, f"quits={tmp_path / 'quits.py'}:Agent", tmp_path / "run",
-        settings=Settings(workers=1),
+        settings=RunSettings(workers=1),
     )  # fmt: skip
     (result,) = done.results
     assert (done.exit_code, result.outcome) == (1, "agent_fault")
@@ -279,7 +279,7 @@ class Agent:
     )
     done = start(
         answers(tmp_path), f"dies={tmp_path / 'dies.py'}:Agent", tmp_path / "run",
-        settings=Settings(workers=1, backoff=0.01),
+        settings=RunSettings(workers=1, backoff=0.01),
     )  # fmt: skip
     (result,) = done.results
     assert (done.exit_code, result.extra["resumed"]) == (0, 1), result.reason

@@ -6,7 +6,7 @@ import pytest
 
 from ludus.errors import ResearchError, SandboxUnavailable
 from ludus.record import verify
-from ludus.research import demo
+from ludus.research.running import demo
 from ludus.research.running.solving import solve
 from tests.research.running.support import GUESS, UNLIMITED, answers
 

@@ -8,16 +8,16 @@ import shutil
 
 import pytest
 
-from ludus.bench import Settings
-from ludus.bench.folder import BenchFolder
+from ludus.bench import RunSettings
+from ludus.bench.running.folder import BenchFolder
 from ludus.errors import ResearchError
 from ludus.record import Run, generate_key, load_public_key, read_run
-from ludus.research.data_cache import CachedTask
+from ludus.research.data.data_cache import CachedTask
 from ludus.research.grading.artefacts import Artefacts
-from ludus.research.grading.outcome import InfrastructureFault, Score, Scored
 from ludus.research.running import regrading
 from ludus.research.running.options import FILE, RunFile
 from ludus.research.running.verification import is_episode, verify_episode, verify_research_run
+from ludus.research.task.outcome import InfrastructureFault, Score, Scored
 from tests.research.running.support import (
     GOOD,
     GUESS,
@@ -246,7 +246,7 @@ def test_files_that_bring_a_fault_about_are_no_excuse(run, monkeypatch, what):
 
         return grade
 
-    monkeypatch.setattr(regrading, "graded_in_boxes", failing)
+    monkeypatch.setattr(regrading, "graded_in_sandboxes", failing)
     monkeypatch.setattr(CachedTask, "known_good", lambda self, seed: KNOWN_GOOD)
     assert check(record_of(run))[0]["replay"] == expected
 
@@ -260,7 +260,7 @@ def test_a_task_that_is_not_here(run):
 def test_a_signature(run, tmp_path):
     key = generate_key(tmp_path / "key")
     script = write_script(tmp_path / "s.yaml", ["submit"])
-    settings = Settings(engine="serial", key=tmp_path / "key")
+    settings = RunSettings(engine="serial", key=tmp_path / "key")
     start(GUESS, "scripted", tmp_path / "run", agent_options={"file": script}, settings=settings)
     public = load_public_key(tmp_path / "key.pub")
     assert public.fingerprint == key.public.fingerprint

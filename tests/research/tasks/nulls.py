@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from ludus.research import find_tasks
-from ludus.research.discovery import BUNDLED
-from ludus.research.null import null_submission
+from ludus.research.data.null_submission import null_submission
+from ludus.research.task.discovery import BUNDLED
 
 NullSubmission = Callable[[Path], Mapping[str, bytes]]
 

@@ -36,9 +36,9 @@ from typing import Any
 import pytest
 
 from ludus.research import ResearchEnv, load_task
-from ludus.research.data_cache import CachedTask
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.data.null_submission import null_submission
 from ludus.research.linting import check_task
-from ludus.research.null import null_submission
 
 Files = Mapping[str, bytes]
 
@@ -61,7 +61,7 @@ def play(
         env.reset(seed=seed)
         total, began = 0.0, time.monotonic()
         if isinstance(which, str):
-            env.box.put(getattr(env.task, which), HOME)
+            env.sandbox.put(getattr(env.task, which), HOME)
             observation, reward, terminated, truncated, info = env.step(
                 getattr(env.task.config.run, which)
             )
@@ -71,7 +71,7 @@ def play(
             total += reward
         else:
             for path, data in which.items():
-                env.box.write_bytes(f"{HOME}/{path}", data)
+                env.sandbox.write_bytes(f"{HOME}/{path}", data)
         seconds = time.monotonic() - began
         score = None
         if validate:

@@ -41,7 +41,7 @@ def evaluated(task_id: str, files: dict[str, bytes]) -> str:
     try:
         env.reset(seed=0)
         for path, data in files.items():
-            env.box.write_bytes(f"{HOME}/{path}", data)
+            env.sandbox.write_bytes(f"{HOME}/{path}", data)
         observation, *_ = env.step("python evaluate.py 7")
         assert observation["exit_code"] == 0, observation["output"]
         return observation["output"]

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from ludus.research import ResearchEnv, load_task
+from ludus.research.data.preparation import prepare
 from ludus.research.grading import Score, Submission
 from ludus.research.linting.reach import contents
-from ludus.research.preparation import prepare
 from tests.research.tasks.directly import grader_of
 from tests.research.tasks.playing import LOOSE
 

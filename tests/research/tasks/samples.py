@@ -14,8 +14,8 @@ import pyarrow.parquet
 import pytest
 
 from ludus.research import load_task
+from ludus.research.data.preparation import prepare
 from ludus.research.linting import check_task
-from ludus.research.preparation import prepare
 from tests.research.tasks.playing import played
 
 COLOURS = {"red": (200, 40, 40), "green": (40, 180, 60), "blue": (40, 60, 200)}

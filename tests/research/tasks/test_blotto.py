@@ -1,4 +1,4 @@
-"""Colonel Blotto: its record, its opponent, and moves that are none."""
+"""Colonel Blotto: its opponent, and moves that are none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from ludus.errors import SubmissionRejected
 from tests.research.tasks.directly import graded, grader_of
-from tests.research.tasks.playing import check_record, play
+from tests.research.tasks.playing import play
 from tests.sandbox.support import needs
 
 TASK = "blotto"
@@ -19,11 +19,6 @@ def grader():
     made = grader_of(TASK)
     made.GAMES = 500
     return made
-
-
-@needs("bubblewrap")
-def test_record():
-    check_record(TASK)
 
 
 @needs("bubblewrap")

@@ -10,7 +10,7 @@ import pytest
 
 from ludus.errors import DataMissing
 from ludus.research import load_task
-from ludus.research.preparation import prepare
+from ludus.research.data.preparation import prepare
 from tests.research.tasks import samples
 from tests.research.tasks.nulls import NULLS
 from tests.research.tasks.playing import play, workspace_of

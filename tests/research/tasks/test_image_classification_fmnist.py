@@ -10,7 +10,7 @@ import pytest
 
 from ludus.errors import DataMissing, SubmissionRejected, TaskError
 from ludus.research import load_task
-from ludus.research.preparation import prepare
+from ludus.research.data.preparation import prepare
 from tests.research.tasks.playing import check_record, workspace_of
 from tests.research.tasks.predicting import (
     MALFORMED,

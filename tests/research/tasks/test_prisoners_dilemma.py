@@ -1,4 +1,4 @@
-"""The prisoner's dilemma: its record, the eleven characters, and moves that are none."""
+"""The prisoner's dilemma: the eleven characters, and moves that are none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from ludus.errors import SubmissionRejected
 from tests.research.tasks.directly import graded, grader_of
-from tests.research.tasks.playing import check_record, play
+from tests.research.tasks.playing import play
 from tests.sandbox.support import needs
 
 TASK = "prisonersDilemma"
@@ -18,11 +18,6 @@ def grader():
     made = grader_of(TASK)
     made.GAMES = 1000
     return made
-
-
-@needs("bubblewrap")
-def test_record():
-    check_record(TASK)
 
 
 @needs("bubblewrap")

@@ -1,4 +1,4 @@
-"""House prices: its record, its splits, what is refused, and what the box hides."""
+"""House prices: its splits, what is refused, and what the box hides."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from ludus.errors import DataMissing, SubmissionRejected
 from ludus.research import load_task
-from ludus.research.preparation import prepare
-from tests.research.tasks.playing import check_record
+from ludus.research.data.preparation import prepare
 from tests.research.tasks.predicting import (
     MALFORMED,
     SOURCES,
@@ -39,11 +38,6 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tables(data):
     return {split: read(data / "workspace" / f"{split}.csv") for split in ("train", *SPLITS)}
-
-
-@needs("bubblewrap")
-def test_record():
-    check_record(TASK)
 
 
 def test_seeds(tmp_path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.research.tasks.playing import check_record, play, played
+from tests.research.tasks.playing import play
 from tests.research.tasks.policy_files import evaluated, fault, policy_files
+from tests.sampling import sampled
 from tests.sandbox.support import needs
 
 pytestmark = [needs("bubblewrap", root=True), pytest.mark.slow]
@@ -30,19 +31,10 @@ REFUSED = [
     (CAR, "np.full(n, np.nan)", "not finite"),
     (CAR, "'right'", "shape (256, 1)"),
 ]
-every_task = pytest.mark.parametrize("task", PLAIN)
+some_task = pytest.mark.parametrize("task", sampled(PLAIN, 1))
 
 
-@pytest.mark.timeout(600)
-@every_task
-def test_solutions_score_what_is_recorded(task):
-    check_record(task)
-    total, info = played(task, "reference")
-    assert total > 1  # beyond the threshold
-    assert info["final"]["details"]["episodes"] == 1280
-
-
-@every_task
+@some_task
 def test_seed_and_split_decide_on_the_environments(task):
     files = policy_files(PLAIN[task])
     _, first = play(task, files, validate=True)
@@ -53,14 +45,14 @@ def test_seed_and_split_decide_on_the_environments(task):
     assert len({first["score"], first["validation_score"], other["score"]}) == 3
 
 
-@every_task
+@some_task
 def test_agents_can_evaluate_as_the_grader_does(task):
     *lines, last = evaluated(task, policy_files(PLAIN[task])).splitlines()
     assert [line.partition(":")[0] for line in lines[-5:]] == [f"policy {n}" for n in range(5)]
     assert last.startswith("all: ")
 
 
-@pytest.mark.parametrize(("task", "answer", "why"), REFUSED)
+@pytest.mark.parametrize(("task", "answer", "why"), sampled(REFUSED, 4, by=lambda row: row[0]))
 def test_what_are_no_actions_is_refused(task, answer, why):
     assert why in fault(task, policy_files(answer))
 

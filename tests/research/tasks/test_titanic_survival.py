@@ -1,4 +1,4 @@
-"""Titanic: its record, its splits, what is refused, and what the box hides."""
+"""Titanic: its splits, what is refused, and what the box hides."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 from ludus.errors import DataMissing, SubmissionRejected
 from ludus.research import load_task
-from ludus.research.preparation import prepare
-from tests.research.tasks.playing import check_record
+from ludus.research.data.preparation import prepare
 from tests.research.tasks.predicting import (
     MALFORMED,
     SOURCES,
@@ -31,11 +30,6 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("titanic") / "data"
     built(TASK, 0, folder)
     return folder
-
-
-@needs("bubblewrap")
-def test_record():
-    check_record(TASK)
 
 
 def test_seeds(tmp_path):

@@ -154,8 +154,6 @@ class Attack:
     """Being killed (out of memory, seccomp) counts as held."""
     everywhere: bool = False
     """Aims at shared mechanics, so it must fail even without isolation."""
-    common_to_engines: bool = False
-    """Aims at what is done outside of the engine, by the launcher, for podman and docker alike."""
     own_kernel: str = ""
     """Why the host loses nothing by it where the box has a kernel of its own."""
     timeout: float = 5.0

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ludus.sandbox import Enforcement, Policy, open_sandbox
-from ludus.sandbox.clearing import clear
 from ludus.sandbox.opening import backend_class
+from ludus.sandbox.transfer.clearing import clear
 from tests.sandbox.attacks.naive import NaiveBox
 
 __all__ = ["SLOW", "close_shared", "give_back", "lend", "open_box"]

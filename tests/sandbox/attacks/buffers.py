@@ -53,6 +53,28 @@ except OSError:
     pass
 judge(total)
 """
+# Closed by the one side and never accepted by the other, a connection is nobody's.
+UNACCEPTED = """
+servers, count, payload = [], 0, bytes(P["payload"])
+until = time.monotonic() + 10
+while count < P["count"] and time.monotonic() < until:
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))
+    server.listen(4096)
+    servers.append(server)
+    for _ in range(2000):
+        one = socket.socket()
+        one.connect(server.getsockname())
+        one.setblocking(False)
+        try:
+            one.send(payload)
+        except BlockingIOError:
+            pass
+        one.close()
+        count += 1
+time.sleep(1.5)
+broke(f"keeps {count} connections that are counted as nobody's memory")
+"""
 DATAGRAMS = """
 kept, total = [], 0
 try:
@@ -177,6 +199,36 @@ if child == 0:
 os.waitpid(child, 0)
 broke("shares descriptors, and with them locks, with a process that may end")
 """
+# A program for sockets and system calls: many comparisons, then "yes".
+FILTER = """
+LENGTH = 4000
+lines = [struct.pack("HBBI", 0x15, 0, 0, i) for i in range(LENGTH - 1)]
+code = b"".join([*lines, struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)])
+kept_code = ctypes.create_string_buffer(code, len(code))
+head = struct.pack("@HP", LENGTH, ctypes.addressof(kept_code))
+"""
+SOCKET_FILTERS = """
+kept = [socket.socket(socket.AF_UNIX) for _ in range(200)]
+for one in kept:
+    one.setsockopt(socket.SOL_SOCKET, P["option"], head)
+broke(f"compiled {len(kept)} filters, into memory that is counted as nobody's")
+"""
+CALL_FILTERS = """
+kept_head = ctypes.create_string_buffer(head, len(head))
+check(libc.prctl(38, 1, 0, 0, 0))
+check(libc.prctl(22, 2, ctypes.c_ulong(ctypes.addressof(kept_head)), 0, 0))
+broke("compiled a filter, into memory that is counted as nobody's")
+"""
+# The host has a few thousand for all sandboxes, and for itself another thousand.
+TERMINALS = """
+kept = []
+try:
+    while len(kept) < 200:
+        kept.append(os.openpty())
+except OSError as error:
+    held(f"{len(kept)} terminals, then {error}") if len(kept) > 8 else broke("there are none")
+broke(f"holds {len(kept)} terminals, whose buffers are counted as nobody's memory")
+"""
 
 
 def _attack(name: str, script: str, what: str, **options: Any) -> Attack:
@@ -185,10 +237,13 @@ def _attack(name: str, script: str, what: str, **options: Any) -> Attack:
         threat=f"the host's memory through {what}",
         script=JUDGE + script,
         death_holds=True,
-        own_kernel=OWN_KERNEL,
         timeout=20.0,
-        **{"policy": SMALL, **options},
+        **{"policy": SMALL, "own_kernel": OWN_KERNEL, **options},
     )
+
+
+def _connections(count: int, payload: int) -> Any:
+    return lambda scene: scene.params.update(count=count, payload=payload)
 
 
 def _kind(number: int) -> Any:
@@ -197,6 +252,18 @@ def _kind(number: int) -> Any:
 
 ATTACKS = (
     _attack("tcp", STREAMS, "TCP buffers", policy=NETWORKED),
+    *(
+        _attack(
+            f"connections{name}",
+            UNACCEPTED,
+            "connections that nobody accepts",
+            policy=NETWORKED,
+            prepare=_connections(count, payload),
+            # On gVisor these are the host's too.
+            own_kernel="",
+        )
+        for name, count, payload in (("", 12_000, 0), ("_with_data", 2000, 30_000))
+    ),
     _attack("udp", DATAGRAMS, "UDP buffers", policy=NETWORKED),
     _attack("netlink", ANSWERS, "answers of the kernel that nobody reads", policy=NETWORKED),
     _attack("unix_streams", PAIRS, "Unix sockets", prepare=_kind(1)),
@@ -218,4 +285,12 @@ ATTACKS = (
         prepare=lambda scene: scene.params.update(commands=[37, 38]),
     ),
     _attack("orphaned_locks", ORPHANS, "locks of processes that have ended"),
+    _attack(
+        "socket_filters",
+        FILTER + SOCKET_FILTERS,
+        "filters of sockets",
+        prepare=lambda scene: scene.params.update(option=26),
+    ),
+    _attack("filters_of_calls", FILTER + CALL_FILTERS, "filters of system calls"),
+    _attack("terminals", TERMINALS, "pseudo-terminals, and those of other sandboxes"),
 )

@@ -73,6 +73,4 @@ def hide(scene: Scene) -> None:
 
 def row(name: str, threat: str, act: Callable[..., Outcome], **more: Any) -> Attack:
     """A row about copying, which every backend does with the same code."""
-    return Attack(
-        name=name, threat=threat, act=act, **{"everywhere": True, "common_to_engines": True, **more}
-    )
+    return Attack(name=name, threat=threat, act=act, **{"everywhere": True, **more})

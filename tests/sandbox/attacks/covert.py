@@ -109,6 +109,14 @@ if select.select([watcher], [], [], 0.6)[0]:
     broke("saw somebody outside open a file")
 held("saw nothing")
 """
+CACHED = """
+file = os.open("/usr/bin/env", os.O_RDONLY)
+try:
+    os.preadv(file, [bytearray(64)], 0, os.RWF_NOWAIT)
+except BlockingIOError:
+    broke("nobody has read that page yet")
+broke("somebody has read that page")
+"""
 NOTIFY = """
 import fcntl
 seen = []
@@ -187,6 +195,11 @@ ATTACKS = (
         prepare=lambda scene: scene.params.update(path=PROGRAM),
         script=LEASE,
         cannot_succeed_unboxed="a lease takes the owner of the file, or a capability",
+    ),
+    Attack(
+        name="ask_which_pages_are_in_memory",
+        threat="what other sandboxes have read, without reading it",
+        script=CACHED,
     ),
     Attack(
         name="count_open_files_of_the_host",

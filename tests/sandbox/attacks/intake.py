@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from tests.sandbox.attacks.attack import Attack, Outcome, Scene, broke, held, read_outcome
@@ -76,18 +77,15 @@ def _restore_through(scene: Scene, attack: Attack) -> Outcome:
     outside = scene.public_folder(0o777)
     scene.params["open"] = str(outside)
     lay(scene, "os.chdir(P['workspace'])\nos.mkdir('d')\nopen('d/planted', 'w').write('x')")
-    kept = scene.box.snapshot()
-    lay(
-        scene,
-        "import shutil\nos.chdir(P['workspace'])\nshutil.rmtree('d')\nos.symlink(P['open'], 'd')",
-    )
-    said = copy(lambda: scene.box.restore(kept))
+    swap = "import shutil\nos.chdir(P['workspace'])\nshutil.rmtree('d')\nos.symlink(P['open'], 'd')"
+    with scene.box.snapshot() as kept:
+        lay(scene, swap)
+        said = copy(lambda: scene.box.restore(kept))
     return judge(said, "planted on the host" if any(outside.iterdir()) else "")
 
 
 def _restore_refilled(scene: Scene, attack: Attack) -> Outcome:
     """The box fills the workspace again while the host empties it."""
-    kept = scene.box.snapshot()
     loop = """
 os.chdir(P["workspace"])
 until = time.monotonic() + 9
@@ -100,7 +98,7 @@ while time.monotonic() < until:
     except OSError:
         pass
 """
-    with meanwhile(lambda: scene.python(loop, timeout=10)):
+    with scene.box.snapshot() as kept, meanwhile(lambda: scene.python(loop, timeout=10)):
         time.sleep(0.3)
         said = copy(lambda: scene.box.restore(kept), 6)
         scene.box.close()
@@ -112,10 +110,11 @@ def _snapshot_link(scene: Scene, attack: Attack) -> Outcome:
     hide(scene)
     lay(scene, "os.symlink(P['secret'], P['workspace'] + '/link')")
     kept: list[Any] = []
-    said = copy(lambda: kept.append(scene.box.snapshot()))
-    said = copy(lambda: scene.box.restore(kept[0])) if kept else said
-    if scene.naive:
-        return judge(said, holds_canary(scene, kept[0]))
+    with ExitStack() as opened:
+        said = copy(lambda: kept.append(opened.enter_context(scene.box.snapshot())))
+        said = copy(lambda: scene.box.restore(kept[0])) if kept else said
+        if scene.naive:
+            return judge(said, holds_canary(scene, kept[0]))
     outcome = read_outcome(scene.python("broke(open(P['workspace'] + '/link').read())"))
     return outcome if outcome.word == "BROKE" else held(said)
 
@@ -136,8 +135,8 @@ def _snapshot_bomb(scene: Scene, attack: Attack) -> Outcome:
 def _snapshot_bits(scene: Scene, attack: Attack) -> Outcome:
     make = "os.chdir(P['workspace'])\nopen('tool', 'w').close()\nos.chmod('tool', 0o4755)"
     lay(scene, make)
-    kept = scene.box.snapshot()
-    copy(lambda: scene.box.restore(kept))
+    with scene.box.snapshot() as kept:
+        copy(lambda: scene.box.restore(kept))
     look = "mode = os.stat(P['workspace'] + '/tool').st_mode\n"
     return read_outcome(
         scene.python(look + "broke(oct(mode)) if mode & 0o6000 else held(oct(mode))")

@@ -249,6 +249,17 @@ broke("granted")
         death_holds=True,
     ),
     Attack(
+        name="have_the_host_take_a_core_dump",
+        threat="a program that the host runs as root, at no cost to the sandbox, for every crash",
+        # Where core_pattern is a pipe, the kernel heeds no limit but that of one byte.
+        script="""
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+limit = resource.getrlimit(resource.RLIMIT_CORE)
+held("the limit is one byte") if limit == (1, 1) else broke(f"the limit is {limit}")
+""",
+        own_kernel="it takes no core dumps",
+    ),
+    Attack(
         name="open_by_handle",
         threat="any file of the host's file system without a path to it",
         prepare=_handle,

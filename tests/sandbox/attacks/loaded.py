@@ -6,6 +6,7 @@ watch a grading, or swap the work under the grader.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -80,7 +81,15 @@ def _compiler() -> str | None:
     return shutil.which("gcc") or shutil.which("cc")
 
 
-def _load(source: str, before: str = "") -> Callable[[Scene, Attack], Outcome]:
+def _load(source: str, before: str, then: str) -> Callable[[Scene, Attack], Outcome]:
+    """Return an attack that loads a library and looks whether it runs on after its command.
+
+    Args:
+        source: of the library.
+        before: what the shell is told first.
+        then: what is done after the command: ``sweep``, ``read`` a file, or just ``wait``.
+    """
+
     def act(scene: Scene, attack: Attack) -> Outcome:
         if not _compiler():
             pytest.skip("there is no compiler")
@@ -96,11 +105,11 @@ def _load(source: str, before: str = "") -> Callable[[Scene, Attack], Outcome]:
         with scene.box.shell() as shell:
             path, ticks = scene.inside("loaded.so"), scene.inside("ticks")
             shell.run(f"export TICKS={ticks}; {before}enable -f {path} loaded; sleep .2", timeout=4)
-            if not scene.naive:
+            if then == "sweep" and not scene.naive:
                 shell.sweep()
-            began = _count(scene)
+            began = _wait_for_rest(scene) if then == "wait" else _count(scene)
             time.sleep(0.5)
-            if (ended := _count(scene)) > began:
+            if (ended := _peek(scene)) > began:
                 return broke(f"it ran {ended - began} times after its command")
             if not began:
                 return Outcome("INVALID", "it never ran at all")
@@ -117,20 +126,42 @@ def _count(scene: Scene) -> int:
     return len(scene.box.read_bytes(scene.inside("ticks")))
 
 
+def _peek(scene: Scene) -> int:
+    """Count without asking the sandbox, which would stop the shell."""
+    if scene.naive:
+        return _count(scene)
+    root = scene.box._root("/workspace")
+    file = os.open("ticks", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=root)
+    try:
+        return os.fstat(file).st_size
+    finally:
+        os.close(file)
+
+
+def _wait_for_rest(scene: Scene) -> int:
+    """Return the count once it stays the same, or after a while."""
+    seen = -1
+    for _ in range(15):
+        if seen == (seen := _peek(scene)):
+            break
+        time.sleep(0.2)
+    return seen
+
+
 ATTACKS = tuple(
     Attack(
         name=f"load_{name}_into_the_shell",
         threat="the time between commands, in which gradings take place",
-        act=_load(source, before),
+        act=_load(source, before, then),
         cannot_succeed_unboxed=unboxed if _compiler() else "there is no compiler",
         policy={"pids": 64},
-        common_to_engines=True,
-        own_kernel="bash is not stopped there, see docs/sandbox.md",
     )
-    for name, source, before, unboxed in (
-        ("a_thread", THREAD, "", ""),
-        ("a_timer", TIMER, "", ""),
-        ("a_threads_child", CHILDREN, UNTOLD, ""),
-        ("helpers", HELPERS, UNTOLD, "it would fill the host with processes"),
+    for name, source, before, then, unboxed in (
+        ("a_thread", THREAD, "", "sweep", ""),
+        ("a_thread_that_waits", THREAD, "", "wait", ""),
+        ("a_thread_that_sees_files_read", THREAD, "", "read", ""),
+        ("a_timer", TIMER, "", "sweep", ""),
+        ("a_threads_child", CHILDREN, UNTOLD, "sweep", ""),
+        ("helpers", HELPERS, UNTOLD, "sweep", "it would fill the host with processes"),
     )
 )

@@ -341,7 +341,6 @@ def _rows(
             threat=f"processors and memory after the {moment}: {what}",
             prepare=_mark,
             act=make(shape),
-            common_to_engines=shape != "daemon",
         )
         for shape, (what, _) in SHAPES.items()
     )

@@ -8,7 +8,7 @@ import time
 import numpy as np
 from honest import Honest, find_link
 
-from ludus.untrusted.protocol import ANSWER, Kind
+from ludus.untrusted.channel.protocol import ANSWER, Kind
 from ludus.vector import SyncVectorEnv
 
 _step = SyncVectorEnv.step

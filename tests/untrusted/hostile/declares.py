@@ -7,9 +7,9 @@ import time
 
 from honest import Honest, find_link
 
-from ludus.codec import Limits, encode
+from ludus.codec import DecodeLimits, encode
+from ludus.untrusted.channel.protocol import Kind
 from ludus.untrusted.inside import runner
-from ludus.untrusted.protocol import Kind
 
 
 def declaring(title, /, **changes):
@@ -79,7 +79,7 @@ class Bomb(Honest):
     """A declaration of tens of megabytes."""
 
     def __init__(self):
-        large = Limits(total_bytes=2**30, string_bytes=2**30)
+        large = DecodeLimits(total_bytes=2**30, string_bytes=2**30)
         link = find_link()
         link.say(self.token(), Kind.VALUE, encode({"metadata": {"a": "x" * (40 << 20)}}, large))
 

@@ -10,7 +10,7 @@ import time
 from honest import Honest, find_link
 
 from ludus.codec import encode
-from ludus.untrusted.protocol import ANSWER, BELL, Kind
+from ludus.untrusted.channel.protocol import ANSWER, BELL, Kind
 
 
 class Raw(Honest):

@@ -12,9 +12,6 @@ from .scopes import Scope
 
 __all__ = ["Judgement", "judge_call"]
 
-_DECODING = re.compile(
-    r"^(base64|binascii|zlib|gzip|bz2|lzma|codecs|marshal)\.|\.(decode|fromhex|decompress)(\(\))?$"
-)
 _OUTSIDE = re.compile(r"^(/(?!dev/null$)|~|[A-Za-z]:[\\/])|(^|/)\.\.(/|$)")
 _HOME = {
     "os.path.expanduser",
@@ -23,7 +20,7 @@ _HOME = {
     "pathlib.Path().expanduser",
 }
 _ENVIRONMENT = {"os.getenv", "os.getenvb", "os.environ.get", "os.environb.get", "os.environ.pop"}
-_HARMLESS_ENVIRONMENT = {"os.environ.setdefault", "os.environ.update", "os.environ.__contains__"}
+_ARRAYS = {"numpy.load", "numpy.lib.format.read_array"}
 _LOOKS = {
     "builtins.dir",
     "builtins.hasattr",
@@ -48,18 +45,16 @@ def judge_call(node: ast.Call, names: set[str], known: Names, scope: Scope) -> J
     for name in sorted(names):
         if name in READERS:
             _judge_open(node, name, known, scope, found)
-        elif name in _JUDGES:
-            found.settled = True
-            if _JUDGES[name](node, known, scope):
-                found.hits.append(("unpickling", name))
         elif name == "builtins.__import__":
             _judge_import(node, known, scope, found)
         elif name in {"builtins.getattr", "builtins.object.__getattribute__", "builtins.setattr"}:
             _judge_getattr(node, known, scope, found)
         elif name in _ENVIRONMENT:
             _judge_variable(node, known, scope, found)
-        elif name in _HARMLESS_ENVIRONMENT:
+        elif name in _ARRAYS:
             found.settled = True
+            if _may_unpickle(node):
+                found.hits.append(("unpickling", name))
         else:
             _judge_rule(node, name, known, scope, found)
     if method in WRITING_METHODS and not any("file-write" in rule for rule, _ in found.hits):
@@ -78,43 +73,13 @@ def _argument(node: ast.Call, position: int | None, keyword: str) -> ast.expr | 
     return None
 
 
-def _is_open_ended(node: ast.Call) -> bool:
-    return any(item.arg is None for item in node.keywords) or any(
-        isinstance(item, ast.Starred) for item in node.args
-    )
-
-
-def _is_not(node: ast.expr | None, value: bool) -> bool:
-    """Whether a flag may be other than it should."""
-    return node is not None and not (isinstance(node, ast.Constant) and node.value is value)
-
-
-def _unsafe_array(node: ast.Call, _known: Names, _scope: Scope) -> bool:
-    return _is_open_ended(node) or _is_not(_argument(node, 2, "allow_pickle"), False)
-
-
-def _unsafe_torch(node: ast.Call, _known: Names, _scope: Scope) -> bool:
-    flag = _argument(node, None, "weights_only")
-    return flag is None or _is_not(flag, True)
-
-
-def _unsafe_yaml(node: ast.Call, known: Names, scope: Scope) -> bool:
-    loaders = known.resolve(_argument(node, 1, "Loader"), scope)
-    return not loaders or not loaders <= {
-        "yaml.SafeLoader",
-        "yaml.CSafeLoader",
-        "yaml.BaseLoader",
-        "yaml.CBaseLoader",
-    }
-
-
-_JUDGES = {
-    "numpy.load": _unsafe_array,
-    "numpy.lib.format.read_array": _unsafe_array,
-    "torch.load": _unsafe_torch,
-    "yaml.load": _unsafe_yaml,
-    "yaml.load_all": _unsafe_yaml,
-}
+def _may_unpickle(node: ast.Call) -> bool:
+    """Tell whether a call that reads arrays, which bandit does not judge, may allow pickles."""
+    flag = _argument(node, 2, "allow_pickle")
+    if flag is not None:
+        return not (isinstance(flag, ast.Constant) and flag.value is False)
+    stars = (isinstance(item, ast.Starred) for item in node.args)
+    return any(stars) or any(item.arg is None for item in node.keywords)
 
 
 def _judge_open(node: ast.Call, name: str, known: Names, scope: Scope, found: Judgement) -> None:
@@ -187,7 +152,7 @@ def _judge_getattr(node: ast.Call, known: Names, scope: Scope, found: Judgement)
     key = known.text(node.args[1], scope)
     owners = known.resolve(node.args[0], scope)
     if key in INTROSPECTION:
-        found.hits.append(("introspection", str(key)))
+        found.hits.append(("computed-name", str(key)))
     if key is None and owners & POWERFUL:
         found.hits.append(("computed-name", f"getattr({min(owners & POWERFUL)}, …)"))
     for owner in sorted(owners) if key is not None else ():
@@ -198,14 +163,15 @@ def _judge_getattr(node: ast.Call, known: Names, scope: Scope, found: Judgement)
 def _judge_variable(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
     found.settled = True
     name = known.text(_argument(node, 0, "key"), scope)
-    if name is None:
-        found.hits.append(("environment-read", "a variable whose name is computed"))
-    elif SECRET_NAME.search(name):
+    if name is not None and SECRET_NAME.search(name):
         found.hits.append(("secret-read", name))
 
 
 def _judge_rule(node: ast.Call, name: str, known: Names, scope: Scope, found: Judgement) -> None:
     rule = rule_of(name)
+    if rule == "computed-name" and _is_plain(node.func, name):
+        found.settled = True
+        return
     if rule == "file-write":
         found.settled = True
         _add_file(node, name, known, scope, found, writes=True)
@@ -213,26 +179,12 @@ def _judge_rule(node: ast.Call, name: str, known: Names, scope: Scope, found: Ju
     if rule is not None:
         # Another meaning of the same name may settle the call.
         found.hits.append((rule, name.removeprefix("builtins.")))
-    if rule in {"dynamic-code", "unpickling"} and _is_encoded(node, known, scope):
-        found.hits.append(("encoded-code", name.removeprefix("builtins.")))
 
 
-def _is_encoded(node: ast.Call, known: Names, scope: Scope) -> bool:
-    """Whether an argument comes out of a decoder, directly or through a variable."""
-    pending: list[ast.AST] = list(node.args)
-    seen = 0
-    while pending and seen < 300:
-        part = pending.pop()
-        seen += 1
-        if isinstance(part, ast.Name):
-            pending += known.values(part, scope)
-        if isinstance(part, ast.Call):
-            method = part.func.attr if isinstance(part.func, ast.Attribute) else ""
-            names = known.resolve(part.func, scope)
-            if method in {"decode", "fromhex", "decompress"} or any(map(_DECODING.search, names)):
-                return True
-        pending += ast.iter_child_nodes(part)
-    return False
+def _is_plain(node: ast.expr, name: str) -> bool:
+    """Whether bandit recognises a function as it is written: ``eval``, ``pickle.loads``."""
+    last = name.rpartition(".")[2]
+    return ast.unparse(node) in ({last} if name.startswith("builtins.") else {last, name})
 
 
 def _judge_handed_over(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:

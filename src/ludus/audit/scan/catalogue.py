@@ -20,32 +20,21 @@ __all__ = [
     "rule_of",
 ]
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Under computed-name are functions that bandit reports where they are called by their plain names.
 _NAMES = {
+    "computed-name": """
+        builtins.eval builtins.exec pickle.load pickle.loads marshal.load marshal.loads
+    """,
     "unpickling": """
-        pickle.load pickle.loads pickle.Unpickler marshal.load marshal.loads shelve. dill.
-        cloudpickle.load cloudpickle.loads cloudpickle.Unpickler joblib.load torch.load
-        torch.hub. torch.jit.load numpy.load numpy.lib.format.read_array pandas.read_pickle
-        pandas.DataFrame.read_pickle jsonpickle. hickle. klepto. yaml.load yaml.load_all
-        yaml.unsafe_load yaml.unsafe_load_all yaml.full_load yaml.full_load_all
-        yaml.UnsafeLoader yaml.Loader ruamel.yaml.YAML multiprocessing.connection.
-        multiprocessing.managers.BaseManager multiprocessing.reduction.
-        sklearn.externals.joblib. stable_baselines3.common.save_util.load_from_zip_file
-        tensorflow.keras.models.load_model keras.models.load_model
-    """,
-    "dynamic-code": """
-        builtins.eval builtins.exec builtins.compile builtins.execfile types.FunctionType
-        types.CodeType types.LambdaType code. codeop. runpy. imp. py_compile. zipimport.
-        importlib.machinery.SourceFileLoader importlib.machinery.SourcelessFileLoader
-        importlib.machinery.ExtensionFileLoader importlib.util.spec_from_file_location
-        importlib.util.module_from_spec importlib.util.spec_from_loader importlib._bootstrap.
-        importlib._bootstrap_external. timeit. pdb.run pdb.runeval cProfile.run cProfile.runctx
-        profile.run profile.runctx bdb. pandas.eval numexpr. inspect.CodeType test.support.
-        lib2to3. doctest.
-    """,
-    "import-hook": """
-        sys.meta_path sys.path_hooks sys.path_importer_cache sys.settrace sys.setprofile
-        threading.settrace site.addsitedir site.addpackage sys.addaudithook codecs.register
-        builtins.__build_class__ gc.get_objects gc.get_referrers
+        cloudpickle.load cloudpickle.loads cloudpickle.Unpickler joblib.load pickle.Unpickler
+        hickle. klepto. torch.jit.load keras.models.load_model
+        tensorflow.keras.models.load_model sklearn.externals.joblib.
+        stable_baselines3.common.save_util.load_from_zip_file
     """,
     "native-call": """
         ctypes.CDLL ctypes.PyDLL ctypes.WinDLL ctypes.OleDLL ctypes.cdll ctypes.pydll
@@ -104,78 +93,38 @@ _NAMES = {
 }
 _BY_NAME = {name: rule for rule, names in _NAMES.items() for name in names.split()}
 
-EFFECTS = {
-    "computed-import",
-    "computed-name",
-    "dynamic-code",
-    "encoded-code",
-    "file-read-outside",
-    "file-write",
-    "file-write-outside",
-    "introspection",
-    "native-call",
-    "network",
-    "processes",
-    "secret-read",
-    "subprocess",
-    "unpickling",
-}
-"""Rules whose matter should not happen while a module is being imported."""
+EFFECTS = _words("""
+    computed-import computed-name file-read-outside file-write file-write-outside native-call
+    network processes secret-read subprocess unpickling
+""")
+"""Rules about what should not happen while a module is being imported."""
 
-READERS = {
-    "builtins.open": 1,
-    "codecs.open": 1,
-    "gzip.open": 1,
-    "bz2.open": 1,
-    "lzma.open": 1,
-    "os.open": 1,
-    "os.fdopen": 1,
+_WITH_MODE = """
+    builtins.open codecs.open gzip.open bz2.open lzma.open os.open os.fdopen zipfile.ZipFile
+    tarfile.open
+"""
+_READ_ONLY = """
+    pathlib.Path().read_text pathlib.Path().read_bytes pathlib.Path().iterdir pathlib.Path().glob
+    pathlib.Path().rglob os.listdir os.walk os.scandir glob.glob glob.iglob
+"""
+READERS: dict[str, int | None] = {
+    **dict.fromkeys(_words(_WITH_MODE), 1),
+    **dict.fromkeys(_words(_READ_ONLY)),
     "numpy.memmap": 2,
-    "zipfile.ZipFile": 1,
-    "tarfile.open": 1,
     "pathlib.Path().open": 0,
-    "pathlib.Path().read_text": None,
-    "pathlib.Path().read_bytes": None,
-    "pathlib.Path().iterdir": None,
-    "pathlib.Path().glob": None,
-    "pathlib.Path().rglob": None,
-    "os.listdir": None,
-    "os.walk": None,
-    "os.scandir": None,
-    "glob.glob": None,
-    "glob.iglob": None,
 }
 """Calls that open something, and which positional argument is the mode (``None``: only read)."""
 
 WRITING_METHODS = {"hardlink_to", "symlink_to", "write_bytes", "write_text"}
 """Methods that only paths have, so that they count on any object."""
 
-INTROSPECTION = {
-    "__builtins__",
-    "__globals__",
-    "__subclasses__",
-    "f_builtins",
-    "f_globals",
-}
+INTROSPECTION = {"__builtins__", "__globals__", "__subclasses__", "f_builtins", "f_globals"}
 """Attributes that lead from any object to every function."""
 
-POWERFUL = {
-    "builtins",
-    "cloudpickle",
-    "ctypes",
-    "importlib",
-    "marshal",
-    "os",
-    "pickle",
-    "pty",
-    "requests",
-    "runpy",
-    "shutil",
-    "socket",
-    "subprocess",
-    "sys.modules",
-    "urllib.request",
-}
+POWERFUL = _words("""
+    builtins cloudpickle ctypes importlib marshal os pickle pty requests runpy shutil socket
+    subprocess sys.modules urllib.request
+""")
 """Modules of which a name chosen at run time can be anything."""
 
 ALIASES = {
@@ -185,19 +134,15 @@ ALIASES = {
     "_pickle": "pickle",
     "_socket": "socket",
     "cPickle": "pickle",
-    "dill._dill": "dill",
     "importlib.import_module": "builtins.__import__",
     "importlib.__import__": "builtins.__import__",
     "io.FileIO": "builtins.open",
     "io.open": "builtins.open",
     "io.open_code": "builtins.open",
     "nt": "os",
-    "numpy.lib.npyio": "numpy",
     "pathlib.PosixPath": "pathlib.Path",
     "pathlib.WindowsPath": "pathlib.Path",
     "posix": "os",
-    "torch.serialization": "torch",
-    "yaml.loader": "yaml",
 }
 """Other names of the same thing; a name below one of these is one below its meaning."""
 

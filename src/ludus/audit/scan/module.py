@@ -11,14 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .calls import judge_call
-from .catalogue import (
-    EFFECTS,
-    INTROSPECTION,
-    POWERFUL,
-    SECRET_NAME,
-    SECRET_PATH,
-    rule_of,
-)
+from .catalogue import EFFECTS, INTROSPECTION, POWERFUL, SECRET_NAME, SECRET_PATH, rule_of
 from .declared import declaration
 from .names import Names
 from .scopes import Function, Scope
@@ -41,7 +34,6 @@ _WALKED = (
     getattr(ast, "type_param", ast.expr),  # since Python 3.12
 )
 """Nodes that can hold an expression; operators and contexts cannot."""
-_BLOB = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +150,13 @@ class _Walk:
 
     def _mention(self, node: ast.Attribute | ast.Name, place: _Place) -> None:
         if isinstance(node, ast.Attribute) and node.attr in INTROSPECTION:
-            self.hit("introspection", node, node.attr, place)
+            self.hit("computed-name", node, node.attr, place)
         if place.annotation and not place.called:
             return
         names = self.names.resolve(node, place.scope)
         rules = {rule: name for name in sorted(names) if (rule := rule_of(name))}
         for rule, name in rules.items():
             self.hit(rule, node, name.removeprefix("builtins."), place)
-        if any(name in {"os.environ", "os.environb"} for name in names):
-            self.hit("environment-read", node, "all of os.environ", place)
         if isinstance(node, ast.Attribute):
             # What matched as a whole is not reported again for its beginning.
             self._push([_base(node) if rules else node.value], place)
@@ -176,8 +166,8 @@ class _Walk:
         key = self.names.text(node.slice, place.scope)
         for owner in sorted(owners):
             if owner in {"os.environ", "os.environb"}:
-                if isinstance(node.ctx, ast.Load):
-                    self._variable(node, key, place)
+                if isinstance(node.ctx, ast.Load) and key and SECRET_NAME.search(key):
+                    self.hit("secret-read", node, key, replace(place, called=True))
                 self._push([node.slice], place)
                 return
             held = owner.removesuffix(".__dict__")
@@ -188,21 +178,10 @@ class _Walk:
             self.hit(rule, node, key or "an element", place)
         self._push([node.value, node.slice], place)
 
-    def _variable(self, node: ast.AST, name: str | None, place: _Place) -> None:
-        if name is None:
-            self.hit("environment-read", node, "a variable whose name is computed", place)
-        elif SECRET_NAME.search(name):
-            self.hit("secret-read", node, name, replace(place, called=True))
-
     def _constant(self, node: ast.Constant, place: _Place) -> None:
         text = node.value
-        if isinstance(text, str):
-            if len(text) < 4096 and (match := SECRET_PATH.search(text)):
-                self.hit("secret-read", node, match[0], replace(place, called=False))
-            if len(text) > _BLOB and " " not in text:
-                self.hit("encoded-data", node, f"{len(text)} characters without a space", place)
-        elif isinstance(text, bytes) and len(text) > _BLOB:
-            self.hit("encoded-data", node, f"{len(text)} bytes", place)
+        if isinstance(text, str) and len(text) < 4096 and (match := SECRET_PATH.search(text)):
+            self.hit("secret-read", node, match[0], replace(place, called=False))
 
     def _reach(self, node: ast.expr, place: _Place, classes: bool = True) -> None:
         """Note which functions of this module run when this place does."""

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.limits import Limits
 from ludus.audit.problems import AuditError
 from ludus.audit.target.contract import Kind, Member, Target, is_read, read_metadata
@@ -160,11 +160,11 @@ def _name_problems(name: str, seen: set[str]) -> Iterable[str]:
 
 def _report(target: Target, name: str, problems: list[str]) -> None:
     for problem in problems:
-        target.findings.append(Finding.of("unsafe-archive", name, detail=problem))
+        target.findings.append(make_finding("unsafe-archive", name, message=problem))
 
 
 def _bomb(target: Target, what: str) -> None:
-    target.findings.append(Finding.of("unsafe-archive", Path(target.location).name, detail=what))
+    target.findings.append(make_finding("unsafe-archive", Path(target.location).name, message=what))
     target.incomplete.append(f"the archive: {what}")
 
 

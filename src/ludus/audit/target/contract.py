@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ludus.audit.findings import Finding
 from ludus.audit.limits import Limits
 from ludus.audit.problems import AuditError
 from ludus.audit.target.metadata import Metadata, from_core_metadata, from_pyproject
+from ludus.findings import Finding
 
 __all__ = ["Kind", "Member", "Target", "is_read", "read_metadata"]
 

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.limits import Limits
 from ludus.audit.problems import AuditError
 from ludus.audit.target.contract import Member, Target, read_metadata
@@ -52,7 +52,7 @@ def walk(root: Path, target: Target, limits: Limits) -> None:
             if stat.S_ISLNK(status.st_mode):
                 if not path.resolve().is_relative_to(inside):
                     outside = "is a link that leads out of the folder; it was not followed"
-                    target.findings.append(Finding.of("unscanned-file", relative, detail=outside))
+                    target.findings.append(make_finding("unscanned-file", relative, 0, outside))
             elif stat.S_ISREG(status.st_mode):
                 target.members.append(Member(relative, status.st_size, file_reader(path)))
         if len(target.members) > limits.files:

@@ -11,7 +11,7 @@ import urllib.parse
 from importlib import metadata
 from pathlib import Path
 
-from ludus.audit.findings import Finding
+from ludus.audit.findings import make_finding
 from ludus.audit.limits import Limits
 from ludus.audit.problems import AuditError
 from ludus.audit.target.contract import Member, Target
@@ -81,14 +81,14 @@ def _add(row: list[str], root: Path, target: Target) -> None:
     resolved = path.resolve()
     if not any(resolved.is_relative_to(Path(top).resolve()) for top in (root, sys.prefix)):
         detail = "the record names a file outside this Python's folders; it was not read"
-        target.findings.append(Finding.of("unscanned-file", relative, detail=detail))
+        target.findings.append(make_finding("unscanned-file", relative, message=detail))
     elif not resolved.is_file():
-        target.findings.append(Finding.of("changed-file", relative, detail="is missing"))
+        target.findings.append(make_finding("changed-file", relative, message="is missing"))
     else:
         size = resolved.stat().st_size
         target.members.append(Member(relative, size, file_reader(resolved)))
         if len(row) > 1 and not _matches(resolved, row[1], size):
-            target.findings.append(Finding.of("changed-file", relative, detail="another hash"))
+            target.findings.append(make_finding("changed-file", relative, message="another hash"))
 
 
 def _matches(path: Path, recorded: str, size: int) -> bool:

@@ -67,6 +67,11 @@ class AgentSpec:
         path = source_of(self.use)
         return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the agent's code is Ludus's own."""
+        return isinstance(self.use, str) and self.use.partition(":")[0] in BUILT_IN
+
     def identity(self) -> dict[str, Any]:
         """Return what tells this agent from others, as plain JSON."""
         use = self.use if isinstance(self.use, str) else describe(self.use)

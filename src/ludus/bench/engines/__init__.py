@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ludus.bench.engine import Engine
+from ludus.bench.running.engine import Engine
 from ludus.errors import BenchError
 
 __all__ = ["ENGINES", "open_engine"]

@@ -26,15 +26,19 @@ class WorkerHandle:
 
     Args:
         log: A file that its output is added to.
+        owner: Whose code it runs.
 
     Attributes:
+        owner: Whose code it runs.
+        is_trusted: Whether it has run no code but Ludus's own.
         answers: The descriptor that its answers come from.
         busy_since: When it got its job.
         playing_since: When the agent's time began, if it has.
         answer: What it has answered, if it has.
     """
 
-    def __init__(self, log: Path | None) -> None:
+    def __init__(self, log: Path | None, owner: str) -> None:
+        self.owner, self.is_trusted = owner, True
         jobs, self._jobs = os.pipe()
         self.answers, answers = os.pipe()
         words = [sys.executable, "-m", "ludus.bench.engines.worker"]
@@ -153,5 +157,6 @@ class WorkerHandle:
             message = {"fault": "the worker wrote something that is no answer"}
         if "playing" in message:
             self.playing_since = time.monotonic()
+            self.is_trusted = self.is_trusted and not self.owner
         else:
             self.answer = message

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ludus.bench.engine import Done
 from ludus.bench.engines.handle import WorkerHandle
-from ludus.bench.execute import Job
 from ludus.bench.faults import one_line
 from ludus.bench.result import Result
+from ludus.bench.running.engine import Done
+from ludus.bench.running.execute import UnitJob
 from ludus.errors import BenchError, Error
 
 __all__ = ["ProcessEngine"]
@@ -23,10 +23,15 @@ GRACE_SECONDS = 0.5
 BUILD_SECONDS = 600.0
 """What starting a worker and making an environment may take."""
 _LOOK_EVERY = 0.5
+_SPARE = 4
+"""How many idle workers are kept for agents whose turn will come again."""
 
 
 class ProcessEngine:
     """Fresh interpreters, kept for many jobs and replaced when they die or are killed.
+
+    A worker plays for one agent only: an agent's code can change whatever its process holds, the
+    environments that a rival would play next included. Ludus's own agents share workers.
 
     Args:
         workers: How many.
@@ -37,10 +42,10 @@ class ProcessEngine:
         self.slots = workers
         self._log = log
         self._idle: list[WorkerHandle] = []
-        self._busy: dict[WorkerHandle, Job] = {}
+        self._busy: dict[WorkerHandle, UnitJob] = {}
         self._selector = selectors.DefaultSelector()
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: UnitJob) -> None:
         """Give a job to a worker.
 
         Raises:
@@ -48,8 +53,10 @@ class ProcessEngine:
         """
         if len(self._busy) >= self.slots:
             raise BenchError(f"All {self.slots} workers are busy; wait() first.")
-        worker = self._free_worker()
+        worker = self._free_worker(job.owner)
         self._busy[worker] = job
+        # Unpickling an agent runs its code before it plays.
+        worker.is_trusted = worker.is_trusted and job.unit.agent.by_name
         worker.send((list(sys.path), job))
 
     def wait(self, timeout: float | None = None) -> Done | None:
@@ -86,16 +93,25 @@ class ProcessEngine:
     ) -> None:
         self.close()
 
-    def _free_worker(self) -> WorkerHandle:
-        while self._idle:
-            worker = self._idle.pop()
-            if not worker.has_ended():
+    def _free_worker(self, owner: str) -> WorkerHandle:
+        """Return a worker that has played for nobody but ``owner``."""
+        for worker in list(self._idle):
+            if worker.has_ended():
+                self._drop(worker)
+        for worker in self._idle:
+            if worker.owner == owner:
+                self._idle.remove(worker)
                 return worker
-            self._selector.unregister(worker.answers)
-            worker.kill()
-        worker = WorkerHandle(self._log)
+        while len(self._idle) >= _SPARE:
+            self._drop(self._idle[0])
+        worker = WorkerHandle(self._log, owner)
         self._selector.register(worker.answers, selectors.EVENT_READ, worker)
         return worker
+
+    def _drop(self, worker: WorkerHandle) -> None:
+        self._idle.remove(worker)
+        self._selector.unregister(worker.answers)
+        worker.kill()
 
     def _until_deadline(self) -> float:
         now = time.monotonic()
@@ -112,8 +128,10 @@ class ProcessEngine:
         job = self._busy[worker]
         if worker.answer is not None:
             answer = worker.take()
-            (self._retire if job.ends_worker else self._release)(worker)
-            return self._answered(job, answer)
+            # What failed may have left the process in any state.
+            ends = job.ends_worker or "fault" in answer
+            (self._retire if ends else self._release)(worker)
+            return self._answered(job, answer, playing=_is_suspect(worker))
         if worker.has_ended():
             self._retire(worker)
             return self._died(job, worker)
@@ -122,35 +140,38 @@ class ProcessEngine:
             return self._too_late(job, worker)
         return None
 
-    def _answered(self, job: Job, answer: dict[str, object]) -> Done:
+    def _answered(self, job: UnitJob, answer: dict[str, object], *, playing: bool) -> Done:
         if "fault" in answer:
-            return Done(job, fault=str(answer["fault"]))
+            return Done(job, fault=str(answer["fault"]), playing=playing)
         try:
             result = Result.from_dict(answer["result"])  # type: ignore[arg-type]
         except (KeyError, ValueError) as problem:
-            return Done(job, fault=f"the worker's answer cannot be read: {one_line(problem)}")
-        if result.id != job.unit.id:
-            return Done(job, fault="the worker answered for another unit")
+            fault = f"the worker's answer cannot be read: {one_line(problem)}"
+            return Done(job, fault=fault, playing=playing)
+        if not job.accepts(result):
+            return Done(job, fault="the worker answered for another unit", playing=playing)
         return Done(job, result=result)
 
-    def _died(self, job: Job, worker: WorkerHandle) -> Done:
+    def _died(self, job: UnitJob, worker: WorkerHandle) -> Done:
         how = worker.ending()
         if worker.playing_since is None or worker.was_killed():
-            return Done(job, fault=f"the worker {how}")
+            return Done(job, fault=f"the worker {how}", playing=_is_suspect(worker))
         # No environment or recorder ends the process; only the agent's code is left.
         return self._agents_fault(job, worker, f"ended its process: it {how}")
 
-    def _too_late(self, job: Job, worker: WorkerHandle) -> Done:
+    def _too_late(self, job: UnitJob, worker: WorkerHandle) -> Done:
         if worker.playing_since is None:
-            return Done(job, fault=f"{job.unit.env} was not made within {BUILD_SECONDS:g} s")
+            fault = f"{job.unit.env} was not made within {BUILD_SECONDS:g} s"
+            return Done(job, fault=fault, playing=_is_suspect(worker))
         limit = job.max_seconds
         return self._agents_fault(job, worker, f"exceeded its time of {limit:g} s")
 
-    def _agents_fault(self, job: Job, worker: WorkerHandle, reason: str) -> Done:
+    def _agents_fault(self, job: UnitJob, worker: WorkerHandle, reason: str) -> Done:
         try:
             return Done(job, result=job.settle(reason, time.monotonic() - worker.busy_since))
         except (Error, OSError) as problem:
-            return Done(job, fault=f"{reason}; its record cannot be closed: {one_line(problem)}")
+            fault = f"{reason}; its record cannot be closed: {one_line(problem)}"
+            return Done(job, fault=fault, playing=True)
 
     def _release(self, worker: WorkerHandle) -> None:
         del self._busy[worker]
@@ -160,3 +181,8 @@ class ProcessEngine:
         del self._busy[worker]
         self._selector.unregister(worker.answers)
         worker.kill()
+
+
+def _is_suspect(worker: WorkerHandle) -> bool:
+    """Tell whether the agent may have caused what failed, now or in a unit before this one."""
+    return worker.playing_since is not None or not worker.is_trusted

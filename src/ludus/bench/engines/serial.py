@@ -6,9 +6,9 @@ from collections import deque
 from types import TracebackType
 from typing import Self
 
-from ludus.bench.engine import Done
-from ludus.bench.execute import Job
-from ludus.bench.faults import InfrastructureFault
+from ludus.bench.running.engine import Done
+from ludus.bench.running.execute import UnitJob
+from ludus.errors import InfrastructureFailed
 
 __all__ = ["SerialEngine"]
 
@@ -23,9 +23,9 @@ class SerialEngine:
     slots = 1
 
     def __init__(self) -> None:
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[UnitJob] = deque()
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: UnitJob) -> None:
         """Keep a job until it is waited for."""
         self._jobs.append(job)
 
@@ -33,11 +33,11 @@ class SerialEngine:
         """Do the next job, however long it takes."""
         if not self._jobs:
             return None
-        job = self._jobs.popleft()
+        job, playing = self._jobs.popleft(), []
         try:
-            return Done(job, result=job.execute())
-        except InfrastructureFault as fault:
-            return Done(job, fault=str(fault))
+            return Done(job, result=job.execute(lambda: playing.append(True)))
+        except InfrastructureFailed as fault:
+            return Done(job, fault=str(fault), playing=bool(playing))
 
     def close(self) -> None:
         """Forget what was not begun."""

@@ -33,7 +33,8 @@ def main(arguments: list[str]) -> int:
         os.set_inheritable(descriptor, False)
     from cloudpickle import loads
 
-    from ludus.bench.faults import InfrastructureFault, one_line
+    from ludus.bench.faults import one_line
+    from ludus.errors import InfrastructureFailed
 
     with os.fdopen(read, "rb") as jobs, os.fdopen(write, "wb", buffering=0) as answers:
         while (payload := _next(jobs)) is not None:
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> int:
             try:
                 result = job.execute(on_playing=lambda: _tell(answers, playing=True))
                 _tell(answers, result=result.to_dict())
-            except InfrastructureFault as fault:
+            except InfrastructureFailed as fault:
                 _tell(answers, fault=str(fault))
             except Exception as problem:  # whatever it is, the job must come back
                 _tell(answers, fault=one_line(problem))

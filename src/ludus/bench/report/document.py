@@ -17,14 +17,14 @@ __all__ = [
     "Cell",
     "Code",
     "Column",
-    "Command",
     "Document",
     "Figure",
     "Inline",
     "Name",
     "Paragraph",
+    "ReportTable",
     "Section",
-    "Table",
+    "ShellLines",
     "Tile",
     "Tone",
     "code",
@@ -89,7 +89,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A table; a folded one shows its caption until it is opened."""
 
     caption: tuple[Inline, ...]
@@ -109,13 +109,13 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ShellLines:
     """Lines to type into a shell."""
 
     lines: tuple[str, ...]
 
 
-Block: TypeAlias = Paragraph | Table | Figure | Command | tuple[Figure, ...]
+Block: TypeAlias = Paragraph | ReportTable | Figure | ShellLines | tuple[Figure, ...]
 
 
 @dataclass(frozen=True, slots=True)

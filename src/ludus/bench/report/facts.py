@@ -27,7 +27,7 @@ __all__ = [
     "Cell",
     "Facts",
     "ReferenceLike",
-    "Tally",
+    "ResultCounts",
     "collect",
 ]
 
@@ -44,7 +44,7 @@ _RESAMPLES, _FEWEST, _DRAWS = 2000, 200, 40_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ResultCounts:
     """How many results there are of each kind."""
 
     runs: int = 0
@@ -56,7 +56,7 @@ class Tally:
     failed: int = 0
 
     @classmethod
-    def of(cls, results: Sequence[Result]) -> Tally:
+    def of(cls, results: Sequence[Result]) -> ResultCounts:
         """Count."""
         counts: Counter[str] = Counter(one.outcome for one in results)
         counts.update(one.verified for one in results)
@@ -75,7 +75,7 @@ class Cell:
         floor: What a fault of the agent counts as there, if that is known.
     """
 
-    tally: Tally
+    tally: ResultCounts
     scores: FloatArray
     mean: Estimate | None
     normalised: float | None
@@ -104,7 +104,7 @@ class Facts:
     """
 
     results: tuple[Result, ...]
-    tally: Tally
+    tally: ResultCounts
     agents: tuple[str, ...]
     envs: tuple[str, ...]
     cells: Mapping[tuple[str, str], Cell]
@@ -113,7 +113,7 @@ class Facts:
     pools: Mapping[str, Scores]
     figures: Mapping[str, Mapping[str, Estimate]]
     upward: Mapping[str, Mapping[str, tuple[FloatArray, int]]]
-    tallies: Mapping[str, Tally]
+    tallies: Mapping[str, ResultCounts]
     resamples: int
     planned: int | None = None
 
@@ -181,7 +181,7 @@ def collect(
     }
     return Facts(
         results=kept,
-        tally=Tally.of(kept),
+        tally=ResultCounts.of(kept),
         agents=_ranked(by_agent, figures, upward),
         envs=envs,
         cells=_cells(groups, gathered, resamples),
@@ -190,7 +190,7 @@ def collect(
         pools=pools,
         figures=figures,
         upward=upward,
-        tallies={agent: Tally.of(group) for agent, group in by_agent.items()},
+        tallies={agent: ResultCounts.of(group) for agent, group in by_agent.items()},
         resamples=resamples,
         planned=planned,
     )
@@ -235,7 +235,7 @@ def _cells(
         scale = task.reference if task else None
         normalised = float(scale.scale(figure.value)) if scale and figure else None
         floor = task.floor if task else None
-        cells[pair] = Cell(Tally.of(groups[pair]), runs, figure, normalised, floor)
+        cells[pair] = Cell(ResultCounts.of(groups[pair]), runs, figure, normalised, floor)
     return cells
 
 

@@ -14,18 +14,19 @@ from ludus.bench.report.document import (
     Cell,
     Code,
     Column,
-    Command,
     Document,
     Figure,
     Inline,
     Name,
     Paragraph,
+    ReportTable,
     Section,
-    Table,
+    ShellLines,
     Tile,
 )
 from ludus.bench.report.markup import Markup, element, join, plain
-from ludus.bench.report.text import shorten, visible
+from ludus.bench.report.text import shorten
+from ludus.terminal_text import visible
 
 __all__ = ["to_html"]
 
@@ -110,11 +111,11 @@ def _block(block: Block) -> Markup:
         case Paragraph():
             class_ = {"text": None, "legend": "legend-text", "warning": "warning"}[block.kind]
             return element("p", *map(_inline, block.parts), class_=class_)
-        case Table():
+        case ReportTable():
             return _table(block)
         case Figure():
             return _figure(block)
-        case Command():
+        case ShellLines():
             return element("pre", element("code", join(block.lines, "\n")), tabindex=0)
         case _:
             return element("div", *map(_figure, block), class_="grid")
@@ -149,7 +150,7 @@ def _figure(figure: Figure) -> Markup:
     return element("figure", *parts)
 
 
-def _table(table: Table) -> Markup:
+def _table(table: ReportTable) -> Markup:
     label = shorten("".join(p if isinstance(p, str) else p.text for p in table.caption), _LABEL)
     heads = (element("th", one.title, scope="col", class_=_kind(one)) for one in table.columns)
     grid = element(

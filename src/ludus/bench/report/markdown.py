@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from ludus.bench.report.document import (
     Block,
     Code,
-    Command,
     Document,
     Inline,
     Name,
     Paragraph,
+    ReportTable,
     Section,
-    Table,
+    ShellLines,
 )
-from ludus.bench.report.text import shorten, visible
+from ludus.bench.report.text import shorten
+from ludus.terminal_text import visible
 
 __all__ = ["to_markdown"]
 
@@ -53,15 +54,15 @@ def _block(block: Block) -> list[str]:
             return []
         case Paragraph():
             return [_joined(block.parts)]
-        case Table():
+        case ReportTable():
             return _table(block)
-        case Command():
+        case ShellLines():
             return [f"    {visible(line)}" for line in block.lines]
         case _:
             return []
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: ReportTable) -> list[str]:
     kept = [index for index, column in enumerate(table.columns) if column.kind != "picture"]
     heads = [_escaped(table.columns[index].title) for index in kept]
     rules = ["---:" if table.columns[index].kind == "number" else "---" for index in kept]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from ludus.bench.report.text import visible
+from ludus.terminal_text import visible
 
 __all__ = ["Markup", "element", "join", "plain"]
 

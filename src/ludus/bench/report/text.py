@@ -1,35 +1,15 @@
-"""Text from results, made fit to be read: nothing hidden, reordered or endless."""
+"""Text from results, shortened to a number of characters or to a width."""
 
 from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["shorten", "shorten_to_width", "visible", "width_of"]
+from ludus.terminal_text import visible
 
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_MARKS_PER_CHARACTER = 3
+__all__ = ["shorten", "shorten_to_width", "width_of"]
+
 _CHARACTER_EM = 0.66
 _WIDE_EM = 1.2
-
-
-def visible(text: str) -> str:
-    r"""The text with everything that hides or reorders other text spelled out.
-
-    Control and format characters, lone surrogates and marks that pile up beyond three on one
-    character are written as ``\u202e``.
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    shown = []
-    marks = 0
-    for character in text:
-        category = unicodedata.category(character)
-        marks = marks + 1 if category in ("Mn", "Me") else 0
-        if category in _INVISIBLE or marks > _MARKS_PER_CHARACTER:
-            shown.append(_spelled(character))
-        else:
-            shown.append(character)
-    return "".join(shown)
 
 
 def shorten(text: str, limit: int = 80) -> str:
@@ -56,8 +36,3 @@ def shorten_to_width(text: str, width: float) -> str:
     while len(shown) > 3 and width_of(shown) > width:
         shown = shorten(shown, len(shown) - 1)
     return shown
-
-
-def _spelled(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

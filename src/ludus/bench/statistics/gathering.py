@@ -9,12 +9,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ludus.bench.copies import without_copies
 from ludus.bench.outcome import counted_score, fault_floor
 from ludus.bench.result import Result
 from ludus.bench.statistics.aup import AupTable
 from ludus.bench.statistics.normalise import Reference
 from ludus.bench.statistics.scores import FloatArray, Scores, joined
+from ludus.bench.verifying.copies import without_copies
 
 __all__ = ["AgentScores", "Counts", "FaultPolicy", "TaskScores", "best_entries", "gather"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ludus.distribution import pip_install, requirement
-from ludus.errors import DependencyNotInstalled, StoreError
+from ludus.errors import StoreError
+from ludus.optional import missing
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -57,10 +57,7 @@ def parse_address(where: str | Path | None) -> Address:
         from sqlalchemy.engine import URL, make_url
         from sqlalchemy.exc import ArgumentError
     except ImportError as problem:
-        raise DependencyNotInstalled(
-            "The results store needs SQLAlchemy, which is not installed; run "
-            f"`{pip_install('store')}`, or '{requirement('postgres')}' for PostgreSQL."
-        ) from problem
+        raise missing("SQLAlchemy", extra="store", purpose="The results store") from problem
     if where is None:
         where = os.environ.get("LUDUS_STORE") or default_path()
     if isinstance(where, Path) or "://" not in where:

@@ -17,8 +17,8 @@ from sqlalchemy.pool import NullPool
 
 from ludus.bench.store.address import Address
 from ludus.bench.store.migrations import NEWEST, apply_missing, schema_number
-from ludus.distribution import pip_install
-from ludus.errors import DependencyNotInstalled, StoreError
+from ludus.errors import StoreError
+from ludus.optional import missing
 
 __all__ = ["Database"]
 
@@ -36,10 +36,7 @@ class Database:
         try:
             self._engine = _sqlite(address) if address.path is not None else _postgres(address)
         except ImportError as problem:
-            raise DependencyNotInstalled(
-                "A store on PostgreSQL needs psycopg, which is not installed; run "
-                f"`{pip_install('postgres')}`."
-            ) from problem
+            raise missing("psycopg", extra="postgres", purpose="A store on PostgreSQL") from problem
 
     def prepare(self, *, create: bool) -> None:
         """Bring the tables up to date, or make them if they may be made.

@@ -57,7 +57,7 @@ def read_places(
         query = query.join(series, series.c.number == results.c.series).where(*wanted)
     for number, name in found:
         page = query.where(results.c.run == number, *having).order_by(results.c.id)
-        rows = connection.execution_options(yield_per=_PAGE).execute(page)
-        for kind, *values in rows:
-            if kinds is None or kind in kinds:
-                yield (kind, number), restore(name, known[kind], values)
+        with connection.execution_options(yield_per=_PAGE).execute(page) as rows:
+            for kind, *values in rows:
+                if kinds is None or kind in kinds:
+                    yield (kind, number), restore(name, known[kind], values)

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 
 from sqlalchemy import Connection, delete, insert, select
 
-from ludus.bench.statement import Statement
 from ludus.bench.store.tables import statements as table
+from ludus.bench.verifying.statement import Statement
 from ludus.errors import BenchError, StoreError
-from ludus.record.keys import PublicKey
+from ludus.record.format.keys import PublicKey
 
 __all__ = ["read_statements", "write_statements"]
 

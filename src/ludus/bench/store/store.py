@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from ludus.bench.board import Board, Scale
-from ludus.bench.leaderboard import make_boards
-from ludus.bench.result import Outcome, Result, Verified
-from ludus.bench.standing import Standing, standing
-from ludus.bench.statement import Statement
+from ludus.bench.result import OutcomeKind, Result, Verified
 from ludus.bench.store import jsonl
+from ludus.bench.store.board import BoardScale, Leaderboard
 from ludus.bench.store.engine import Database
+from ludus.bench.store.leaderboard import make_boards
 from ludus.bench.store.reading import load_series, read_results
 from ludus.bench.store.rows import Prepared, Series, prepare
 from ludus.bench.store.stating import read_statements, write_statements
 from ludus.bench.store.suites import keep_suite, known_scale
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import ScaleOf, Tally
+from ludus.bench.store.tally import ScaleOf, ScoreTally
 from ludus.bench.store.tallying import count_missing, read_tallies
 from ludus.bench.store.writing import Numbers, write_batch
+from ludus.bench.verifying.standing import Standing, standing
+from ludus.bench.verifying.statement import Statement
 from ludus.errors import StoreError
-from ludus.record.keys import PublicKey
+from ludus.record.format.keys import PublicKey
 
 if TYPE_CHECKING:
-    from ludus.bench.suite import Suite
+    from ludus.bench.planning.suite import Suite
 
 __all__ = ["RunSummary", "Store"]
 
@@ -120,7 +120,7 @@ class Store:
         agent: str | None = None,
         env: str | None = None,
         suite: str | None = None,
-        outcome: Outcome | None = None,
+        outcome: OutcomeKind | None = None,
         verified: Verified | None = None,
     ) -> Iterator[Result]:
         """Iterate over the results that fit, by run and id, without holding them in memory.
@@ -188,7 +188,9 @@ class Store:
         with self._database.writing() as connection:
             keep_suite(connection, suite)
 
-    def tallies(self, *, suite: str | None = None, scale: ScaleOf | None = None) -> list[Tally]:
+    def tallies(
+        self, *, suite: str | None = None, scale: ScaleOf | None = None
+    ) -> list[ScoreTally]:
         """Return counts and sums of scores per series, outcome and what results count as.
 
         Args:
@@ -199,10 +201,12 @@ class Store:
 
     def _tallies(
         self, suite: str | None, scale: ScaleOf | None
-    ) -> tuple[list[Tally], Mapping[tuple[str, str], Scale], Mapping[tuple[str, str], int]]:
+    ) -> tuple[
+        list[ScoreTally], Mapping[tuple[str, str], BoardScale], Mapping[tuple[str, str], int]
+    ]:
         """Return tallies, and by suite and digest the scales and how many results are missed."""
         wanted = _conditions({"suite": suite}, series)
-        known: dict[tuple[str, str], Scale] = {}
+        known: dict[tuple[str, str], BoardScale] = {}
         with self._database.reading() as connection:
             kinds = load_series(connection, wanted)
             for one in kinds.values():
@@ -223,7 +227,7 @@ class Store:
         references: Mapping[str, tuple[float, float]] | None = None,
         lower_is_better: Collection[str] = (),
         floors: Mapping[str, float] | None = None,
-    ) -> list[Board]:
+    ) -> list[Leaderboard]:
         """Return the leaderboards of one suite, or of all.
 
         Args:
@@ -241,7 +245,7 @@ class Store:
         """
         scale: ScaleOf | None = None
         if references is not None or lower_is_better or floors is not None:
-            given = Scale(references or {}, lower_is_better, floors or {})
+            given = BoardScale(references or {}, lower_is_better, floors or {})
             scale = lambda *_: given  # noqa: E731
         tallies, known, missing = self._tallies(suite, scale)
         return make_boards(

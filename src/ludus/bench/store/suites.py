@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ludus.bench.board import Scale
-from ludus.bench.leaderboard import bundled_scale, scale_of
 from ludus.bench.store import tables
+from ludus.bench.store.board import BoardScale
+from ludus.bench.store.leaderboard import bundled_scale, scale_of
 from ludus.errors import Error, StoreError
 
 if TYPE_CHECKING:
-    from ludus.bench.suite import Suite
+    from ludus.bench.planning.suite import Suite
 
 __all__ = ["keep_suite", "known_scale"]
 
@@ -41,12 +41,12 @@ def keep_suite(connection: Connection, suite: Suite) -> None:
     connection.execute(dialect.insert(tables.suites).on_conflict_do_nothing(), row)
 
 
-def known_scale(connection: Connection, name: str, digest: str) -> Scale:
+def known_scale(connection: Connection, name: str, digest: str) -> BoardScale:
     """Return the scale of a suite that is kept or comes with Ludus, an empty one of others."""
-    from ludus.bench.suite import suite_from
+    from ludus.bench.planning.suite import suite_from
 
     bundled = bundled_scale(name, digest)
-    if bundled != Scale():
+    if bundled != BoardScale():
         return bundled  # nobody's word is needed
     query = select(tables.suites.c.content).where(tables.suites.c.digest == digest)
     content = connection.scalar(query)
@@ -54,7 +54,7 @@ def known_scale(connection: Connection, name: str, digest: str) -> Scale:
         return bundled
     try:
         suite = suite_from(json.loads(content), f"suite {name} in the store")
-        return scale_of(suite) if (suite.name, suite.digest) == (name, digest) else Scale()
+        return scale_of(suite) if (suite.name, suite.digest) == (name, digest) else BoardScale()
     except (Error, ValueError, TypeError, RecursionError):
         # One suite that is no scale must not keep all other boards from being shown.
-        return Scale()
+        return BoardScale()

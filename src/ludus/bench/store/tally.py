@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable
 from math import fsum
 from typing import Any, NamedTuple, TypeAlias
 
-from ludus.bench.board import Scale
-from ludus.bench.copies import without_copies
 from ludus.bench.outcome import counted_score
-from ludus.bench.result import Outcome, Result, Verified
+from ludus.bench.result import OutcomeKind, Result, Verified
+from ludus.bench.store.board import BoardScale
+from ludus.bench.verifying.copies import without_copies
 
-__all__ = ["SOURCE", "ScaleOf", "Tally", "identity_of", "tally_results"]
+__all__ = ["SOURCE", "ScaleOf", "ScoreTally", "identity_of", "tally_results"]
 
-ScaleOf: TypeAlias = Callable[[str, str], Scale]
+ScaleOf: TypeAlias = Callable[[str, str], BoardScale]
 """Gives what scores are measured with, for a suite's name and digest."""
 
 
-class Tally(NamedTuple):
+class ScoreTally(NamedTuple):
     """Results that differ in seed, run and score only: how many, and their scores' sum and range.
 
     Scores are what they count as: one that is worse than its task's floor is the floor. ``total``,
@@ -34,7 +34,7 @@ class Tally(NamedTuple):
     env: str
     budget: str
     source_hash: str | None
-    outcome: Outcome
+    outcome: OutcomeKind
     verified: Verified
     results: int
     total: float | None
@@ -43,23 +43,23 @@ class Tally(NamedTuple):
     identities: frozenset[str] = frozenset()
 
 
-SOURCE = Tally._fields.index("source_hash")
-_KEY = Tally._fields.index("results")
+SOURCE = ScoreTally._fields.index("source_hash")
+_KEY = ScoreTally._fields.index("results")
 
 
-def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> list[Tally]:
+def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> list[ScoreTally]:
     """Return the tallies of results, as a store makes them of its rows."""
     scores: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     counts: Counter[tuple[Any, ...]] = Counter()
     identities: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for one in without_copies(results):
-        key = tuple(getattr(one, name) for name in Tally._fields[:_KEY])
+        key = tuple(getattr(one, name) for name in ScoreTally._fields[:_KEY])
         counts[key] += 1
         if (identity := identity_of(one)) is not None:
             identities[key].add(identity)
         if one.score is None:
             continue
-        measure = Scale() if scale is None else scale(one.suite, one.suite_digest)
+        measure = BoardScale() if scale is None else scale(one.suite, one.suite_digest)
         floor, lower = measure.floors.get(one.env), measure.falls(one.env)
         counted = counted_score(one.outcome, one.score, floor=floor, lower=lower)
         scores[key].append(one.score if counted is None else counted)
@@ -67,7 +67,7 @@ def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> li
     for key, count in counts.items():
         found = scores.get(key)
         numbers = (fsum(found), min(found), max(found)) if found else (None, None, None)
-        made.append(Tally._make((*key, count, *numbers, frozenset(identities[key]))))
+        made.append(ScoreTally._make((*key, count, *numbers, frozenset(identities[key]))))
     return made
 
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from ludus.bench.board import Scale
-from ludus.bench.copies import IDENTITY, STANDING
 from ludus.bench.outcome import counted_score
 from ludus.bench.result import Verified
-from ludus.bench.standing import Standing
+from ludus.bench.store.board import BoardScale
 from ludus.bench.store.reading import read_places
 from ludus.bench.store.rows import Series
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import ScaleOf, Tally, identity_of
+from ludus.bench.store.tally import ScaleOf, ScoreTally, identity_of
+from ludus.bench.verifying.copies import IDENTITY, STANDING
+from ludus.bench.verifying.standing import Standing
 
 __all__ = ["count_missing", "read_tallies"]
 
@@ -50,7 +50,7 @@ def read_tallies(
     wanted: list[ColumnElement[bool]],
     scale: ScaleOf,
     told: Standing,
-) -> list[Tally]:
+) -> list[ScoreTally]:
     """Return the tallies of the series that fit, as ``tally_results`` makes them of results.
 
     Args:
@@ -63,9 +63,9 @@ def read_tallies(
     scales = {
         pair: scale(*pair) for pair in {(one.suite, one.suite_digest) for one in kinds.values()}
     }
-    tallies: dict[int, list[Tally]] = {}
+    tallies: dict[int, list[ScoreTally]] = {}
     for number, outcome, *rest in connection.execute(_counted(wanted)):
-        tallies.setdefault(number, []).append(Tally(*kinds[number], outcome, "claimed", *rest))
+        tallies.setdefault(number, []).append(ScoreTally(*kinds[number], outcome, "claimed", *rest))
     again = _with_copies(connection, wanted)
     again |= {n for n, found in tallies.items() if any(_below_floor(one, scales) for one in found)}
     judged = _judged(connection, kinds, told)
@@ -134,7 +134,7 @@ def _with_copies(connection: Connection, wanted: list[ColumnElement[bool]]) -> s
     return set(connection.scalars(query.having(func.count() > 1)))
 
 
-def _below_floor(tally: Tally, scales: Mapping[tuple[str, str], Scale]) -> bool:
+def _below_floor(tally: ScoreTally, scales: Mapping[tuple[str, str], BoardScale]) -> bool:
     scale = scales[tally.suite, tally.suite_digest]
     floor = scale.floors.get(tally.env)
     if floor is None or tally.lowest is None or tally.highest is None:
@@ -146,9 +146,9 @@ def _counted_again(
     connection: Connection,
     numbers: Collection[int],
     kinds: Mapping[int, Series],
-    scales: Mapping[tuple[str, str], Scale],
+    scales: Mapping[tuple[str, str], BoardScale],
     judged: Mapping[_Row, _Judged],
-) -> list[Tally]:
+) -> list[ScoreTally]:
     """Count series row by row: copies once, and no score as less than the floor."""
     own = tuple(results.c[name] for name in _COUNTED)
     rows: dict[_Row, _Judged] = {}
@@ -175,5 +175,5 @@ def _counted_again(
         scores = [score for score, _ in found if score is not None]
         sums = (fsum(scores), min(scores), max(scores)) if scores else (None, None, None)
         identities = frozenset(identity for _, identity in found if identity is not None)
-        made.append(Tally._make((*kind, outcome, verdict, len(found), *sums, identities)))
+        made.append(ScoreTally._make((*kind, outcome, verdict, len(found), *sums, identities)))
     return made

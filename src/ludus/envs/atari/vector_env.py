@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ludus.core.forked import refuse_after_fork
+from ludus.core.batch import BatchEnv
+from ludus.core.batch_arguments import THREADS, BatchedSpaces
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.envs.atari.batch_options import native_options
@@ -16,19 +17,16 @@ from ludus.envs.atari.emulator import import_ale
 from ludus.envs.atari.joystick import action_table, joystick_space, push
 from ludus.errors import (
     AlreadyPendingCallError,
-    ClosedEnvironmentError,
     InvalidAction,
     NoAsyncCallError,
-    ResetNeeded,
     StateError,
 )
 from ludus.spaces import Box, Discrete
-from ludus.vector.utils import batch_space
 
 __all__ = ["AtariVectorEnv"]
 
 
-class AtariVectorEnv(VectorEnv[Any, Any, Any]):
+class AtariVectorEnv(BatchEnv[Any, Any]):
     """The emulator's own batch of games: stacked, scaled, gray frames, as agents like them.
 
     A game of the batch is a single one under ``AtariPreprocessing`` and ``FrameStackObservation``
@@ -63,6 +61,11 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         DependencyNotInstalled: ale-py is not installed.
     """
 
+    resets_itself = frozenset(AutoresetMode)
+    # With life_loss_info, ends are reported that are none.
+    counts_episodes = False
+    not_forkable = THREADS
+
     def __init__(
         self,
         game: str,
@@ -92,31 +95,29 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         options = native_options(
             {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         )
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.num_envs, self.batch_size = options["num_envs"], options["batch_size"]
+        self.ale = import_ale().ALEVectorInterface(**options)
+        self._actions = len(self.ale.get_action_set())
+        frames = Box(0, 255, shape=tuple(self.ale.get_observation_shape()), dtype=np.uint8)
+        pushes = joystick_space() if continuous else Discrete(self._actions)
+        super().__init__(
+            options["num_envs"],
+            BatchedSpaces.of(frames, pushes, options["batch_size"]),
+            metadata=self.metadata,
+            autoreset_mode=autoreset_mode,
+        )
+        self.batch_size = options["batch_size"]
         self.continuous, self.grayscale = continuous, grayscale
         self.continuous_action_threshold = continuous_action_threshold
-        self.ale = import_ale().ALEVectorInterface(**options)
-        self._maker = os.getpid()
         self.map_action_idx = np.roll(action_table(), 1, axis=(0, 1))
         """Numbers of the actions, by push to the right plus 1, push upwards plus 1, and fire."""
         self._full_strength = np.ones(self.batch_size, dtype=np.float32)
-        self._started = self._sent = False
+        self._sent = False
         self._outstanding = 0
-        self._over = np.zeros(self.num_envs, dtype=np.bool_)
-
-        shape = tuple(self.ale.get_observation_shape())
-        self._actions = len(self.ale.get_action_set())
-        self.single_observation_space = Box(0, 255, shape=shape, dtype=np.uint8)
-        self.single_action_space = joystick_space() if continuous else Discrete(self._actions)
-        self.observation_space = batch_space(self.single_observation_space, self.batch_size)
-        self.action_space = batch_space(self.single_action_space, self.batch_size)
 
     def reset(
         self,
         *,
-        seed: int | list[int] | np.ndarray[Any, Any] | None = None,
+        seed: int | Sequence[int | None] | np.ndarray[Any, Any] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Start games: all, or those of the boolean array ``options["reset_mask"]``.
@@ -135,7 +136,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             Error: A seed is negative.
         """
         self._check_open()
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        VectorEnv.reset(self, seed=seed if isinstance(seed, int) else None)
         started = games_to_start(options, self.num_envs)
         seeds = game_seeds(seed, len(started))
         if len(started) < self.num_envs and self.batch_size < self.num_envs:
@@ -144,16 +145,13 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
                 f"num_envs ({self.batch_size} < {self.num_envs}) some of them are playing. Reset "
                 "all games, or build the environment with batch_size=0."
             )
-        if len(started) < self.num_envs and not self._started:
-            raise ResetNeeded(
-                "`reset_mask` leaves games as they are that have not started yet. Reset all games "
-                "once before."
-            )
+        if len(started) < self.num_envs:
+            self._episodes.check_mask(mask=False)
         self._drop_results()
         observations, infos = self.ale.reset(started, seeds)
-        self._started, self._sent = True, False
+        self._sent = False
         self._outstanding = self.num_envs - self.batch_size
-        self._over[started] = False
+        self._episodes.begin(started)
         return observations, infos
 
     def _drop_results(self) -> None:
@@ -188,17 +186,11 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             numbers, strengths = push(actions, self.continuous_action_threshold, batch)
         else:
             numbers, strengths = self._checked(actions), self._full_strength
-        if not self._started:
-            raise ResetNeeded("send() called before reset(): call reset() first.")
+        self._check_ready()
         if self._sent:
             raise AlreadyPendingCallError(
                 "send() called twice: the games still play the last actions; call recv() first.",
                 "send",
-            )
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
-            raise ResetNeeded(
-                f"The games {np.flatnonzero(self._over).tolist()} are over and autoreset is "
-                'disabled; call reset(options={"reset_mask": terminations | truncations}).'
             )
         self.ale.send(numbers, strengths)
         self._sent = True
@@ -237,7 +229,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         self._sent = False
         over = terminations | truncations
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            self._over = over
+            self._episodes.count(rewards, over)
         elif "final_obs" in infos:
             infos["_final_obs"] = over
         return observations, rewards, terminations, truncations, infos
@@ -256,8 +248,3 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """Let the emulator's threads go."""
         del self.ale
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(f"{self} is closed; build a new one.")
-        refuse_after_fork(self, self._maker)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ludus.lazy import lazy_names
+from ludus.lazy import lazy_modules, lazy_names
 
 if TYPE_CHECKING:
     from ludus.envs.box2d.bipedal_walker import BipedalWalker, BipedalWalkerHardcore
@@ -36,3 +36,5 @@ _MODULES = {
 }
 
 __getattr__ = lazy_names(__name__, _MODULES)
+
+lazy_modules(__name__, {"car_dynamics": {"Car": f"{__name__}.car"}})

@@ -173,7 +173,7 @@ class CarRacing(ReplayedEnv):
             return int(action)
         try:
             return float(action[0]), float(action[1]), float(action[2])
-        except (TypeError, ValueError, IndexError) as problem:
+        except (TypeError, ValueError, LookupError) as problem:
             raise InvalidAction(
                 f"you passed the invalid action `{action}`; expected steering, gas and brake."
             ) from problem

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludus.envs.box2d.bipedal_terrain import LENGTH, MOST_BLOCKS
-from ludus.kernel.words_rng import WORDS
+from ludus.kernel.generator import WORDS
 
 __all__ = [
     "DESTROY",

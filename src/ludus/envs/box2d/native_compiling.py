@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from numba import cfunc, njit, types
 
 from ludus.envs.box2d.native_driver import drive
 from ludus.envs.box2d.native_engine import CALLBACKS
 from ludus.envs.box2d.native_joints import sweep_joints
-from ludus.kernel.kept_code import KeptCode
-from ludus.kernel.lean_compiler import lean_compiler
-from ludus.kernel.native import numba_code
+from ludus.kernel.native.cache import ObjectCode
+from ludus.kernel.native.calls import library_code, numba_code
+from ludus.kernel.native.load import bindings
 
 __all__ = ["compile_function"]
 
 _SWEEP_JOINTS = (sweep_joints, types.void(types.int64, types.int64))
 
 
-def compile_function(name: str) -> KeptCode:
-    """Return the code of ``drive``, or of a function that the engine calls."""
-    with lean_compiler(lambda called: called.rsplit(".", 1)[-1] != name):
-        return _compiled(name)
+def compile_function(name: str, places: Mapping[str, int]) -> ObjectCode:
+    """Return the code of ``drive``, or of a function that the engine calls.
 
-
-def _compiled(name: str) -> KeptCode:
+    Args:
+        name: The function.
+        places: Addresses of the engine's functions.
+    """
+    # Numba loads what it compiles, though nobody calls it there, and finds names in the process.
+    for symbol, address in places.items():
+        if bindings().address_of_symbol(symbol) is None:
+            bindings().add_symbol(symbol, address)
     if name == "drive":
         number = types.int64
         signature = number(number, number, number)
@@ -30,5 +36,4 @@ def _compiled(name: str) -> KeptCode:
         return numba_code(njit(signature, **options)(drive))
     function, signature = {**CALLBACKS, "sweep_joints": _SWEEP_JOINTS}[name]
     compiled = cfunc(signature)(function)
-    _, _, (code, _) = compiled._library.serialize_using_object_code()
-    return KeptCode(compiled._wrapper_name, code)
+    return library_code(compiled._library, compiled._wrapper_name)

@@ -25,8 +25,8 @@ from ludus.envs.box2d.native_batch import (
     WORLD_BYTES,
     Batch,
 )
-from ludus.kernel.intrinsics import pointer, word
-from ludus.kernel.words_rng import WORDS
+from ludus.kernel.generator import WORDS
+from ludus.kernel.native.numba_intrinsics import pointer, word
 
 __all__ = ["drive"]
 

@@ -14,7 +14,7 @@ from ludus.envs.box2d.native_batch import Batch
 from ludus.envs.box2d.native_joints import JOINTS as JOINTS_OF
 from ludus.envs.box2d.native_joints import TO_SKIP, TOUCHING, USER_DATA
 from ludus.kernel import random as draws
-from ludus.kernel.compiled_random import REPLACEMENTS
+from ludus.kernel.native.numba_random import REPLACEMENTS
 
 __all__ = ["advance", "begin"]
 

@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 
 from ludus.envs.box2d.engine import import_box2d
-from ludus.kernel import llvm, loader
-from ludus.kernel.compile_notice import compile_notice
-from ludus.kernel.cpython import symbol_address
-from ludus.kernel.jit import jit_enabled
-from ludus.kernel.kept_code import KeptCode, cache_folder, keep, kept
-from ludus.kernel.native import shared_function
-from ludus.kernel.object_file import DamagedObject, UnknownObject
-from ludus.kernel.processor import machine
+from ludus.kernel import generator
+from ludus.kernel.native.abi import is_known
+from ludus.kernel.native.cache import cache_folder, keep, kept
+from ludus.kernel.native.calls import shared_function
+from ludus.kernel.native.compile_notice import compile_notice
+from ludus.kernel.native.cpython import symbol_address
+from ludus.kernel.native.jit import jit_enabled
+from ludus.kernel.native.load import UnusableCode, load
+from ludus.kernel.native.processor import machine
 
 __all__ = ["NativeProgram", "native_program"]
 
@@ -54,7 +55,10 @@ _PARTS = (
     *("native_driver", "native_engine", "native_joints", "native_lander", "native_program"),
     *("native_walker", "walker_parts", "walker_rules"),
 )
-_KERNEL_PARTS = ("compiled_random", "intrinsics", "jit", "random", "words_rng")
+_KERNEL_PARTS = (
+    *("native/jit", "native/numba_intrinsics", "native/numba_random"),
+    *("generator", "random"),
+)
 # Arrays have owners elsewhere, so what would free them is never called.
 _FREE = "NRT_MemInfo_call_dtor"
 
@@ -84,29 +88,14 @@ class NativeProgram:
         function = kept(path)
         if function is not None:
             try:
-                return self._load(function)
-            except DamagedObject:
+                return load(function, self._places)
+            except UnusableCode:
                 pass
         with compile_notice("Box2D", name):
-            return self._load(keep(path, self._compile(name)))
+            from ludus.envs.box2d import native_compiling
 
-    def _load(self, function: KeptCode) -> int:
-        def find(name: str) -> int:
-            return self._places[name] if name in self._places else symbol_address(name)
-
-        try:
-            return loader.load(function.code, function.symbol, find)
-        except UnknownObject:
-            return llvm.link(*function, self._places)
-
-    def _compile(self, name: str) -> KeptCode:
-        bindings = llvm.bindings()
-        for symbol, address in self._places.items():
-            if bindings.address_of_symbol(symbol) is None:
-                bindings.add_symbol(symbol, address)
-        from ludus.envs.box2d import native_compiling
-
-        return native_compiling.compile_function(name)
+            function = native_compiling.compile_function(name, self._places)
+            return load(keep(path, function), self._places)
 
 
 @cache
@@ -118,7 +107,7 @@ def native_program() -> NativeProgram | None:
     """
     box2d = import_box2d()
     known = box2d.__version__ == VERSION and sys.maxsize > 2**32 and sys.platform != "win32"
-    if not (known and jit_enabled() and _bodies_are_as_expected(box2d)):
+    if not (known and jit_enabled() and is_known() and _bodies_are_as_expected(box2d)):
         return None
     # Found through the library itself: made global, its names would get in the way of others'.
     library = ctypes.CDLL(box2d._Box2D.__file__)
@@ -151,7 +140,7 @@ def _joint_table(places: dict[str, int], sweep: int) -> Any:
 
 def _digest() -> str:
     """Return a name for everything that the code is made from."""
-    folders = {Path(__file__).parent: _PARTS, Path(loader.__file__).parent: _KERNEL_PARTS}
+    folders = {Path(__file__).parent: _PARTS, Path(generator.__file__).parent: _KERNEL_PARTS}
     paths = [folder / f"{name}.py" for folder, names in folders.items() for name in names]
     texts = [path.read_bytes() for path in paths]
     versions = [*map(version, ("numba", "llvmlite")), np.__version__, sys.version]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ludus.kernel.memory import aligned_zeros
-from ludus.kernel.team import Team
+from ludus.kernel.threads import Team
 
 __all__ = ["Sharing"]
 
@@ -23,7 +23,7 @@ class Sharing:
 
     Args:
         team: The threads.
-        function: What :func:`~ludus.kernel.native.shared_function` returned.
+        function: What :func:`~ludus.kernel.native.calls.shared_function` returned.
         table: The batch's table, which stays where it is in memory.
     """
 

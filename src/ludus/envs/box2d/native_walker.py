@@ -15,8 +15,8 @@ from ludus.envs.box2d.lidar import DIRECTIONS
 from ludus.envs.box2d.native_batch import Batch
 from ludus.envs.box2d.walker_parts import TORQUE
 from ludus.kernel import random as draws
-from ludus.kernel.compiled_random import REPLACEMENTS
-from ludus.kernel.jit import compiled as compiled_tree
+from ludus.kernel.native.jit import compiled as compiled_tree
+from ludus.kernel.native.numba_random import REPLACEMENTS
 
 __all__ = ["advance", "begin"]
 

@@ -50,6 +50,10 @@ class ReplayedEnv(RefusesHooks, Env[Any, Any]):
     """Width and height of the picture in a window."""
 
     _screen: Screen | None = None
+    # Gymnasium's names for the window, for subclasses with a render() of their own.
+    screen: Any = None
+    clock: Any = None
+    isopen: bool = True
     _start: State | None = None
     _replayed: State | None = None
     _actions: list[Any]
@@ -130,6 +134,7 @@ class ReplayedEnv(RefusesHooks, Env[Any, Any]):
         if self._screen is not None:
             self._screen.close()
             self._screen = None
+            self.isopen = False
         super().close()
 
     @refusing_damage

@@ -11,8 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ludus.core.batch_arguments import episode_over, seeds_per_env
+from ludus.core.batch import BatchEnv, Stepped
+from ludus.core.batch_arguments import BatchedSpaces, seeds_per_env
 from ludus.core.finite import check_finite_batch
+from ludus.core.infos import Columns
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.envs.box2d.native_batch import (
@@ -27,13 +29,12 @@ from ludus.envs.box2d.native_batch import (
 )
 from ludus.envs.box2d.native_program import NativeProgram, native_program
 from ludus.envs.box2d.native_sharing import Sharing
-from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
-from ludus.kernel.seed_words import seed_rows
-from ludus.kernel.team import Team
-from ludus.spaces import Space, batch_space
+from ludus.errors import StateError
+from ludus.kernel.generator_seeds import seed_rows
+from ludus.kernel.threads import Team
+from ludus.spaces import Space
 from ludus.vector import SyncVectorEnv
 from ludus.wrappers.time_limit import TimeLimit
-from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["BatchedEnv", "Box2DVectorEnv", "make_vector"]
 
@@ -89,7 +90,7 @@ def _single(kind: Any, kwargs: dict[str, Any], limit: int | None) -> Any:
     return env if limit is None else TimeLimit(env, limit)
 
 
-class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
+class Box2DVectorEnv(BatchEnv[Any, Any]):
     """``num_envs`` environments that return, step for step, what single ones return.
 
     Args:
@@ -103,6 +104,8 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
             processors, but no more than the environments are worth.
     """
 
+    resets_itself = frozenset({AutoresetMode.NEXT_STEP})
+
     def __init__(
         self,
         env: BatchedEnv,
@@ -114,15 +117,14 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         copy: bool = True,
         num_threads: int | None = None,
     ) -> None:
+        super().__init__(
+            num_envs,
+            BatchedSpaces.of(env.observation_space, env.action_space, num_envs),
+            metadata=env.metadata,
+            autoreset_mode=autoreset_mode,
+        )
         self.env = env
-        self.num_envs = num_envs
         self.copy = copy
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**env.metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = env.observation_space
-        self.single_action_space = env.action_space
-        self.observation_space = batch_space(env.observation_space, num_envs)
-        self.action_space = batch_space(env.action_space, num_envs)
         self._limit = _NO_LIMIT if max_episode_steps is None else max_episode_steps
         if num_threads is None:
             num_threads = max(1, min(_processors(), num_envs // _ENVS_PER_THREAD))
@@ -132,7 +134,6 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         self._batch = self._make_batch()
         self._table = make_table(self._batch, self._limit)
         self._sharing = Sharing(self._team, program.drive, self._table)
-        self._started = np.zeros(num_envs, np.bool_)
         self._seeds: list[int | None] = [None] * num_envs
         # The engine's memory is not Python's; what the worlds refer to lives until they are gone.
         self._end = weakref.finalize(self, _destroy, program, self._batch, self._definitions)
@@ -159,67 +160,43 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         self._table[WHAT] = what
         return self._sharing.run()
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Start new episodes; an int seed gives environment ``i`` the seed ``seed + i``.
-
-        ``options["reset_mask"]`` chooses the environments to reset.
-        """
-        self._check_open()
-        seeds = seeds_per_env(seed, self.num_envs)
-        mask, _ = split_reset_mask(options, self.num_envs)
-        chosen = np.ones(self.num_envs, np.bool_) if mask is None else mask
-        if not (chosen | self._started).all():
-            raise ResetNeeded("The first reset() must be a whole one, without a reset_mask.")
-        for index, used in seed_rows(self._batch.words, seeds, chosen, self._started).items():
-            self._seeds[index] = used
-        waiting = self._batch.waiting
-        still = waiting & ~chosen
-        waiting[...] = chosen
+    def _reset_rows(
+        self, rows: Any, seeds: Sequence[int | None] | None, options: dict[str, Any] | None
+    ) -> Columns:
+        batch, started = self._batch, self._episodes.started
+        chosen = np.zeros(self.num_envs, np.bool_)
+        chosen[rows] = True
+        if seeds is not None or not self._episodes.ready:
+            given = seeds_per_env(None, self.num_envs) if seeds is None else seeds
+            for index, used in seed_rows(batch.words, given, chosen, started).items():
+                self._seeds[index] = used
+        # Worlds begin with a step, whose reward is nobody's.
+        still, rewards = batch.waiting & ~chosen, batch.rewards.copy()
+        batch.waiting[...] = chosen
         self._run(RESTART)
-        waiting[...] = still
-        self._started |= chosen
-        return self._result(self._batch.observations), {}
+        batch.waiting[...], batch.rewards[...] = still, rewards
+        return Columns()
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Advance every environment by its action.
+    def _read_actions(self, actions: Any) -> Any:
+        """Write the actions where compiled code reads them; after an error nothing is stepped."""
+        rows, space = self._batch.actions, self.single_action_space
+        self.env.batch_actions(actions, rows)
+        check_finite_batch(rows[:, : math.prod(space.shape or ())], space)
+        return rows
 
-        Raises:
-            InvalidAction: An action is not in the action space, or is not finite.
-            ResetNeeded: There was no reset yet.
-            EpisodeOver: Autoreset is disabled and a finished environment was not reset.
-            ValueError: Not one action per environment.
-
-        After an error nothing has been stepped.
-        """
-        self._check_open()
-        if not self._started.all():
-            raise ResetNeeded("Call reset() before the first step().")
-        batch = self._batch
-        if self.autoreset_mode is AutoresetMode.DISABLED and batch.waiting.any():
-            raise episode_over(np.flatnonzero(batch.waiting).tolist())
-        self.env.batch_actions(actions, batch.actions)
-        space = self.single_action_space
-        check_finite_batch(batch.actions[:, : math.prod(space.shape or ())], space)
-        if batch.elapsed.max() >= batch.log.shape[1]:
+    def _step_rows(self, rows: Any, actions: Any) -> Stepped:
+        if self._batch.elapsed.max() >= self._batch.log.shape[1]:
             self._grow()
-            batch = self._batch
-        ended = self._run(STEP)
-        infos: dict[str, Any] = {}
-        if ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
-            for i in np.flatnonzero(batch.waiting).tolist():
-                final = {"final_obs": batch.observations[i].copy(), "final_info": {}}
-                infos = self._add_info(infos, final, i)
-            rewards = batch.rewards.copy()
-            self._run(RESTART)
-            batch.rewards[...] = rewards
-        results = (batch.observations, batch.rewards, batch.terminated, batch.truncated)
-        seen, rewards, terminated, truncated = map(self._result, results)
-        return seen, rewards, terminated, truncated, infos
+        self._run(STEP)
+        batch = self._batch
+        rewards, *flags = map(self._result, (batch.rewards, batch.terminated, batch.truncated))
+        return rewards, *flags, Columns()
+
+    def _final_observations(self, rows: Any) -> Any:
+        return self._batch.observations[rows]
+
+    def _observe(self) -> Any:
+        return self._result(self._batch.observations)
 
     def _result(self, array: Any) -> Any:
         return array.copy() if self.copy else array
@@ -233,40 +210,31 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         self._batch = self._batch._replace(log=log)
         self._table[...] = make_table(self._batch, self._limit)
 
-    def get_state(self) -> State:
-        """Return how every episode began, and the actions since, as plain data."""
-        self._check_open()
+    def _identity(self) -> State:
+        return {"options": self._batch.options.tolist(), "num_envs": self.num_envs}
+
+    def _save(self) -> State:
+        """Return how every episode began, and the actions since."""
         batch = self._batch
         return {
-            "vector_env": type(self).__name__,
-            "options": batch.options.tolist(),
-            "num_envs": self.num_envs,
-            "started": self._started.copy(),
+            "started": self._episodes.started.copy(),
             "log": batch.log[:, : int(batch.elapsed.max())].copy(),
+            "episodes": self._episodes.save(),
             **{name: getattr(batch, name).copy() for name in _SAVED},
         }
 
-    def set_state(self, state: State) -> None:
-        """Run the saved episodes again, up to where they were saved.
-
-        Raises:
-            StateError: The state belongs to other environments, or to another number of them, or
-                is damaged.
-        """
-        self._check_open()
-        expected = (type(self).__name__, self._batch.options.tolist(), self.num_envs)
-        found = tuple(state.get(key) for key in ("vector_env", "options", "num_envs"))
-        if found != expected:
-            raise StateError(f"The state was taken from {found} and cannot be set on {expected}.")
-        log, saved = _undamaged(state, self._batch, self._started)
+    def _load(self, state: State) -> None:
+        """Run the saved episodes again, up to where they were saved."""
+        log, saved = _undamaged(state, self._batch, self._episodes.started)
+        sums = {"lengths": saved["elapsed"], **state.get("episodes", {})}
+        self._episodes.load(saved["started"], saved["waiting"] & saved["started"], sums)
         if log.shape[1] > self._batch.log.shape[1]:
             self._grow(log.shape[1])
         batch = self._batch
         batch.log[:, : log.shape[1]] = log
         for name in _SAVED:
             getattr(batch, name)[...] = saved[name]
-        self._started[...] = saved["started"]
-        if self._started.all():
+        if self._episodes.ready:
             self._run(REPLAY)
 
     def render(self) -> tuple[Any, ...] | None:
@@ -274,21 +242,10 @@ class Box2DVectorEnv(VectorEnv[Any, Any, Any]):
         self.env.render()  # type: ignore[attr-defined]
         return None
 
-    @property
-    def np_random_seed(self) -> tuple[int | None, ...]:
-        """The seeds of the environments."""
-        return tuple(self._seeds)
-
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads and free the worlds."""
         self._team.close()
         self._end()
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on {self!r} after close(). Build a new vector environment."
-            )
 
 
 def _undamaged(state: State, batch: Batch, started: Any) -> tuple[Any, dict[str, Any]]:

@@ -305,6 +305,16 @@ class AcrobotEnv(PictureEnv):
         """Return the observation; override to return another one."""
         return self._observe()
 
+    def _terminal(self) -> bool:
+        """Tell whether the tip is high enough for the episode to end."""
+        return bool(terminal(self.params, self.named_state()))
+
+    def _dsdt(self, s_augmented: Any) -> tuple[float, ...]:
+        """Return the derivatives of the state and the torque, which are given in one vector."""
+        *angles, speed_1, speed_2, torque = (float(number) for number in s_augmented)
+        changes = accelerations(self.params, angles[0], angles[1], speed_1, speed_2, torque)
+        return speed_1, speed_2, *changes, 0.0
+
     def reset_params(self, options: dict[str, Any] | None) -> Params:
         """Take the bounds of the first state from the options."""
         params: Params = with_reset_bounds(self.params, options)

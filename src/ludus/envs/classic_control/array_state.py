@@ -87,9 +87,10 @@ class ArrayStateEnv(KernelEnv):
     @classmethod
     def vector_class(cls) -> type[KernelVectorEnv]:
         """Return the class of a batch, whose state is an array, too."""
-        from ludus.envs.classic_control.array_state_vector import ArrayStateVectorEnv
+        from ludus.envs.classic_control.array_state_vector import ArrayStateVectorEnv, batch_class
 
-        return ArrayStateVectorEnv
+        own: Any = cls
+        return batch_class(ArrayStateVectorEnv, own)
 
     def named_state(self) -> Any:
         """Return the state as the kernel's NamedTuple, edits included."""

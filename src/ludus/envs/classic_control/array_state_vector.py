@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ludus.envs.classic_control.array_state import as_floats
 from ludus.envs.classic_control.parameter import KernelParameter, Parameter
 from ludus.kernel import KernelVectorEnv
 
-__all__ = ["ArrayStateVectorEnv"]
+__all__ = ["ArrayStateVectorEnv", "batch_class", "share_parameters"]
 
 
 class ArrayStateVectorEnv(KernelVectorEnv):
@@ -91,29 +92,48 @@ class ArrayStateVectorEnv(KernelVectorEnv):
         super().set_state(state)
         self._shown = None
 
-    def __getattr__(self, name: str) -> Any:
-        # Only called for names that are not found otherwise.
-        env = self.__dict__.get("env")
-        if env is not None and isinstance(_declared(env, name), Parameter):
-            return getattr(env, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        env: Any = self.__dict__.get("env")
-        declared = None if env is None else _declared(env, name)
-        if not isinstance(declared, Parameter):
-            super().__setattr__(name, value)
-            return
-        if isinstance(declared, KernelParameter):
-            if value == getattr(env, name):
-                return
+class _Shared:
+    """A parameter on a batch: read from the environment that stands for all, and set there.
+
+    There is one for each parameter, because a class with ``__getattr__`` finds all of its
+    attributes more slowly, in every step.
+    """
+
+    def __init__(self, parameter: Parameter) -> None:
+        self._parameter = parameter
+
+    def __get__(self, batch: Any, owner: type | None = None) -> Any:
+        return (
+            self._parameter.default if batch is None else getattr(batch.env, self._parameter.name)
+        )
+
+    def __set__(self, batch: Any, value: Any) -> None:
+        name = self._parameter.name
+        if not isinstance(self._parameter, KernelParameter):
+            setattr(batch.env, name, value)
+            batch._storage.set_params(batch.env.params)
+        elif value != getattr(batch.env, name):
             raise AttributeError(
                 f"{name} of a batch cannot be changed: it decides which code the batch runs. Build "
                 "single environments with vectorization_mode='sync' and set it on each of them."
             )
-        setattr(env, name, value)
-        self._storage.set_params(env.params)
 
 
-def _declared(env: Any, name: str) -> Any:
-    return next((vars(kind)[name] for kind in type(env).__mro__ if name in vars(kind)), None)
+def share_parameters(batch: type[Any], env: type[Any]) -> None:
+    """Give a class of batches the parameters of a class of environments that it lacks."""
+    declared: dict[str, Any] = {}
+    for kind in reversed(env.__mro__):
+        declared |= vars(kind)
+    for name, value in declared.items():
+        if isinstance(value, Parameter) and not hasattr(batch, name):
+            setattr(batch, name, _Shared(value))
+
+
+@cache
+def batch_class(batch: type[Any], env: Any) -> type[Any]:
+    """Return a subclass of a class of batches for a class of environments."""
+    about = {name: getattr(batch, name) for name in ("__doc__", "__module__", "__qualname__")}
+    own = type(batch.__name__, (batch,), about)
+    share_parameters(own, env)
+    return own

@@ -254,9 +254,11 @@ class CartPoleEnv(PictureEnv):
     @classmethod
     def vector_class(cls) -> type[Any]:
         """Return the class of batches; programs ask whether it is a ``CartPoleVectorEnv``."""
+        from ludus.envs.classic_control.array_state_vector import batch_class
         from ludus.envs.classic_control.cartpole_vector import CartPoleBatch
 
-        return CartPoleBatch
+        own: Any = cls
+        return batch_class(CartPoleBatch, own)
 
     def draw(self, canvas: Any) -> None:
         """Draw the cart and its pole."""

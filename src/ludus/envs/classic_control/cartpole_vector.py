@@ -8,7 +8,7 @@ import numpy as np
 
 from ludus.core.state import refusing_damage, rng_from_plain, rng_to_plain
 from ludus.core.vector_env import VectorEnv
-from ludus.envs.classic_control.array_state_vector import ArrayStateVectorEnv
+from ludus.envs.classic_control.array_state_vector import ArrayStateVectorEnv, share_parameters
 from ludus.envs.classic_control.cartpole import CartPoleEnv, Params, State
 from ludus.envs.reset_options import with_reset_bounds
 
@@ -65,7 +65,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         self._bounds = bounds
         super().reset()
         self._restart(np.arange(self.num_envs))
-        return self._observations(), {}
+        return self._observe(), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Advance every environment by its action, or start it anew if its episode is over."""
@@ -73,7 +73,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         observations, rewards, terminated, truncated, infos = super().step(actions)
         if over.size:
             self._restart(over)
-            observations = self._observations()
+            observations = self._observe()
         return observations, rewards.astype(np.float32), terminated, truncated, infos
 
     def _restart(self, chosen: Any) -> None:
@@ -114,6 +114,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         self._bounds = self.env.params._replace(initial_low=low, initial_high=high)
 
 
+share_parameters(CartPoleVectorEnv, CartPoleEnv)
 _Own: Any = CartPoleVectorEnv.__base__
 
 

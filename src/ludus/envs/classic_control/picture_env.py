@@ -26,6 +26,10 @@ class PictureEnv(RefusesHooks, ArrayStateEnv):
     """Whether a subclass changes constants by class attributes; otherwise ``__init__`` sets them
     on the instance, so that class attributes of the same name count for nothing."""
     _screen: Screen | None = None
+    # Gymnasium's names for the window, for subclasses with a render() of their own.
+    screen: Any = None
+    clock: Any = None
+    isopen: bool = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Keep constants connected to the params if a subclass has attributes of their names.
@@ -71,4 +75,5 @@ class PictureEnv(RefusesHooks, ArrayStateEnv):
         if self._screen is not None:
             self._screen.close()
             self._screen = None
+            self.isopen = False
         super().close()

@@ -71,6 +71,10 @@ class ValleyEnv(PictureEnv):
         """Take the bounds of the first position from the options."""
         return with_reset_bounds(self.params, options)
 
+    def _height(self, xs: Any) -> Any:
+        """Return how high the track is at some positions."""
+        return np.sin(3 * xs) * 0.45 + 0.55
+
     def draw(self, canvas: Any) -> None:
         """Draw the car in its valley."""
         draw(canvas, self.named_state().position, self.params)

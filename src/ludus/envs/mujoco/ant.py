@@ -68,6 +68,8 @@ class AntEnv(LocomotionEnv):
         if include_cfrc_ext_in_observation:
             self._parts = (("cfrc_ext", self._first_body),)
         self._set_up(exclude_current_positions_from_observation)
+        # What is left out has a name, too.
+        self.observation_structure.setdefault("cfrc_ext", 0)
 
     def place(self, fields: Fields) -> tuple[Any, ...]:
         """Return where the main body was when the engine last looked."""

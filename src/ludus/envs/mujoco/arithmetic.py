@@ -37,10 +37,12 @@ def sum_of_squares(vector: Any) -> Any:
 
 def length(vector: Any) -> Any:
     """Return the Euclidean length along the first axis, which has few entries."""
-    total = vector[0] * vector[0]
-    for part in vector[1:]:
-        total = total + part * part
-    return np.sqrt(total)
+    parts = np.asarray(vector)
+    # As numpy.linalg.norm: BLAS may round the sum differently than a sum in NumPy does.
+    if parts.ndim == 1:
+        return np.sqrt(parts.dot(parts))
+    rows = np.ascontiguousarray(parts.T)
+    return np.sqrt((rows[:, None, :] @ rows[:, :, None])[:, 0, 0])
 
 
 def flag_as(kind: type, flag: Any) -> Any:

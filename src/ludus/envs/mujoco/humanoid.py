@@ -11,7 +11,13 @@ from ludus.envs.mujoco.arithmetic import Fields, clip, sum_of_squares
 from ludus.envs.mujoco.locomotion import LocomotionEnv
 from ludus.envs.mujoco.robot import Outcome
 
-__all__ = ["HumanoidEnv", "HumanoidStandupEnv", "HumanoidStandupV4Env", "HumanoidV4Env"]
+__all__ = [
+    "HumanoidEnv",
+    "HumanoidStandupEnv",
+    "HumanoidStandupV4Env",
+    "HumanoidV4Env",
+    "mass_center",
+]
 
 _NO_LIMIT = -np.inf
 _WALK: dict[str, Any] = {
@@ -30,6 +36,12 @@ _READS = (*_FELT, "ten_length", "ten_velocity")
 _NEW = {f"include_{name}_in_observation" for name in _FELT} | {
     f"{kind}_cost_{what}" for kind in ("contact", "impact") for what in ("weight", "range")
 }
+
+
+def mass_center(model: Any, data: Any) -> Any:
+    """Return x and y of the centre of mass of all bodies, in a new array."""
+    masses = model.body_mass
+    return np.einsum("b,bj...->j...", masses, data.xipos)[:2] / masses.sum()
 
 
 def _refuse_new(name: str, options: dict[str, Any]) -> None:
@@ -132,8 +144,7 @@ class HumanoidEnv(_Body):
 
     def place(self, fields: Fields) -> tuple[Any, ...]:
         """Return the centre of mass, seen from above."""
-        masses = self.model.body_mass
-        centre = np.einsum("b,bj...->j...", masses, fields.xipos) / masses.sum()
+        centre = mass_center(self.model, fields)
         return centre[0], centre[1]
 
     def effort(self, fields: Fields, action: Any) -> Any:

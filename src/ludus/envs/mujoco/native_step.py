@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ludus.kernel.cpython import with_declarations
-from ludus.kernel.native import shim_address
+from ludus.kernel.native.calls import shim_address
+from ludus.kernel.native.cpython import with_declarations
 
 __all__ = ["Order", "step_address"]
 

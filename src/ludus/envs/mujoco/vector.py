@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ludus.core.batch_arguments import episode_over, seeds_per_env
-from ludus.core.env import check_state_owner
+from ludus.core.batch import BatchEnv, Stepped
+from ludus.core.batch_arguments import THREADS, BatchedSpaces
 from ludus.core.finite import check_finite_batch
-from ludus.core.forked import refuse_after_fork
-from ludus.core.state import refusing_damage, rng_from_plain, rng_to_plain
+from ludus.core.infos import Columns
+from ludus.core.state import rng_from_plain, rng_to_plain
 from ludus.core.types import State
-from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.core.vector_env import AutoresetMode
 from ludus.envs.mujoco.arithmetic import Array, Fields
 from ludus.envs.mujoco.batch import Batch
 from ludus.envs.mujoco.robot import RobotEnv
-from ludus.errors import ClosedEnvironmentError, ResetNeeded, StateError
 from ludus.seeding import np_random as make_np_random
-from ludus.spaces import batch_space
-from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["MujocoVectorEnv"]
 
@@ -30,11 +27,9 @@ _REPLACED = (
     *("step", "reset", "reset_model", "do_simulation"),
     *("_get_obs", "_get_reset_info", "_step_mujoco_simulation"),
 )
-_Bools = npt.NDArray[np.bool_]
-_Infos = dict[str, Any]
 
 
-class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
+class MujocoVectorEnv(BatchEnv[Array, Any]):
     """``num_envs`` robots of one kind, simulated in the engine's threads.
 
     Args:
@@ -49,6 +44,8 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
         TypeError: The robot's class changes a method that a batch does not call.
         ValueError: Fewer than one robot or thread, or an unknown ``autoreset_mode``.
     """
+
+    not_forkable = THREADS
 
     def __init__(
         self,
@@ -72,15 +69,15 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
             raise ValueError(
                 f"num_threads must be at least 1, got {num_threads}; leave it out for all."
             )
-        self.robot, self.num_envs = robot, num_envs
-        self.max_episode_steps = max_episode_steps
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**robot.metadata, "autoreset_mode": self.autoreset_mode}
-        self.render_mode = robot.render_mode
-        self.single_observation_space = robot.observation_space
-        self.single_action_space = robot.action_space
-        self.observation_space = batch_space(robot.observation_space, num_envs)
-        self.action_space = batch_space(robot.action_space, num_envs)
+        super().__init__(
+            num_envs,
+            BatchedSpaces.of(robot.observation_space, robot.action_space, num_envs),
+            metadata=robot.metadata,
+            render_mode=robot.render_mode,
+            autoreset_mode=autoreset_mode,
+            max_episode_steps=max_episode_steps,
+        )
+        self.robot = robot
         self._batch = Batch(
             robot.model,
             num_envs,
@@ -91,9 +88,6 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
         self._arrays = {name: self._batch.field(name) for name in names}
         self._fields = _fields(robot, self._arrays)
         self._rngs: list[tuple[Any, Any]] = [(None, None)] * num_envs
-        self._elapsed = np.zeros(num_envs, np.int64)
-        self._over: _Bools = np.zeros(num_envs, np.bool_)
-        self._started = False
 
     @property  # type: ignore[misc]  # one generator per robot, so none can be assigned
     def np_random(self) -> tuple[np.random.Generator, ...]:
@@ -111,134 +105,59 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
         generator: np.random.Generator = self._rngs[number][0]
         return generator
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Array, _Infos]:
-        """Start new episodes.
+    def _reset_rows(
+        self, rows: Any, seeds: Sequence[int | None] | None, options: dict[str, Any] | None
+    ) -> Columns:
+        """Put robots near their first pose."""
+        if seeds is not None:
+            # All generators first: a wrong seed leaves everything as it was.
+            given = [(number, seeds[number]) for number in rows.tolist()]
+            fresh = {number: make_np_random(seed) for number, seed in given if seed is not None}
+            for number, pair in fresh.items():
+                self._rngs[number] = pair
+        ids = rows.astype(np.int32)
+        self._batch.reset(ids)
+        for number in ids.tolist():
+            qpos, qvel = self.robot.draw_state(self._rng(number))
+            self._arrays["qpos"][number], self._arrays["qvel"][number] = qpos, qvel
+        self._batch.forward(ids)
+        info = self.robot.reset_info(self._fields)
+        return Columns((key, _select(value, rows)) for key, value in info.items())
 
-        Args:
-            seed: An int gives robot ``i`` the seed ``seed + i``; a sequence, one each.
-            options: ``"reset_mask"`` is a boolean array of the robots to reset.
-
-        Raises:
-            ClosedEnvironmentError: The vector environment was closed.
-            ResetNeeded: A mask leaves out a robot that was never reset.
-            TypeError: A seed or mask of a wrong type.
-            ValueError: Not one seed or mask entry per robot.
-        """
-        self._check_open()
-        seeds = seeds_per_env(seed, self.num_envs)
-        mask, _ = split_reset_mask(options, self.num_envs)
-        if mask is None:
-            mask = np.ones(self.num_envs, np.bool_)
-        elif not self._started and not mask.all():
-            raise ResetNeeded("The first reset() must be a whole one, without a reset_mask.")
-        # All generators first: a wrong seed leaves everything as it was.
-        fresh = {
-            number: make_np_random(seeds[number])
-            for number in np.flatnonzero(mask).tolist()
-            if seeds[number] is not None
-        }
-        for number, pair in fresh.items():
-            self._rngs[number] = pair
-        infos: _Infos = {}
-        self._restart(mask, infos)
-        self._over = self._over & ~mask
-        self._started = True
-        self._show()
-        return self._observe(), infos
-
-    def step(self, actions: Any) -> tuple[Array, Array, _Bools, _Bools, _Infos]:
-        """Step each robot, or reset it, as :attr:`autoreset_mode` says.
-
-        Raises:
-            ClosedEnvironmentError: The vector environment was closed.
-            EpisodeOver: Autoreset is disabled and a finished robot was not reset.
-            Error: The engine failed.
-            InvalidAction: An action holds NaN or an infinite number.
-            ResetNeeded: There was no reset yet.
-            ValueError: Not one action per robot, or not one number per actuator.
-        """
-        given = self._checked(actions)
-        waiting = self._over
-        running = ~waiting
-        some = np.flatnonzero(running).astype(np.int32) if waiting.any() else None
-        robot, fields, turned = self.robot, self._fields, given.T
-        before = robot.before(fields, turned)
-        self._arrays["ctrl"][...] = given
-        if some is None or len(some):
-            self._batch.step(some, robot.frame_skip)
-        reward, ended, info = robot.outcome(fields, turned, before)
-        self._elapsed += 1
-        rewards = np.where(running, reward, 0.0)
-        terminations = np.logical_and(running, ended)
-        truncations = np.zeros(self.num_envs, np.bool_)
-        if self.max_episode_steps is not None:
-            truncations = running & (self._elapsed >= self.max_episode_steps)
-        over = terminations | truncations
-        infos: _Infos = {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            self._finish(over, info, infos)
-        else:
-            self._over = over
-            _enter(infos, info, running)
-            self._restart(waiting, infos)
-        self._show()
-        return self._observe(), rewards, terminations, truncations, infos
-
-    def _checked(self, actions: Any) -> npt.NDArray[Any]:
-        self._check_open()
+    def _read_actions(self, actions: Any) -> npt.NDArray[Any]:
         given, shape = np.asarray(actions), self.action_space.shape
         if given.shape != shape:
             raise ValueError(
                 f"Action dimension mismatch. Expected {shape}, found {given.shape}: give one row "
                 "for each robot, with one number for each actuator."
             )
-        if not self._started:
-            raise ResetNeeded("Cannot call step() before reset(): there is no episode yet.")
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
-            raise episode_over(np.flatnonzero(self._over).tolist())
         check_finite_batch(given, self.single_action_space)
         return given
 
-    def _finish(self, over: _Bools, info: _Infos, infos: _Infos) -> None:
-        """Enter infos, those of finished robots as their last, and reset these robots."""
-        if over.any():
-            seen, last = self._observe(), np.full(self.num_envs, None, object)
-            for number in np.flatnonzero(over):
-                last[number] = seen[number]
-            final: _Infos = {}
-            _enter(final, info, over)
-            infos |= {"final_obs": last, "_final_obs": over.copy()}
-            infos |= {"final_info": final, "_final_info": over.copy()}
-            self._restart(over, infos)
-        _enter(infos, info, ~over)
+    def _step_rows(self, rows: Any, actions: npt.NDArray[Any]) -> Stepped:
+        robot, fields, turned = self.robot, self._fields, actions.T
+        before = robot.before(fields, turned)
+        self._arrays["ctrl"][...] = actions
+        whole = len(rows) == self.num_envs
+        self._batch.step(None if whole else rows.astype(np.int32), robot.frame_skip)
+        reward, ended, info = robot.outcome(fields, turned, before)
+        rewards, terminations = _select(reward, rows), _select(ended, rows)
+        infos = Columns((key, _select(value, rows)) for key, value in info.items())
+        return rewards, terminations, np.zeros(len(rows), np.bool_), infos
 
-    def _restart(self, mask: _Bools, infos: _Infos) -> None:
-        """Put robots near their first pose."""
-        if not mask.any():
-            return
-        ids = np.flatnonzero(mask).astype(np.int32)
-        self._batch.reset(ids)
-        for number in ids.tolist():
-            qpos, qvel = self.robot.draw_state(self._rng(number))
-            self._arrays["qpos"][number], self._arrays["qvel"][number] = qpos, qvel
-        self._batch.forward(ids)
-        self._elapsed[mask] = 0
-        _enter(infos, self.robot.reset_info(self._fields), mask)
-
-    def _observe(self) -> Array:
+    def _features(self) -> Array:
         seen: Array = np.empty(self.observation_space.shape or ())
         np.concatenate(self.robot.features(self._fields), out=seen.T)
         return seen
 
-    def _show(self) -> None:
-        """Show the first robot, if a window is asked for."""
+    def _final_observations(self, rows: Any) -> Array:
+        final: Array = self._features()[rows]
+        return final
+
+    def _observe(self) -> Array:
         if self.render_mode == "human":
             self._draw(0)
+        return self._features()
 
     def env_at(self, index: int) -> RobotEnv:
         """Return the single robot in the state of one of these, until the next call."""
@@ -260,53 +179,35 @@ class MujocoVectorEnv(VectorEnv[Array, Any, Any]):
         self._batch.close()
         self.robot.close()
 
-    def get_state(self) -> State:
-        """Return the states of all robots as plain data, random generators included."""
-        self._check_open()
+    def _identity(self) -> State:
+        return {"robot": type(self.robot).__name__}
+
+    def _save(self) -> State:
+        episodes = self._episodes
         return {
-            "vector_env": type(self).__name__,
-            "robot": type(self.robot).__name__,
             "physics": self._batch.state.copy(),
             "fields": {name: self._arrays[name].copy() for name in self.robot.reads},
             "rngs": [rng_to_plain(*pair) for pair in self._rngs],
-            "elapsed": self._elapsed.copy(),
-            "over": self._over.copy(),
-            "started": self._started,
+            "elapsed": episodes.lengths,
+            "over": episodes.over.copy(),
+            "started": episodes.ready,
+            "episodes": episodes.save(),
         }
 
-    @refusing_damage
-    def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
-
-        Raises:
-            StateError: The state belongs to another class, robot or number of robots, or is
-                damaged.
-        """
-        self._check_open()
-        check_state_owner(self, state, "vector_env")
+    def _load(self, state: State) -> None:
         physics = np.asarray(state["physics"], np.float64)
-        found, own = (state["robot"], physics.shape), type(self.robot).__name__
-        if found != (own, self._batch.state.shape):
-            raise StateError(
-                f"The state is that of {found[0]} with numbers of shape {found[1]}, this vector "
-                f"environment needs {own} and {self._batch.state.shape}. Build it with the same "
-                "robot, number of environments and version of mujoco."
-            )
+        # It depends on the number of robots and on the engine's version.
+        self._check_same({"physics": physics.shape}, {"physics": self._batch.state.shape})
         rngs = [rng_from_plain(plain) for _, plain in zip(self._rngs, state["rngs"], strict=True)]
-        elapsed = np.array(state["elapsed"], np.int64).reshape(self.num_envs)
-        over = np.array(state["over"], np.bool_).reshape(self.num_envs)
-        started, fields = bool(state["started"]), state["fields"]
+        fields = {name: np.asarray(state["fields"][name]) for name in self.robot.reads}
+        for name, found in fields.items():
+            np.broadcast_to(found, self._arrays[name].shape)
+        sums = {**state.get("episodes", {}), "lengths": state["elapsed"]}
+        self._episodes.load(bool(state["started"]), state["over"], sums)
         self._batch.state[...] = physics
-        for name in self.robot.reads:
-            self._arrays[name][...] = fields[name]
-        self._rngs, self._elapsed, self._over, self._started = rngs, elapsed, over, started
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError(
-                f"Trying to operate on {self!r} after close(). Build a new vector environment."
-            )
-        refuse_after_fork(self, self._batch.maker)
+        for name, found in fields.items():
+            self._arrays[name][...] = found
+        self._rngs = rngs
 
 
 def _cores() -> int:
@@ -326,18 +227,7 @@ def _fields(robot: RobotEnv, arrays: dict[str, Array]) -> Fields:
     return fields
 
 
-def _enter(infos: _Infos, info: _Infos, mask: _Bools) -> None:
-    """Enter the infos of the robots in the mask: for each key a column, and who has one."""
-    if not mask.any():
-        return
-    everybody, count = bool(mask.all()), len(mask)
-    for key, value in info.items():
-        column = np.asarray(value)
-        column = column.T if column.ndim else np.full(count, value)
-        if everybody:
-            infos[key], infos[f"_{key}"] = np.array(column, order="C"), mask.copy()
-            continue
-        if key not in infos:
-            infos[key], infos[f"_{key}"] = np.zeros_like(column, order="C"), np.zeros_like(mask)
-        infos[key][mask] = column[mask]
-        infos[f"_{key}"] |= mask
+def _select(value: Any, rows: Any) -> npt.NDArray[Any]:
+    """Return the entries of some robots, which lie along the last axis, or are all the same."""
+    column = np.asarray(value)
+    return column.T.take(rows, axis=0) if column.ndim else np.full(len(rows), value)

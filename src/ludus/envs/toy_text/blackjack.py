@@ -289,6 +289,12 @@ class BlackjackEnv(RefusesHooks, KernelEnv):
         )
         self._hands.pop("dealer", None)
 
+    def _get_obs(self) -> tuple[int, int, int]:
+        """Return the player's total, the dealer's open card, and whether an ace counts 11."""
+        self._take_edits()
+        total, card, usable = observation(self.params, self.state)
+        return int(total), int(card), int(usable)
+
     def _shown_hand(self, owner: str) -> list[int]:
         cards = cards_of(getattr(self.state, owner))
         shown, before = self._hands.get(owner, (cards, cards))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -240,6 +241,16 @@ def _is_outcome(found: Any, states: int) -> bool:
         return False
 
 
+def _taking_whole_floats(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a reader that takes 2.0 for 2, which policies kept in arrays of floats give."""
+
+    def take(action: Any) -> Any:
+        whole = isinstance(action, float | np.floating) and action.is_integer()
+        return read(int(action) if whole else action)
+
+    return take
+
+
 class TabularEnv(RefusesHooks, KernelEnv):
     """Base of the games with a table; what planners and tutorials read of them.
 
@@ -256,6 +267,9 @@ class TabularEnv(RefusesHooks, KernelEnv):
     uncalled_hooks: ClassVar[tuple[str, ...]] = ("_render_gui",)
 
     kernel = KERNEL
+    # Gymnasium's names for the window, for subclasses with a render() of their own.
+    window_surface: Any = None
+    clock: Any = None
     _known: Transitions | None = None
     _distribution_shown = False
 
@@ -275,6 +289,10 @@ class TabularEnv(RefusesHooks, KernelEnv):
         self.window_size = view.size
         self._distribution = game.starts.copy()
         self._view = view
+
+    def _build(self) -> None:
+        super()._build()
+        self._write = _taking_whole_floats(self._write)
 
     @property
     def P(self) -> Transitions:  # noqa: N802 - Gymnasium's name

@@ -150,10 +150,10 @@ class TaxiEnv(TabularEnv):
         self.state = self.state._replace(fickle=bool(value))
 
     def info_arrays(
-        self, params: Params, columns: dict[str, np.ndarray[Any, Any]]
+        self, params: Params, observations: np.ndarray[Any, Any]
     ) -> dict[str, np.ndarray[Any, Any]]:
         """Return the action masks of many taxis."""
-        return {"action_mask": self._mask.take(columns["s"], axis=0)}
+        return {"action_mask": self._mask.take(observations, axis=0)}
 
     def encode(self, taxi_row: int, taxi_col: int, pass_loc: int, dest_idx: int) -> int:
         """Return the number of a state."""

@@ -10,8 +10,9 @@ Gymnasium itself is imported when one of the first two is used, never before.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.interop.gymnasium import alias, launch
@@ -47,13 +48,7 @@ _HOMES = {
     "to_gymnasium_vector": "vector_adapter",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES, modules=("alias", "launch"))
 
 
 def __dir__() -> list[str]:

@@ -20,7 +20,7 @@ from ludus.interop.gymnasium.specs import (
     from_gymnasium_spec,
     to_gymnasium_spec,
 )
-from ludus.interop.gymnasium.wrapping import ARGUMENTS
+from ludus.interop.gymnasium.wrapping import ARGUMENTS, let_wrappers_convert
 
 __all__ = [
     "AsGymnasium",
@@ -75,6 +75,8 @@ def from_gymnasium(env: Any) -> Any:
         return from_gymnasium_vector(env)
     if not isinstance(env, gymnasium.Env):
         raise TypeError(f"from_gymnasium() takes a gymnasium.Env, got {type(env)}.")
+    # Wrappers that its package brings are to be put around what is returned.
+    let_wrappers_convert()
     innermost = env
     while isinstance(innermost, gymnasium.Wrapper):
         innermost = innermost.env

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
+from ludus.optional import missing
 
 __all__ = ["gymnasium"]
 
@@ -18,10 +19,8 @@ try:
     import gymnasium
     import gymnasium.vector
 except ImportError as problem:
-    raise DependencyNotInstalled(
-        "Converting to and from Gymnasium needs Gymnasium, which is not installed; run "
-        f"`{pip_install('gymnasium')}`"
-    ) from problem
+    purpose = "Converting to and from Gymnasium"
+    raise missing("Gymnasium", extra="gymnasium", purpose=purpose) from problem
 
 if tuple(int(part) for part in gymnasium.__version__.split(".")[:2]) < OLDEST:
     raise DependencyNotInstalled(

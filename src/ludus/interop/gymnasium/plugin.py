@@ -1,9 +1,8 @@
 """Ludus environments in Gymnasium's registry, under the namespace ``ludus``.
 
 Gymnasium looks for no entry points of installed packages (since 1.0), so something has to call
-:func:`register_in_gymnasium`: the user, or the import hook that ``import ludus`` installs
-(:mod:`ludus.interop.gymnasium.import_hook`). It runs while Gymnasium is being imported, so it
-enters names only; what builds the environments loads when one is made.
+:func:`register_in_gymnasium`; importing :mod:`ludus.gymnasium` does. It enters names only: what
+builds the environments loads when one is made.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ import dataclasses
 from typing import Any
 
 from ludus.core.spec import EnvSpec
-from ludus.distribution import pip_install
-from ludus.errors import DependencyNotInstalled
+from ludus.optional import require
 from ludus.registration import registry
 from ludus.registration.foreign import is_adopted
-from ludus.research.bundled import bundled_env_ids
+from ludus.research.task.bundled import bundled_env_ids
 
 __all__ = ["register_in_gymnasium"]
 
@@ -38,13 +36,9 @@ def register_in_gymnasium() -> None:
     Raises:
         DependencyNotInstalled: Gymnasium is missing.
     """
-    try:
-        from gymnasium.envs import registration
-    except ImportError as problem:
-        raise DependencyNotInstalled(
-            "Registering in Gymnasium needs Gymnasium, which is not installed; run "
-            f"`{pip_install('gymnasium')}`"
-        ) from problem
+    registration = require(
+        "gymnasium.envs.registration", extra="gymnasium", purpose="Registering in Gymnasium"
+    )
     for spec in list(registry.values()):
         target = _name_in_gymnasium(spec)
         if target not in registration.registry and not is_adopted(spec.id):

@@ -1,9 +1,10 @@
 """Wrappers of either library around environments of the other.
 
 Wrappers of other packages derive from ``gymnasium.Wrapper``, which takes no environment but a
-``gymnasium.Env``, and their constructors look at its spaces. Where both libraries are imported,
-these constructors convert a Ludus environment first, as
-:func:`~ludus.interop.gymnasium.to_gymnasium` does. Environments of Gymnasium reach them as before.
+``gymnasium.Env``, and their constructors look at its spaces. Once :mod:`ludus.gymnasium` is
+imported, or an environment of Gymnasium was adapted, these constructors convert a Ludus
+environment first, as :func:`~ludus.interop.gymnasium.to_gymnasium` does. Environments of Gymnasium
+reach them as before.
 In the same way Ludus's wrappers take environments of Gymnasium, and vector wrappers vector
 environments.
 """

@@ -17,9 +17,9 @@ from typing import Any
 
 from ludus.distribution import requirement
 from ludus.errors import TaskError
-from ludus.research.config import TaskConfig
-from ludus.research.preparation import prepare
-from ludus.research.task import Task
+from ludus.research.data.preparation import prepare
+from ludus.research.task.config import TaskConfig
+from ludus.research.task.task import Task
 from ludus.version import __version__
 
 __all__ = ["export_harbor_task"]
@@ -107,12 +107,12 @@ def _settings(config: TaskConfig) -> dict[str, Any]:
         },
         "agent": {"timeout_sec": float(config.timeout * config.max_steps)},
         "verifier": {"timeout_sec": float(config.timeout), "environment_mode": "separate"},
-        "verifier.environment": _box(config, gpus=0, at_least=2048),
-        "environment": {**_box(config, gpus=resources.gpu), "workdir": WORKSPACE},
+        "verifier.environment": _sandbox(config, gpus=0, at_least=2048),
+        "environment": {**_sandbox(config, gpus=resources.gpu), "workdir": WORKSPACE},
     }
 
 
-def _box(config: TaskConfig, gpus: int, at_least: int = 1) -> dict[str, Any]:
+def _sandbox(config: TaskConfig, gpus: int, at_least: int = 1) -> dict[str, Any]:
     resources = config.resources
     return {
         "cpus": resources.cpu,

@@ -1,7 +1,7 @@
 """Grading in Harbor's verifier: ``python -m ludus.interop.harbor.verifying TESTS WORKSPACE LOGS``.
 
-The grader and submitted code get boxes of their own there too. A fault of the infrastructure writes
-no reward, which Harbor reports as a failed verifier, not as a bad agent.
+The grader and submitted code get sandboxes of their own there too. A fault of the infrastructure
+writes no reward, which Harbor reports as a failed verifier, not as a bad agent.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Literal
 
 from ludus.errors import GradingFailed, SubmissionRejected
-from ludus.record.outside import read_small
-from ludus.research.config import Artefact
-from ludus.research.discovery import load_task
+from ludus.record.format.host_files import read_small
+from ludus.research.data.hiding import hidden_paths
 from ludus.research.grading.artefacts import Artefacts
-from ludus.research.grading.contract import Split
 from ludus.research.grading.grading import grade
-from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Outcome
-from ludus.research.hiding import hidden_paths
-from ludus.research.task import Task
+from ludus.research.task.config import Artefact
+from ludus.research.task.contract import Split
+from ludus.research.task.discovery import load_task
+from ludus.research.task.outcome import AgentFault, InfrastructureFault, Outcome
+from ludus.research.task.task import Task
 
 __all__ = ["verify_submission"]
 
@@ -78,7 +78,7 @@ def verify_submission(
         tests: The folder ``tests`` of an exported task.
         workspace: Where the agent's files are.
         logs: Where ``reward.json`` goes.
-        backend: Of the boxes; ``None`` for the first isolating one that works.
+        backend: Of the sandboxes; ``None`` for the first isolating one that works.
 
     Raises:
         GradingFailed: There is no score for no fault of the agent; no reward is written.

@@ -17,7 +17,7 @@ import numpy as np
 from ludus.errors import RecordDamaged, RecordError
 from ludus.interop.minari.library import load_h5py
 from ludus.interop.minari.spaces import SpaceLeaf
-from ludus.record.columns import DTYPES
+from ludus.record.format.columns import DTYPES
 
 __all__ = ["DatasetFile", "EpisodeReader", "opened"]
 

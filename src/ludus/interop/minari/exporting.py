@@ -31,8 +31,8 @@ from ludus.interop.recordings import (
     stored_rows,
     whole_folder,
 )
-from ludus.record import canonical
-from ludus.record.reading import RunReader, read_run
+from ludus.record.format import canonical
+from ludus.record.run.reader import RunReader, read_run
 
 __all__ = ["DATA", "METADATA", "MinariExport", "export_minari"]
 

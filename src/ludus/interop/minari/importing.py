@@ -19,14 +19,14 @@ from ludus.interop.minari.metadata import Metadata, read_metadata
 from ludus.interop.minari.plain_json import MAX_BYTES
 from ludus.interop.minari.spaces import assembled, leaves_of
 from ludus.interop.recordings import IMPORTED, Progress, shape_of, whole_folder
-from ludus.record.folder import Folder
-from ludus.record.provenance import provenance
-from ludus.record.recorder import Recorder
-from ludus.record.replay import EPISODES
-from ludus.record.row_buffer import RowBuffer
-from ludus.record.run import Run
-from ludus.record.subject import describe
-from ludus.record.values import Leaf, values_of
+from ludus.record.episodes.recorder import Recorder
+from ludus.record.episodes.row_buffer import RowBuffer
+from ludus.record.format.folder import Folder
+from ludus.record.format.values import Leaf, values_of
+from ludus.record.replay.provenance import provenance
+from ludus.record.replay.replay import EPISODES
+from ludus.record.replay.subject import describe
+from ludus.record.run.run import Run
 from ludus.spaces import Box, Space, to_dict
 
 __all__ = ["MinariImport", "import_minari"]

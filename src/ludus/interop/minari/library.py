@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.distribution import pip_install
-from ludus.errors import DependencyNotInstalled
+from ludus.optional import require
 
 __all__ = ["load_h5py"]
 
@@ -16,11 +15,4 @@ def load_h5py() -> Any:
     Raises:
         DependencyNotInstalled: It is missing.
     """
-    try:
-        import h5py
-    except ImportError as problem:
-        raise DependencyNotInstalled(
-            "Minari datasets are HDF5 files, for which h5py is needed; run "
-            f"`{pip_install('minari')}`"
-        ) from problem
-    return h5py
+    return require("h5py", extra="minari", purpose="A Minari dataset, which is HDF5 files,")

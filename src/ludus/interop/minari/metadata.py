@@ -9,7 +9,7 @@ from typing import Any
 from ludus.errors import CodecError, RecordDamaged, RecordError
 from ludus.interop.minari.plain_json import parse_json
 from ludus.interop.minari.spaces import leaves_of, read_space
-from ludus.record import canonical
+from ludus.record.format import canonical
 from ludus.spaces import Box, Space
 
 __all__ = ["Metadata", "Origin", "read_metadata"]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import RecordError
-from ludus.interop.parquet.layout import HEAD, MANIFEST, RECORDING, VERSION, Layout
+from ludus.interop.parquet.layout import HEAD, MANIFEST, RECORDING, VERSION, ColumnLayout
 from ludus.interop.parquet.library import load_pyarrow
 from ludus.interop.recordings import (
     Progress,
@@ -25,11 +25,11 @@ from ludus.interop.recordings import (
     stored_rows,
     whole_file,
 )
-from ludus.record import canonical
-from ludus.record.folder import Folder
-from ludus.record.manifest import read_manifest
-from ludus.record.reading import RunReader, read_run
-from ludus.record.timeline import Reset, column
+from ludus.record.format import canonical
+from ludus.record.format.folder import Folder
+from ludus.record.format.manifest import read_manifest
+from ludus.record.replay.timeline import Reset, column
+from ludus.record.run.reader import RunReader, read_run
 
 __all__ = ["ParquetExport", "export_parquet"]
 
@@ -76,7 +76,7 @@ def export_parquet(
     shape = shape_of(reader.manifest)
     survey = _survey(reader, shape)
     wanted = shape.stored if observations is None else observations
-    layout = Layout(shape, wanted, survey.widest)
+    layout = ColumnLayout(shape, wanted, survey.widest)
     schema = layout.schema().with_metadata(_metadata(reader, layout, survey))
     found = recomputed_rows(reader) if wanted and not shape.stored else stored_rows(reader)
     tables = _Tables(layout, schema)
@@ -131,7 +131,7 @@ def _survey(reader: RunReader, shape: Shape) -> _Survey:
     return _Survey(count, trailing, {name: found for name, found in changes.items() if found})
 
 
-def _metadata(reader: RunReader, layout: Layout, survey: _Survey) -> dict[bytes, bytes]:
+def _metadata(reader: RunReader, layout: ColumnLayout, survey: _Survey) -> dict[bytes, bytes]:
     with Folder(reader.path) as folder:
         _, manifest = read_manifest(folder)
     recording = {
@@ -157,7 +157,7 @@ def _plain(resets: Sequence[Reset]) -> list[dict[str, Any]]:
 class _Tables:
     """Rows as tables."""
 
-    def __init__(self, layout: Layout, schema: Any) -> None:
+    def __init__(self, layout: ColumnLayout, schema: Any) -> None:
         self._pa, _ = load_pyarrow()
         self._layout = layout
         self._schema = schema

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import CodecError, RecordError
-from ludus.interop.parquet.layout import HEAD, MANIFEST, RECORDING, VERSION, Layout
+from ludus.interop.parquet.layout import HEAD, MANIFEST, RECORDING, VERSION, ColumnLayout
 from ludus.interop.parquet.table_file import Group, TableFile, damaged
 from ludus.interop.recordings import Progress, shape_of, whole_folder
-from ludus.record import canonical
-from ludus.record.columns import DTYPES
-from ludus.record.episode_table import episodes
-from ludus.record.ledger import COMPLETE, INTERRUPTED
-from ludus.record.manifest import parse_manifest
-from ludus.record.narrow import narrowed
-from ludus.record.reading import read_run
-from ludus.record.run import Run
-from ludus.record.values import pack_texts
+from ludus.record.format import canonical
+from ludus.record.format.chain import COMPLETE, INTERRUPTED
+from ludus.record.format.columns import DTYPES
+from ludus.record.format.dtypes import narrowed
+from ludus.record.format.manifest import parse_manifest
+from ludus.record.format.values import pack_texts
+from ludus.record.replay.episode_table import episodes
+from ludus.record.run.reader import read_run
+from ludus.record.run.run import Run
 
 __all__ = ["ParquetImport", "import_parquet"]
 
@@ -97,7 +97,7 @@ class _Import:
             for name, rows in self._changes.items()
             if rows
         }
-        self._layout = Layout(replace(shape, stored=stored), stored, widest)
+        self._layout = ColumnLayout(replace(shape, stored=stored), stored, widest)
 
     def _check_recording(self) -> None:
         found = self._recording

@@ -32,9 +32,9 @@ import numpy as np
 from ludus.core.vector_env import AutoresetMode
 from ludus.interop.parquet.library import load_pyarrow
 from ludus.interop.recordings import Shape
-from ludus.record.values import Leaf
+from ludus.record.format.values import Leaf
 
-__all__ = ["HEAD", "MANIFEST", "RECORDING", "VERSION", "Layout"]
+__all__ = ["HEAD", "MANIFEST", "RECORDING", "VERSION", "ColumnLayout"]
 
 MANIFEST, HEAD, RECORDING = b"ludus.manifest", b"ludus.head", b"ludus.recording"
 """Keys of the file's metadata: the manifest's bytes, the chain's last hash, everything else."""
@@ -42,7 +42,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ColumnLayout:
     """The columns of one file."""
 
     shape: Shape

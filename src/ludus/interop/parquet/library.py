@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ludus.distribution import pip_install
-from ludus.errors import DependencyNotInstalled
+from ludus.optional import require
 
 __all__ = ["load_pyarrow"]
 
@@ -16,11 +15,5 @@ def load_pyarrow() -> tuple[Any, Any]:
     Raises:
         DependencyNotInstalled: They are missing.
     """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as problem:
-        raise DependencyNotInstalled(
-            f"Parquet files need pyarrow, which is not installed; run `{pip_install('parquet')}`"
-        ) from problem
-    return pyarrow, pyarrow.parquet
+    pyarrow = require("pyarrow", extra="parquet", purpose="A Parquet file")
+    return pyarrow, require("pyarrow.parquet", extra="parquet", purpose="A Parquet file")

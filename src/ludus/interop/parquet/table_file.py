@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import RecordDamaged
-from ludus.interop.parquet.layout import Layout
+from ludus.interop.parquet.layout import ColumnLayout
 from ludus.interop.parquet.library import load_pyarrow
-from ludus.record.limits import MAX_BLOCK_BYTES
+from ludus.record.format.limits import MAX_BLOCK_BYTES
 
 __all__ = ["Group", "TableFile", "damaged"]
 
@@ -51,7 +51,7 @@ class TableFile:
             **options,
         )
 
-    def groups(self, layout: Layout) -> Iterator[Group]:
+    def groups(self, layout: ColumnLayout) -> Iterator[Group]:
         """Yield the groups of rows in order.
 
         Args:
@@ -87,7 +87,7 @@ class TableFile:
 class Group:
     """Some rows of a recording, as a file holds them."""
 
-    def __init__(self, table: Any, layout: Layout, first_row: int, count: int) -> None:
+    def __init__(self, table: Any, layout: ColumnLayout, first_row: int, count: int) -> None:
         self._table = table
         self._envs = envs = layout.shape.envs
         self.first_row = first_row

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import RecordDamaged, ReplayImpossible
 from ludus.interop.recordings.rows import Rows, row_texts, shape_of, stored_rows
-from ludus.record.reading import RunReader
-from ludus.record.rebuild import rebuild
-from ludus.record.row_buffer import RowBuffer, first_words
-from ludus.record.subject import AnyEnv
-from ludus.record.timeline import Reset, column
-from ludus.record.values import Coded, Leaf, check_of, pack_texts, values_of
+from ludus.record.episodes.row_buffer import RowBuffer, first_words
+from ludus.record.format.values import Coded, Leaf, check_of, pack_texts, values_of
+from ludus.record.replay.rebuild import rebuild
+from ludus.record.replay.subject import AnyEnv
+from ludus.record.replay.timeline import Reset, column
+from ludus.record.run.reader import RunReader
 
 __all__ = ["recomputed_rows"]
 
@@ -83,7 +83,7 @@ class _Execution:
             self._reset_before(block.first_row + index, resets)
             try:
                 is_full = buffer.end(self._env.step(actions(index)))
-            except Exception as problem:
+            except Exception as problem:  # the environment's own code
                 raise _different(block.first_row + index, f"step() raises {problem!r}") from problem
             if is_full:
                 return
@@ -93,7 +93,7 @@ class _Execution:
             reset = resets.popleft()
             try:
                 observation, _ = self._env.reset(seed=reset.seed, options=reset.options)
-            except Exception as problem:
+            except Exception as problem:  # the environment's own code
                 raise _different(row, f"reset() raises {problem!r}") from problem
             if int(first_words(check_of(observation))[0]) != reset.check:
                 raise _different(row, "reset() returns another observation")

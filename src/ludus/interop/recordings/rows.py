@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import RecordDamaged, RecordError
-from ludus.record.columns import DTYPES
-from ludus.record.reading import RunReader
-from ludus.record.replay import EPISODES
-from ludus.record.timeline import Reset, column, spans
-from ludus.record.values import Leaf, unpack_texts
+from ludus.record.format.columns import DTYPES
+from ludus.record.format.values import Leaf, unpack_texts
+from ludus.record.replay.replay import EPISODES
+from ludus.record.replay.timeline import Reset, column, spans
+from ludus.record.run.reader import RunReader
 
 __all__ = ["IMPORTED", "Progress", "Rows", "Shape", "row_texts", "shape_of", "stored_rows"]
 

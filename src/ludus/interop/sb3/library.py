@@ -6,8 +6,7 @@ Raises:
 
 from __future__ import annotations
 
-from ludus.distribution import pip_install
-from ludus.errors import DependencyNotInstalled
+from ludus.optional import missing
 
 __all__ = ["Monitor", "ResultsWriter", "VecEnv", "make_single_vec_env"]
 
@@ -16,7 +15,4 @@ try:
     from stable_baselines3.common.monitor import Monitor, ResultsWriter
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError as problem:
-    raise DependencyNotInstalled(
-        "ludus.interop.sb3 needs Stable-Baselines3, which is not installed; run "
-        f"`{pip_install('sb3')}`"
-    ) from problem
+    raise missing("Stable-Baselines3", extra="sb3", purpose="ludus.interop.sb3") from problem

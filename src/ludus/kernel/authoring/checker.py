@@ -45,6 +45,7 @@ _NODES: dict[type[ast.AST], tuple[str, str]] = {
     ast.MatchClass: ("kernel-class", "The class pattern"),
     ast.MatchMapping: ("kernel-dict", "The mapping pattern"),
     ast.MatchSequence: ("kernel-list", "The sequence pattern"),
+    ast.NamedExpr: ("kernel-assignment-expression", "The expression"),
     ast.Nonlocal: ("kernel-closure", "The nonlocal statement"),
     ast.Set: ("kernel-set", "The expression"),
     ast.SetComp: ("kernel-set", "The comprehension"),

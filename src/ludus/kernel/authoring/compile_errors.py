@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -45,16 +46,29 @@ def _mistake(functions: list[FunctionType], problem: Exception) -> Mistake:
     returned = _returned(text)
     if returned:
         listed = " and ".join(f"{kind} in line {line}" for line, kind in returned)
-        rule, reason = "kernel-mixed-types", f"returns {listed}"
+        rule, reason, hint = "kernel-mixed-types", f"returns {listed}", ""
         place = _place(known, f'File "{_file(text)}", line {returned[0][0]}')
     else:
-        rule, reason = _reason(text)
+        rule, reason, hint = _reason(text)
         place = _place(known, text)
     if place is None:
         return at_function(rule, functions[0], "The kernel", reason)
     function, line = place
     what = function.__name__ if returned else "The line"
-    return Mistake(rule, function.__name__, function.__code__.co_filename, line, what, reason)
+    found = Mistake(
+        rule, function.__name__, function.__code__.co_filename, line, what, reason, hint
+    )
+    return _without_foreign_attribute(found, text)
+
+
+def _without_foreign_attribute(found: Mistake, text: str) -> Mistake:
+    """Reword a mistake about an attribute that the library function asks for, not the author."""
+    asked = re.search(r"Unknown attribute '(\w+)' of type (.+)", text)
+    if found.rule != "kernel-unknown-field" or asked is None or asked[1] in found.text:
+        return found
+    reason = f"gives {_plain(asked[2])} to a function that needs an array"
+    hint = "Compute with the numbers themselves, in a loop if there are several."
+    return dataclasses.replace(found, rule="kernel-types", reason=reason, hint=hint)
 
 
 def _without_color(text: str) -> str:
@@ -93,6 +107,7 @@ class _Pattern(NamedTuple):
     text: str
     rule: str
     reason: str
+    hint: str = ""
 
 
 _PATTERNS = (
@@ -113,6 +128,18 @@ _PATTERNS = (
     ),
     _Pattern(
         r"NameError: name '(\w+)' is not defined", "kernel-undefined-name", "uses {0}, not defined"
+    ),
+    _Pattern(
+        r"Function\(<class 'float'>\) found for signature:\s*>>> float\(bool\)",
+        "kernel-types",
+        "turns a bool into a float, which compiled code cannot",
+        "Write `1.0 if condition else 0.0`.",
+    ),
+    _Pattern(
+        r"getitem>\) found for signature:\s*>>> getitem\(((?:float|int|bool)\w*), ",
+        "kernel-types",
+        "applies [...] to one number, of type {0}",
+        "Use the number itself; spaces decide how many numbers an action has.",
     ),
     _Pattern(
         r"(?s)No implementation of function Function\(<[^>]*?(?:function|class) '?([\w.]+)[^)]*\) "
@@ -186,17 +213,17 @@ _WORDS = (
 )
 
 
-def _reason(text: str) -> tuple[str, str]:
-    """Return the rule and the reason of a message, in words of Python."""
+def _reason(text: str) -> tuple[str, str, str]:
+    """Return the rule, the reason and the hint of a message, in words of Python."""
     for pattern in _PATTERNS:
         found = list(re.finditer(pattern.text, text))
         if found:
             words = [_OPERATORS.get(word, _plain(word)) for word in found[0].groups("")]
-            return pattern.rule, pattern.reason.format(*words)
+            return pattern.rule, pattern.reason.format(*words), pattern.hint
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(_NOISE)]
     first = kept[0] if kept else "the compiler gave no reason"
-    return "kernel-types", f"cannot be compiled: {_plain(first).rstrip('.')}"
+    return "kernel-types", f"cannot be compiled: {_plain(first).rstrip('.')}", ""
 
 
 _NOISE = ("Failed in nopython mode", "File ", "During: ", "def ", "^", "@", "<source elided>")

@@ -57,6 +57,11 @@ _NUMPY_REDUCES = words(
     "matmul mean median nanmean nanmedian nanstd nansum nanvar polyfit polyval std tensordot "
     "trapezoid trapz var vdot"
 )
+_NUMPY_SELECTS = {
+    "clip": "Write min(max(x, low), high) for each number.",
+    "select": "Write `a if condition else b` for each number.",
+    "where": "Write `a if condition else b` for each number.",
+}
 _MODULES = {
     **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), "kernel-random"),
     **dict.fromkeys(("numpy.linalg", "numpy.fft"), "kernel-reduction"),
@@ -229,6 +234,8 @@ def _builtin(name: str) -> Refusal | None:
 def _numpy(name: str) -> Refusal | None:
     if name in _NUMPY_MATH:
         return _mathematics(name)
+    if name in _NUMPY_SELECTS:
+        return Refusal("kernel-allocation", _NUMPY_SELECTS[name])
     if name in _NUMPY_ALLOCATES:
         return Refusal("kernel-allocation")
     return Refusal("kernel-reduction") if name in _NUMPY_REDUCES else None

@@ -97,8 +97,7 @@ def _compiling(
     def check(made: Any) -> None:
         """Raise if a compiled function must not be run."""
         found = [*returned(), *typed_mistakes(dispatchers)]
-        _, _, (code, _) = made.library.serialize_using_object_code()
-        interpreter, inexact = foreign_symbols(code, made.library.get_llvm_str, wrapped=wrapped)
+        interpreter, inexact = foreign_symbols(made.library.get_llvm_str(), wrapped=wrapped)
         if not found and (interpreter or inexact):
             found = [interpreter_mistake(functions[0], interpreter, inexact)]
         if found:

@@ -56,6 +56,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         "End every path with a `return`; close an `if` chain with `else`.",
     ),
     (
+        "kernel-assignment-expression",
+        "assigns with `:=`, which the compiler does not know everywhere",
+        "Write the assignment as a statement before this one.",
+    ),
+    (
         "kernel-return-type",
         "returns something else than its role requires",
         "Return what docs/kernels.md lists for the function, in the declared types.",

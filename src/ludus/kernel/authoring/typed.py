@@ -1,11 +1,11 @@
-"""Checks what only the compiler's types and object code show."""
+"""Checks what only the compiler's types and its LLVM IR show."""
 
 from __future__ import annotations
 
 import builtins
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from types import FunctionType
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from ludus.kernel.authoring.mistakes import Mistake, at_function
 from ludus.kernel.authoring.names import words
 from ludus.kernel.authoring.returned import Expectation, Kind, Several
-from ludus.kernel.object_file import DamagedObject, UnknownObject, read_object
+from ludus.kernel.native.load import needed_symbols
 
 __all__ = ["foreign_symbols", "interpreter_mistake", "return_mistakes", "typed_mistakes"]
 
@@ -110,21 +110,15 @@ def _kind(kind: Any) -> Kind:
     return str(kind)
 
 
-def foreign_symbols(
-    code: bytes, module: Callable[[], str], *, wrapped: bool
-) -> tuple[list[str], list[str]]:
-    """Return what object code calls of the interpreter, and of C's inexact mathematics.
+def foreign_symbols(module: str, *, wrapped: bool) -> tuple[list[str], list[str]]:
+    """Return what compiled code calls of the interpreter, and of C's inexact mathematics.
 
     Args:
-        code: The object file.
-        module: Returns its LLVM IR, for object files of systems that are not read here.
+        module: Its LLVM IR.
         wrapped: Whether Python can call it, for which it has to call the interpreter. What
             the function itself would call, it calls with the interpreter's lock.
     """
-    try:
-        needed = read_object(code).undefined()
-    except (DamagedObject, UnknownObject):
-        needed = re.findall(r'^declare [^@\n]*@"?([\w.$]+)', module(), re.MULTILINE)
+    needed = needed_symbols(module)
     pattern = _LOCK if wrapped else _INTERPRETER
     interpreter = [name for name in needed if pattern.match(name)]
     return interpreter, [name for name in needed if name in _INEXACT]

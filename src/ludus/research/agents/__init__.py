@@ -8,7 +8,7 @@ from ludus.lazy import lazy_names
 from ludus.research.agents.protocol import Action, Agent, AgentStopped, StopReason
 
 if TYPE_CHECKING:
-    from ludus.research.agents.accounting import Caps, Price, Usage, price_table
+    from ludus.research.agents.accounting import Caps, ModelUsage, Price, price_table
     from ludus.research.agents.human import HumanAgent
     from ludus.research.agents.random import RandomAgent
     from ludus.research.agents.react import ReactAgent, ReactConfig
@@ -21,6 +21,7 @@ __all__ = [
     "AgentStopped",
     "Caps",
     "HumanAgent",
+    "ModelUsage",
     "Price",
     "RandomAgent",
     "ReactAgent",
@@ -28,7 +29,6 @@ __all__ = [
     "ReplayAgent",
     "ScriptedAgent",
     "StopReason",
-    "Usage",
     "price_table",
 ]
 
@@ -41,7 +41,7 @@ _HOMES = {
     "ReactConfig": "react",
     "ReplayAgent": "replay",
     "ScriptedAgent": "scripted",
-    "Usage": "accounting",
+    "ModelUsage": "accounting",
     "price_table": "accounting",
 }
 

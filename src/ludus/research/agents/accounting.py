@@ -15,7 +15,7 @@ from typing import Any
 from ludus.errors import ResearchError
 from ludus.research.agents.protocol import AgentStopped, StopReason
 
-__all__ = ["Caps", "Meter", "Price", "Usage", "price_table"]
+__all__ = ["Caps", "Meter", "ModelUsage", "Price", "price_table"]
 
 SHORTEST_REPLY = 64
 """Tokens; where less than that is left for a reply, there is no use in asking."""
@@ -72,7 +72,7 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ModelUsage:
     """What has been used."""
 
     calls: int = 0
@@ -97,7 +97,7 @@ class Meter:
     caps: Caps = field(default_factory=Caps)
     price: Price | None = None
     clock: Callable[[], float] = time.monotonic
-    usage: Usage = field(default_factory=Usage)
+    usage: ModelUsage = field(default_factory=ModelUsage)
     _started: float | None = None
     _before: float = 0.0
 
@@ -185,7 +185,7 @@ class Meter:
         rest = dict(state)
         self._before = float(rest.pop("seconds"))
         self._started = None
-        self.usage = Usage(**rest)
+        self.usage = ModelUsage(**rest)
 
     def _affordable(self, prompt: int, money: float, wanted: int) -> int:
         price = self.price or Price()

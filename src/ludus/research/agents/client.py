@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ludus.distribution import pip_install
-from ludus.errors import DependencyNotInstalled, ModelServerError
+from ludus.errors import ModelServerError
+from ludus.optional import require
 from ludus.research.agents.answers import Answer, Unreadable, parse_answer
 from ludus.research.agents.backoff import Backoff, retry_after
-from ludus.research.settings import Settings
+from ludus.research.task.settings import MlgymSettings
 
 __all__ = ["RESERVED", "ContextOverflow", "ModelClient", "RequestRefused"]
 
@@ -86,7 +86,7 @@ class ModelClient:
 
     def __post_init__(self) -> None:
         if self.max_retries is None:
-            self.max_retries = Settings.read().model_max_retries
+            self.max_retries = MlgymSettings.read().model_max_retries
         self._scatter = random.Random(self.seed)  # noqa: S311 - spreads load, guards nothing
 
     def ask(
@@ -184,12 +184,7 @@ class ModelClient:
 
     def _connected(self) -> Any:
         if self._client is None:
-            try:
-                import openai
-            except ImportError as problem:
-                raise DependencyNotInstalled(
-                    f"Asking a model needs the package openai; run `{pip_install('research')}`"
-                ) from problem
+            openai = require("openai", extra="research", purpose="Asking a model")
             self._openai = openai
             key = self.api_key or os.environ.get("OPENAI_API_KEY")
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,12 +11,11 @@ from rich.text import Text
 
 from ludus.research.agents.prompts import observation_prompt
 from ludus.research.agents.protocol import Action, AgentStopped, StopReason
+from ludus.terminal_text import without_controls
 
-__all__ = ["HumanAgent", "harmless"]
+__all__ = ["HumanAgent"]
 
 FENCE = "```"
-_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class HumanAgent:
@@ -68,10 +66,10 @@ class HumanAgent:
 
     def _show(self, observation: Mapping[str, Any]) -> None:
         if not self._greeted:
-            task = harmless(str(observation.get("task", "")))
+            task = without_controls(str(observation.get("task", "")))
             self._console.print(Panel(Text(task), title="Task"))
             self._greeted = True
-        self._console.print(Text(harmless(observation_prompt(observation))))
+        self._console.print(Text(without_controls(observation_prompt(observation))))
 
     def _read(self) -> str:
         line = self._console.input(Text("$ ", style="bold"))
@@ -88,11 +86,6 @@ class HumanAgent:
         except (KeyboardInterrupt, EOFError):
             return True
         return answer.strip().lower() in ("y", "yes")
-
-
-def harmless(text: str) -> str:
-    """Return the text without anything that a terminal would obey."""
-    return _CONTROLS.sub("�", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
 def _left() -> AgentStopped:

@@ -22,7 +22,7 @@ from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from ludus.errors import ResearchError
-from ludus.research.actions import Action
+from ludus.research.episode.actions import Action
 
 __all__ = ["Action", "Agent", "AgentStopped", "StopReason"]
 

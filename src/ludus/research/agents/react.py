@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ludus.errors import ModelServerError, ResearchError
-from ludus.research.agents.accounting import Caps, Meter, Price, Usage
+from ludus.research.agents.accounting import Caps, Meter, ModelUsage, Price
 from ludus.research.agents.answers import Answer
 from ludus.research.agents.backoff import Backoff
 from ludus.research.agents.client import RESERVED, ContextOverflow, ModelClient, RequestRefused
@@ -111,7 +111,7 @@ class ReactAgent:
         """How many times more tokens a prompt has had than was estimated, at most."""
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> ModelUsage:
         """Calls, tokens and money of this episode."""
         return self._meter.usage
 

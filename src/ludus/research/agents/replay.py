@@ -8,7 +8,7 @@ from typing import Any
 
 from ludus.research.agents.protocol import Action
 from ludus.research.agents.scripted import ScriptedAgent
-from ludus.research.trajectory import Trajectory
+from ludus.research.running.trajectory import ResearchTrajectory
 
 __all__ = ["Difference", "ReplayAgent"]
 
@@ -30,7 +30,7 @@ class ReplayAgent(ScriptedAgent):
     Only what the trajectory has is compared: exit codes, and outputs that were recorded whole.
     """
 
-    def __init__(self, trajectory: Trajectory) -> None:
+    def __init__(self, trajectory: ResearchTrajectory) -> None:
         """Make the agent; a run folder's trajectory is what ``trajectory_of_run`` returns."""
         super().__init__(step.action for step in trajectory.steps)
         self.trajectory = trajectory

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from ludus.research.actions import Action, read_action
+from ludus.research.episode.actions import Action, read_action
 from ludus.research.tools.calls import SHELL
 
 __all__ = ["Malformed", "Parsed", "Reply", "ToolCall", "parse_reply", "utf8"]

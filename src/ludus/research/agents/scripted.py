@@ -9,8 +9,8 @@ from typing import Any
 from ludus.errors import InvalidAction, ResearchError
 from ludus.foreign_files import read_regular
 from ludus.plain_yaml import YamlError, YamlLimits, read_yaml
-from ludus.research.actions import Action, read_action
 from ludus.research.agents.protocol import AgentStopped, StopReason
+from ludus.research.episode.actions import Action, read_action
 
 __all__ = ["ScriptedAgent"]
 

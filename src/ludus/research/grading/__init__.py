@@ -1,31 +1,32 @@
-"""Grading that a submission cannot reach: three boxes, a narrow protocol, typed outcomes.
+"""Grading that a submission cannot reach: three sandboxes, a narrow protocol, typed outcomes.
 
-The agent's box is only copied from. A fresh grading box has the grader and the labels; a fresh
-submission box has the submitted files and runs submitted code. The host stands between them.
+The agent's sandbox is only copied from. A fresh grading sandbox has the grader and the labels; a
+fresh submission sandbox has the submitted files and runs submitted code. The host stands between
+them.
 
-What is named here loads when it is first used: the programs in the boxes need little of it.
+What is named here loads when it is first used: the programs in the sandboxes need little of it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ludus.lazy import lazy_names
+from ludus.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from ludus.research.grading.artefacts import Artefacts, collect
-    from ludus.research.grading.contract import Declared, Gradable, Grader, Split
     from ludus.research.grading.formats import Column, Table
     from ludus.research.grading.grading import grade
     from ludus.research.grading.limits import GradingLimits
-    from ludus.research.grading.outcome import (
+    from ludus.research.grading.submission import Code, Model, Submission
+    from ludus.research.task.contract import Declared, Gradable, Grader, Split
+    from ludus.research.task.outcome import (
         AgentFault,
         InfrastructureFault,
         Outcome,
         Score,
         Scored,
     )
-    from ludus.research.grading.submission import Code, Model, Submission
 
 __all__ = [
     "AgentFault",
@@ -48,17 +49,19 @@ __all__ = [
     "grade",
 ]
 
-_MODULES = {
-    **dict.fromkeys(("Artefacts", "collect"), "artefacts"),
-    **dict.fromkeys(("Declared", "Gradable", "Grader", "Split"), "contract"),
-    **dict.fromkeys(("Column", "Table"), "formats"),
-    "grade": "grading",
-    "GradingLimits": "limits",
-    **dict.fromkeys(("AgentFault", "InfrastructureFault", "Outcome", "Score", "Scored"), "outcome"),
-    **dict.fromkeys(("Code", "Model", "Submission"), "submission"),
+_NAMES = {
+    "ludus.research.grading.artefacts": "Artefacts collect",
+    "ludus.research.grading.formats": "Column Table",
+    "ludus.research.grading.grading": "grade",
+    "ludus.research.grading.limits": "GradingLimits",
+    "ludus.research.grading.submission": "Code Model Submission",
+    "ludus.research.task.contract": "Declared Gradable Grader Split",
+    "ludus.research.task.outcome": "AgentFault InfrastructureFault Outcome Score Scored",
 }
 
-__getattr__ = lazy_names(__name__, _MODULES)
+__getattr__ = lazy_attributes(
+    __name__, {name: home for home, names in _NAMES.items() for name in names.split()}
+)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""What an agent hands in: plain files, copied out of its box before anybody looks at them."""
+"""What an agent hands in: plain files, copied out of its sandbox before anybody looks at them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ludus.errors import (
     SubmissionRejected,
     TaskError,
 )
-from ludus.research.grading.contract import KINDS, Declared
-from ludus.sandbox import transfer
+from ludus.research.task.contract import KINDS, Declared
 from ludus.sandbox.contract import Sandbox
+from ludus.sandbox.transfer import copying
 
 __all__ = ["OF_THE_HOST", "Artefacts", "collect"]
 
 OF_THE_HOST = (errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC)
-"""Numbers of errors with which the host itself fails; no box can bring them about on it."""
+"""Numbers of errors with which the host itself fails; no sandbox can bring them about on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +98,18 @@ def check_declared(declared: Sequence[Declared]) -> None:
         seen.add(item.path)
 
 
-def collect(box: Sandbox, declared: Sequence[Declared]) -> Artefacts:
+def collect(sandbox: Sandbox, declared: Sequence[Declared]) -> Artefacts:
     """Copy the declared files out of an agent's workspace, whatever still runs there.
 
     Raises:
         SubmissionRejected: a file is missing, too large, or no plain file: links of either kind,
             folders, devices and pipes are refused.
-        SandboxError: the box was closed, which is not the agent's fault.
+        SandboxError: the sandbox was closed, which is not the agent's fault.
         OSError: the host has no more memory, disk or descriptors, likewise.
         TaskError: the declaration is wrong.
     """
     check_declared(declared)
-    return Artefacts({item.path: _copied(box, item) for item in declared})
+    return Artefacts({item.path: _copied(sandbox, item) for item in declared})
 
 
 def _at_most(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
@@ -121,18 +121,18 @@ def _at_most(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
             return
 
 
-def _copied(box: Sandbox, item: Declared) -> bytes:
+def _copied(sandbox: Sandbox, item: Declared) -> bytes:
     try:
-        with box._in_use():
-            root, parts = box._place(item.path)
-            for entry in transfer.walk(root, parts, limit=item.max_bytes):
+        with sandbox._in_use():
+            root, parts = sandbox._place(item.path)
+            for entry in copying.walk(root, parts, limit=item.max_bytes):
                 if entry.file is None:
                     raise SubmissionRejected(f"{item.path} is no plain file.")
                 if os.fstat(entry.file).st_nlink != 1:
                     raise SubmissionRejected(
                         f"{item.path} has several names (hard links); hand in a copy of it."
                     )
-                data = b"".join(_at_most(transfer.chunks(entry.file), item.max_bytes))
+                data = b"".join(_at_most(copying.chunks(entry.file), item.max_bytes))
                 if len(data) > item.max_bytes:
                     raise SubmissionRejected(f"{item.path} grew while it was copied.")
                 return data

@@ -1,11 +1,11 @@
 """From a submission to an outcome.
 
 Whose fault a failed grading is, is decided by evidence that the agent cannot make. What fails on
-the host, or is known to have been ended from outside of its box, is a fault of the infrastructure.
-A grader that fails while it has a submission (it raises, dies, is late, sends nonsense) may fail
-because of that submission. Then a submission that is known to be good is graded, in the same limits
-and with the same draws. If the grader fails on that one too, the infrastructure is at fault. If it
-does not, and fails on the submission again, the submission is.
+the host, or is known to have been ended from outside of its sandbox, is a fault of the
+infrastructure. A grader that fails while it has a submission (it raises, dies, is late, sends
+nonsense) may fail because of that submission. Then a submission that is known to be good is graded,
+in the same limits and with the same draws. If the grader fails on that one too, the infrastructure
+is at fault. If it does not, and fails on the submission again, the submission is.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ludus.errors import Error, SubmissionRejected
-from ludus.research.draws import draw_kind, fresh_draw
 from ludus.research.grading.artefacts import Artefacts
-from ludus.research.grading.boxes import Boxes
-from ludus.research.grading.contract import Gradable, Split
+from ludus.research.grading.draws import draw_kind, fresh_draw
 from ludus.research.grading.limits import GradingLimits
-from ludus.research.grading.outcome import AgentFault, InfrastructureFault, Outcome, Scored
 from ludus.research.grading.refusal import told_of
+from ludus.research.grading.sandboxes import Sandboxes
 from ludus.research.grading.session import GraderFailed, Session
-from ludus.untrusted.printable import printable
+from ludus.research.task.contract import Gradable, Split
+from ludus.research.task.outcome import AgentFault, InfrastructureFault, Outcome, Scored
+from ludus.terminal_text import excerpt
 
 __all__ = ["grade"]
 
@@ -40,7 +40,7 @@ def grade(
     backend: str | None = None,
     limits: GradingLimits | None = None,
 ) -> Outcome:
-    """Grade a submission in fresh boxes.
+    """Grade a submission in fresh sandboxes.
 
     Args:
         task: whose grader decides.
@@ -49,7 +49,7 @@ def grade(
         seed: of the labels.
         draw: what the grader draws from; by default a fresh number, or the seed where draws are
             public.
-        backend: of the boxes; ``None`` takes the first isolating one that works.
+        backend: of the sandboxes; ``None`` takes the first isolating one that works.
         limits: of time and sizes.
 
     Returns:
@@ -95,7 +95,7 @@ _Tried: TypeAlias = Outcome | _Doubt
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Gradings of one kind, each in boxes of its own."""
+    """Gradings of one kind, each in sandboxes of its own."""
 
     task: Gradable
     split: Split
@@ -111,16 +111,16 @@ class _Trial:
             with ExitStack() as stack:
                 if not is_probe:
                     artefacts.check(self.task.submission)
-                boxes = Boxes(self.task, artefacts, self.limits, self.backend, stack)
-                session = Session(boxes, stack)
+                sandboxes = Sandboxes(self.task, artefacts, self.limits, self.backend, stack)
+                session = Session(sandboxes, stack)
                 return session.run(self.split, self.seed, self.draw, is_probe=is_probe)
         except SubmissionRejected as problem:
             asked = session is not None and session.is_code_asked
-            return AgentFault(printable(str(problem), 6000), told_of(problem, is_code_asked=asked))
+            return AgentFault(excerpt(str(problem), 6000), told_of(problem, is_code_asked=asked))
         except GraderFailed as problem:
-            return _Doubt(printable(str(problem), 12_000, tail=True))
+            return _Doubt(excerpt(str(problem), 12_000, tail=True))
         except (Error, OSError, MemoryError) as problem:
-            text = printable(str(problem), 12_000, tail=True)
+            text = excerpt(str(problem), 12_000, tail=True)
             return InfrastructureFault(f"{type(problem).__name__}: {text}")
 
     def unhealthy(self) -> str:

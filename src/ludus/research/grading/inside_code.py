@@ -1,4 +1,4 @@
-"""The submission box's program: imports submitted code and calls it when asked.
+"""The submission sandbox's program: imports submitted code and calls it when asked.
 
 Submitted code shares this process and can change all of it. Nothing that is said here is more than
 the submission's own word.
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 class _Servant:
-    """The submitted files of this box."""
+    """The submitted files of this sandbox."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The grading box's program: runs a task's grader and says what came of it, once."""
+"""The grading sandbox's program: runs a task's grader and says what came of it, once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from ludus.codec import decode, encode
 from ludus.errors import GradingFailed, SubmissionRejected
 from ludus.research.grading.inside_kernels import borrow_kernels
-from ludus.research.grading.outcome import Score
 from ludus.research.grading.protocol import VALUES, Kind, Link, claim_channel
 from ludus.research.grading.submission import Submission
+from ludus.research.task.outcome import Score
 
 __all__ = ["main"]
 

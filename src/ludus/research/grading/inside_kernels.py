@@ -1,4 +1,4 @@
-"""Compiled kernels for the programs of a grading's boxes."""
+"""Compiled kernels for the programs of a grading's sandboxes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VARIABLE = "LUDUS_KERNELS"
 
 
 def borrow_kernels() -> None:
-    """Begin the box's cache with what the host has compiled, if this box is shown it."""
+    """Begin the sandbox's cache with what the host has compiled, if this sandbox is shown it."""
     source = os.environ.get(VARIABLE)
     if source is not None:
         from ludus.untrusted.inside.runner import _borrow_kernels

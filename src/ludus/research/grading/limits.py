@@ -14,15 +14,15 @@ class GradingLimits:
     """Limits of one grading. Seconds are by the host's clock.
 
     Args:
-        start: seconds until both boxes run.
+        start: seconds until both sandboxes run.
         load: seconds to import a submitted file.
         call: seconds of a call, where the grader names no time.
         code: seconds of all calls and imports together.
         grader: seconds of the grader's own work.
         message_bytes: the largest question or answer.
         printed_bytes: what submitted code may print.
-        memory: of each box; ``None`` where the machine cannot hold it.
-        cpus: of each box, likewise.
+        memory: of each sandbox; ``None`` where the machine cannot hold it.
+        cpus: of each sandbox, likewise.
         pids: processes and threads of submitted code.
         disk: what submitted code may write.
 

@@ -1,4 +1,4 @@
-"""The host's end of the channel to a program in a box, which may do anything.
+"""The host's end of the channel to a program in a sandbox, which may do anything.
 
 Nothing here waits longer than its caller says or keeps more bytes than its caller allows.
 """
@@ -14,9 +14,9 @@ from ludus import logger
 from ludus.errors import SandboxError
 from ludus.research.grading.protocol import HEADER, Frame
 from ludus.sandbox.contract import Sandbox
-from ludus.sandbox.job import Job
 from ludus.sandbox.output import Output
-from ludus.untrusted.printable import printable
+from ludus.sandbox.process_handle import SandboxProcess
+from ludus.terminal_text import excerpt
 
 __all__ = ["Peer", "PeerFault", "PeerLate"]
 
@@ -31,7 +31,7 @@ class PeerFault(Exception):
         told: the same without anything that the program has chosen.
     """
 
-    def __init__(self, text: str, told: str = "broke the protocol of its box") -> None:
+    def __init__(self, text: str, told: str = "broke the protocol of its sandbox") -> None:
         super().__init__(text)
         self.told = told
 
@@ -44,20 +44,22 @@ class PeerLate(PeerFault):
 
 
 class Peer:
-    """A program in a box.
+    """A program in a sandbox.
 
     Args:
-        box: where it runs; it belongs to this object from now on.
+        sandbox: where it runs; it belongs to this object from now on.
         job: the program.
         printed_bytes: what it may print; ``None``: any amount, of which little is kept.
     """
 
-    def __init__(self, box: Sandbox, job: Job, *, printed_bytes: int | None = None) -> None:
-        self.box, self.job = box, job
+    def __init__(
+        self, sandbox: Sandbox, job: SandboxProcess, *, printed_bytes: int | None = None
+    ) -> None:
+        self.sandbox, self.job = sandbox, job
         self._printed_bytes = printed_bytes
         self._said = Output(_KEPT)
         self._listens = True
-        self._kills = box._oom_kills()
+        self._kills = sandbox._oom_kills()
 
     def send(self, data: bytes, deadline: float) -> None:
         """Send a frame.
@@ -99,23 +101,23 @@ class Peer:
         """Return the end of what it printed, fit for a terminal."""
         self._listen()
         said = self._said.value().decode("utf-8", "replace")
-        return "\n".join(printable(said, 1500, tail=True).splitlines()[-12:])
+        return "\n".join(excerpt(said, 1500, tail=True).splitlines()[-12:])
 
     def was_cut_off(self) -> bool:
-        """Tell whether somebody outside of the box has ended the program, or the box."""
-        return not self._ran_out_of_memory() and self.box._was_cut_off(self.job)
+        """Tell whether somebody outside of the sandbox has ended the program, or the sandbox."""
+        return not self._ran_out_of_memory() and self.sandbox._was_cut_off(self.job)
 
     def close(self) -> None:
-        """Kill the program and give the box back.
+        """Kill the program and give the sandbox back.
 
         An error in that is a warning: the program may have caused it, and how the grading ended
         stands. The sandbox is given back by the next sweep.
         """
-        for close in (self.job.close, self.box.close):
+        for close in (self.job.close, self.sandbox.close):
             try:
                 close()
             except (SandboxError, OSError) as problem:
-                logger.warn(f"A box of a grading could not be closed. {problem}")
+                logger.warn(f"A sandbox of a grading could not be closed. {problem}")
 
     def _read(self, size: int, deadline: float) -> bytes:
         found = bytearray()
@@ -178,6 +180,6 @@ class Peer:
 
     def _ran_out_of_memory(self) -> bool:
         try:
-            return self.box._oom_kills() > self._kills
+            return self.sandbox._oom_kills() > self._kills
         except OSError:
-            return False  # the box is gone
+            return False  # the sandbox is gone

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ludus.errors import GradingFailed, SubmissionRejected
 from ludus.registration import make_vec
 from ludus.research.grading.answers import admitted_numbers, described
-from ludus.research.grading.contract import Split
-from ludus.research.grading.outcome import Score
 from ludus.research.grading.submission import Submission
+from ludus.research.task.contract import Split
+from ludus.research.task.outcome import Score
 from ludus.spaces import Box, Discrete, Space
 
 __all__ = ["PolicyTest"]

@@ -18,14 +18,14 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
-from ludus.codec import Limits
+from ludus.codec import DecodeLimits
 
 __all__ = ["HEADER", "VALUES", "Frame", "Kind", "Link", "claim_channel", "pack"]
 
 HEADER = Struct("<QB3xId")
 """Token, kind, bytes of the payload, and a number whose meaning depends on the kind."""
 
-VALUES = Limits(
+VALUES = DecodeLimits(
     total_bytes=2**30,
     depth=16,
     items=4_000_000,
@@ -50,7 +50,7 @@ class Kind(IntEnum):
     RUN = 5
     """Run a submitted ONNX model. [seconds, 0: the usual]"""
     RESTART = 6
-    """Go on with a new box, which remembers nothing."""
+    """Go on with a new sandbox, which remembers nothing."""
     ANSWER = 7
     """To the last question. [to the grading program: seconds it took]"""
     RAISED = 8

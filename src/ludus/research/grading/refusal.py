@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ludus.errors import SubmissionRejected
-from ludus.research.grading.outcome import REFUSED
-from ludus.untrusted.printable import printable
+from ludus.research.task.outcome import REFUSED
+from ludus.terminal_text import excerpt
 
 __all__ = ["LONGEST", "raised_where", "told_of"]
 
@@ -83,7 +83,7 @@ def told_of(problem: SubmissionRejected, *, is_code_asked: bool) -> str:
     own = REFUSED if is_code_asked else str(problem)
     text = own if problem.told is None else problem.told
     # One less, for the sign that something was cut.
-    return printable(text, LONGEST - 1)[:LONGEST]
+    return excerpt(text, LONGEST - 1)[:LONGEST]
 
 
 def raised_where(kind: Any, path: Any, line: Any, lines: Mapping[str, int]) -> str:

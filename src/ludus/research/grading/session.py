@@ -10,18 +10,18 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, NoReturn
 
-from ludus.codec import Limits, decode, encode
+from ludus.codec import DecodeLimits, decode, encode
 from ludus.errors import CodecError, GradingFailed, SubmissionRejected
-from ludus.research.grading.boxes import Boxes
-from ludus.research.grading.code_box import CodeBox
-from ludus.research.grading.contract import CODE_KINDS, Split
-from ludus.research.grading.outcome import Score, Scored
+from ludus.research.grading.code_sandbox import CodeSandbox
 from ludus.research.grading.peer import Peer, PeerFault
 from ludus.research.grading.protocol import VALUES, Frame, Kind, pack
+from ludus.research.grading.sandboxes import Sandboxes
+from ludus.research.task.contract import CODE_KINDS, Split
+from ludus.research.task.outcome import Score, Scored
 
 __all__ = ["GraderFailed", "Session"]
 
-_SCORES = Limits(total_bytes=2**20, depth=8, items=20_000, string_bytes=2**16)
+_SCORES = DecodeLimits(total_bytes=2**20, depth=8, items=20_000, string_bytes=2**16)
 _QUESTIONS = (Kind.LOAD, Kind.CALL, Kind.RUN)
 
 
@@ -33,19 +33,19 @@ class Session:
     """Runs the grader once.
 
     What fails before the grader has the submission, or is known to have been ended from outside of
-    its box, raises ``GradingFailed``: that is a fault of the infrastructure. What fails later
+    its sandbox, raises ``GradingFailed``: that is a fault of the infrastructure. What fails later
     raises :class:`GraderFailed`.
 
     Args:
-        boxes: Opens the boxes.
+        sandboxes: Opens the sandboxes.
         stack: Closes them.
     """
 
-    def __init__(self, boxes: Boxes, stack: ExitStack) -> None:
-        self._boxes, self._stack = boxes, stack
-        self._limits = boxes.limits
-        self._code: CodeBox | None = None
-        self._left = boxes.limits.grader
+    def __init__(self, sandboxes: Sandboxes, stack: ExitStack) -> None:
+        self._sandboxes, self._stack = sandboxes, stack
+        self._limits = sandboxes.limits
+        self._code: CodeSandbox | None = None
+        self._left = sandboxes.limits.grader
         self._grader: Peer
 
     @property
@@ -68,11 +68,11 @@ class Session:
             Error: Anything else failed, for no fault of the submission.
         """
         # First: both programs start at the same time.
-        if any(item.kind in CODE_KINDS for item in self._boxes.task.submission):
-            opened = partial(self._boxes.open_code, forget=split == "test")
-            self._code = CodeBox(opened, self._limits, self._boxes.artefacts.lines)
+        if any(item.kind in CODE_KINDS for item in self._sandboxes.task.submission):
+            opened = partial(self._sandboxes.open_code, forget=split == "test")
+            self._code = CodeSandbox(opened, self._limits, self._sandboxes.artefacts.lines)
             self._stack.callback(self._code.close)
-        self._grader, told = self._boxes.open_grader(split, seed, draw)
+        self._grader, told = self._sandboxes.open_grader(split, seed, draw)
         self._stack.callback(self._grader.close)
         # No submitted code ever sees this number.
         nonce = secrets.randbits(64)
@@ -81,7 +81,7 @@ class Session:
         while (frame := self._hear()).kind not in (Kind.SCORE, Kind.REJECTED, Kind.FAILED):
             self._say(pack(frame.token, Kind.ANSWER, *self._answer(frame)))
         if frame.token != nonce:
-            raise GraderFailed("The grading box sent a result that is not its own.")
+            raise GraderFailed("The grading sandbox sent a result that is not its own.")
         score = _score(frame)
         code = self._code
         return Scored(score) if code is None else Scored(score, code.seconds, code.calls)
@@ -89,7 +89,7 @@ class Session:
     def _answer(self, frame: Frame) -> tuple[bytes, float]:
         code = self._code
         if code is None or frame.kind not in (*_QUESTIONS, Kind.RESTART):
-            raise GraderFailed("The grading box asked for something that there is not.")
+            raise GraderFailed("The grading sandbox asked for something that there is not.")
         if frame.kind == Kind.RESTART:
             code.restart()
             return b"", 0.0
@@ -116,10 +116,10 @@ class Session:
 
     def _fail(self, problem: PeerFault) -> NoReturn:
         if self._grader.was_cut_off():
-            closed = self._grader.box._closed or "it was killed"
-            raise GradingFailed(f"The grading box was ended from outside: {closed}.") from None
+            closed = self._grader.sandbox._closed or "it was killed"
+            raise GradingFailed(f"The grading sandbox was ended from outside: {closed}.") from None
         raise GraderFailed(
-            f"The grading box failed: {problem}.\n{self._grader.printed()}"
+            f"The grading sandbox failed: {problem}.\n{self._grader.printed()}"
         ) from None
 
 
@@ -127,16 +127,16 @@ def _score(frame: Frame) -> Score:
     try:
         told = decode(frame.payload, _SCORES)
     except CodecError as problem:
-        raise GraderFailed(f"The grading box sent no result: {problem}") from None
+        raise GraderFailed(f"The grading sandbox sent no result: {problem}") from None
     if frame.kind == Kind.FAILED:
         raise GraderFailed(f"The grader raised:\n{told}")
     if type(told) is not list or len(told) != 2:
-        raise GraderFailed("The grading box sent a result of another form.")
+        raise GraderFailed("The grading sandbox sent a result of another form.")
     if frame.kind == Kind.REJECTED:
         raise SubmissionRejected(str(told[0]), told=None if told[1] is None else str(told[1]))
     value, details = told
     if type(value) is not float:
-        raise GraderFailed("The grading box sent a score of another form.")
+        raise GraderFailed("The grading sandbox sent a score of another form.")
     if not math.isfinite(value):
         text = "The submission's score is no finite number."
         raise SubmissionRejected(f"{text} It is {value}.", told=text)

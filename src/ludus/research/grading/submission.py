@@ -19,7 +19,7 @@ from ludus.research.grading.protocol import VALUES, Kind, Link
 __all__ = ["Code", "Model", "Submission"]
 
 # A small archive unpacks to much, and a grader that runs out of memory fails without a fault of
-# its own: the box's memory must hold this twice, and what is computed with it.
+# its own: the sandbox's memory must hold this twice, and what is computed with it.
 _UNPACKED = 256 << 20
 
 
@@ -71,24 +71,24 @@ class Submission:
         return formats.read_text(name, self._data(name, "text", "code"))
 
     def code(self, name: str, *, alone: bool = False) -> Code:
-        """Have a file imported in the submission's box.
+        """Have a file imported in the submission's sandbox.
 
         Args:
             name: the file's path.
             alone: nothing that the code starts may go on running after it has answered. For
-                tasks that count time; where the box cannot count processes it is not checked.
+                tasks that count time; where the sandbox cannot count processes it is not checked.
         """
         self._check(name, "code")
         self._asker.ask(Kind.LOAD, name, float(alone))
         return Code(name, self._asker)
 
     def onnx(self, name: str) -> Model:
-        """Have a model opened by onnxruntime in the submission's box."""
+        """Have a model opened by onnxruntime in the submission's sandbox."""
         self._check(name, "onnx")
         return Model(name, self._asker)
 
     def restart(self) -> None:
-        """Give the submitted code a new box, in which nothing is left of earlier calls.
+        """Give the submitted code a new sandbox, in which nothing is left of earlier calls.
 
         Code must be asked for again by :meth:`code`.
         """
@@ -107,7 +107,7 @@ class Submission:
 
 
 class Code:
-    """Submitted code, which runs in a box of its own.
+    """Submitted code, which runs in a sandbox of its own.
 
     Attributes:
         seconds: how long its calls took until now, by the host's clock.
@@ -166,7 +166,7 @@ class Code:
 
 
 class Model:
-    """A submitted ONNX model, which runs in a box of its own.
+    """A submitted ONNX model, which runs in a sandbox of its own.
 
     Attributes:
         seconds: how long its runs took until now, by the host's clock.

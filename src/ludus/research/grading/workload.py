@@ -8,8 +8,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from ludus.sandbox.entrance import EnteredJob
-from ludus.sandbox.job import Job, LocalJob
+from ludus.sandbox.linux.entrance import EnteredJob
+from ludus.sandbox.process_handle import LocalJob, SandboxProcess
 
 __all__ = ["count_threads"]
 
@@ -17,10 +17,10 @@ _PROC = Path("/proc")
 _MOST = 100_000
 
 
-def count_threads(job: Job, backend: str) -> int | None:
+def count_threads(job: SandboxProcess, backend: str) -> int | None:
     """Return how many threads the processes of a job have; ``None`` where that is not known.
 
-    A box of gVisor's shows the host its own kernel's threads only.
+    A sandbox of gVisor's shows the host its own kernel's threads only.
     """
     first = None if backend == "gvisor" else _first(job)
     if first is None:
@@ -36,7 +36,7 @@ def count_threads(job: Job, backend: str) -> int | None:
     return count
 
 
-def _first(job: Job) -> int | None:
+def _first(job: SandboxProcess) -> int | None:
     if isinstance(job, EnteredJob):
         with suppress(OSError):
             for line in (_PROC / "self" / "fdinfo" / str(job._first)).read_text().splitlines():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from ludus.findings import Finding, Report, Rule
 from ludus.research.linting.check import check_task
-from ludus.research.linting.rules import RULES, Finding, Report, Rule
+from ludus.research.linting.rules import RULES, to_dict
 
-__all__ = ["RULES", "Finding", "Report", "Rule", "check_task"]
+__all__ = ["RULES", "Finding", "Report", "Rule", "check_task", "to_dict"]

@@ -14,9 +14,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ludus.findings import Finding
 from ludus.research.linting.reach import plain_files
-from ludus.research.linting.rules import Finding, finding
-from ludus.research.linting.tables import Table, Unreadable, column_bytes, read_bytes, read_tables
+from ludus.research.linting.rules import finding
+from ludus.research.linting.tables import (
+    DataTable,
+    Unreadable,
+    column_bytes,
+    read_bytes,
+    read_tables,
+)
 
 __all__ = ["find_answers"]
 
@@ -56,15 +63,15 @@ def find_answers(
             try:
                 tables = read_tables(path, read_bytes(path))
             except Unreadable as problem:
-                yield finding("unchecked", where, detail=str(problem))
+                yield finding("unchecked", where, message=str(problem))
                 continue
             if not tables:
-                yield finding("unchecked", where, detail="No columns are known of such labels.")
+                yield finding("unchecked", where, message="No columns are known of such labels.")
             names = names.union(*(table.columns for table in tables))
             secrets += [found for table in tables for found in _answers_in(where, table, answers)]
     for name in sorted(set(answers) - names):
         detail = f"'answers' lists {name!r}, but no label file has this column."
-        yield finding("unchecked", "task.yaml", detail=detail, fix="Correct the name.")
+        yield finding("unchecked", "task.yaml", message=detail, advice="Correct the name.")
     if secrets:
         yield from _in_workspace(workspace, secrets)
 
@@ -73,17 +80,17 @@ def _in_workspace(workspace: Path, secrets: list[_Answer]) -> Iterator[Finding]:
     for path in plain_files(workspace):
         shown = Path("workspace") / path.relative_to(workspace)
         if path.suffix in _PACKED:
-            yield finding("unchecked", shown, detail=f"A {path.suffix} file is not unpacked.")
+            yield finding("unchecked", shown, message=f"A {path.suffix} file is not unpacked.")
         try:
             data = read_bytes(path)
             tables = read_tables(path, data)
         except Unreadable as problem:
-            yield finding("unchecked", shown, detail=str(problem))
+            yield finding("unchecked", shown, message=str(problem))
             continue
         yield from _in_file(shown, data, tables, secrets)
 
 
-def _answers_in(where: str, table: Table, wanted: tuple[str, ...]) -> Iterator[_Answer]:
+def _answers_in(where: str, table: DataTable, wanted: tuple[str, ...]) -> Iterator[_Answer]:
     names = list(table.columns)
     secret = [name for name in names if name in wanted] or [
         name for name in names if not _identifies(name, names, table.columns[name])
@@ -102,7 +109,7 @@ def _identifies(name: str, names: list[str], values: list[str]) -> bool:
 
 
 def _in_file(
-    shown: Path, data: bytes, tables: list[Table], secrets: list[_Answer]
+    shown: Path, data: bytes, tables: list[DataTable], secrets: list[_Answer]
 ) -> Iterator[Finding]:
     for answer in secrets:
         found = next((hit for table in tables for hit in _in_table(table, answer)), None)
@@ -110,7 +117,7 @@ def _in_file(
             line, how = found
             yield finding("answers", shown, line, f"{how}: the answers are {answer.name}.")
         elif not tables and _in_bytes(data, answer):
-            yield finding("answers", shown, detail=f"Its bytes contain {answer.name}.")
+            yield finding("answers", shown, message=f"Its bytes contain {answer.name}.")
 
 
 def _in_bytes(data: bytes, answer: _Answer) -> bool:
@@ -120,7 +127,7 @@ def _in_bytes(data: bytes, answer: _Answer) -> bool:
     return any(len(set(held)) > 1 and held in data for held in column_bytes(answer.values))
 
 
-def _in_table(table: Table, answer: _Answer) -> Iterator[tuple[int, str]]:
+def _in_table(table: DataTable, answer: _Answer) -> Iterator[tuple[int, str]]:
     for name, values in table.columns.items():
         start = _run(values, answer.values)
         if start is not None:
@@ -145,7 +152,7 @@ def _run(values: list[str], wanted: list[str]) -> int | None:
     return None if place < 0 else text.count("\0", 0, place)
 
 
-def _joins(table: Table, answer: _Answer) -> Iterator[list[tuple[int, str]]]:
+def _joins(table: DataTable, answer: _Answer) -> Iterator[list[tuple[int, str]]]:
     """Yield rows of the table with the answers of the same identifiers."""
     for identifiers in answer.identifiers:
         answers = dict(zip(identifiers, answer.values, strict=True))

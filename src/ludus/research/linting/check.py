@@ -8,9 +8,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ludus.research.config_file import line_of, read_config
-from ludus.research.discovery import TASK_FILE, load_task, read_text
-from ludus.research.hiding import hidden_paths
+from ludus.findings import Finding, Report
+from ludus.research.data.hiding import hidden_paths
 from ludus.research.linting.answers import find_answers
 from ludus.research.linting.grader import find_in_grader
 from ludus.research.linting.reach import (
@@ -20,10 +19,12 @@ from ludus.research.linting.reach import (
     find_writable,
     plain_files,
 )
-from ludus.research.linting.rules import Finding, Report, finding
+from ludus.research.linting.rules import BOOK, finding
 from ludus.research.linting.trial import try_to_prepare
-from ludus.research.task import Task
-from ludus.sandbox.image import python_paths, system_folders
+from ludus.research.task.config_file import line_of, read_config
+from ludus.research.task.discovery import TASK_FILE, load_task, read_text
+from ludus.research.task.task import Task
+from ludus.sandbox.backend.root_image import python_paths, system_folders
 
 __all__ = ["check_task"]
 
@@ -69,9 +70,9 @@ def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> 
             found += _static(task)
             found += _built(task, seed) if build else ()
     unique = sorted(
-        dict.fromkeys(found), key=lambda row: (row.severity, row.file, row.line, row.rule)
+        dict.fromkeys(found), key=lambda row: (BOOK.order(row), row.path, row.line, row.rule)
     )
-    return Report(config.id if config else str(file), tuple(unique))
+    return BOOK.report(config.id if config else str(file), unique)
 
 
 def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:
@@ -130,7 +131,7 @@ def _sizes(task: Task) -> Iterator[Finding]:
     for path in plain_files(task.folder):
         if path.stat().st_size > LARGEST:
             size = f"It has {path.stat().st_size >> 20} MiB, more than {LARGEST >> 20}."
-            yield finding("too-large", path.relative_to(task.folder), detail=size)
+            yield finding("too-large", path.relative_to(task.folder), message=size)
 
 
 def _secrets(task: Task) -> dict[str, Path]:
@@ -151,7 +152,7 @@ def _built(task: Task, seed: int) -> Iterator[Finding]:
         trial = try_to_prepare(task, seed, first)
         if trial.missing or trial.failed:
             rule = "data-missing" if trial.missing else "data-failed"
-            yield finding(rule, "data.py", detail=trial.missing or trial.failed)
+            yield finding(rule, "data.py", message=trial.missing or trial.failed)
             return
         yield from _sources(task, trial.read)
         yield from _data(task, first)
@@ -163,7 +164,7 @@ def _built(task: Task, seed: int) -> Iterator[Finding]:
 
 
 def _sources(task: Task, read: tuple[str, ...]) -> Iterator[Finding]:
-    """Find files that data was made from and that the agent's box would show."""
+    """Find files that data was made from and that the agent's sandbox would show."""
     roots = (*system_folders(), *(mount.source for mount in python_paths()))
     shown = [Path(folder).resolve() for folder in (*roots, *_package_folders(task))]
     hidden = hidden_paths(task)
@@ -173,8 +174,8 @@ def _sources(task: Task, read: tuple[str, ...]) -> Iterator[Finding]:
         if path.suffix in _PROGRAMS or about or not _SYSTEM.isdisjoint(path.parts):
             continue
         if any(map(path.is_relative_to, shown)) and not any(map(path.is_relative_to, hidden)):
-            detail = f"The data is made from {path}, which the agent's box shows too."
-            yield finding("readable-source", "data.py", detail=detail)
+            detail = f"The data is made from {path}, which the agent's sandbox shows too."
+            yield finding("readable-source", "data.py", message=detail)
 
 
 def _package_folders(task: Task) -> Iterator[str]:
@@ -197,4 +198,4 @@ def _data(task: Task, folder: Path) -> Iterator[Finding]:
     total = sum(path.stat().st_size for path in plain_files(workspace))
     if total > task.config.resources.disk:
         sizes = f"{total >> 20} MiB, and resources.disk allows {task.config.resources.disk >> 20}"
-        yield finding("too-large", "workspace", detail=f"The workspace has {sizes}.")
+        yield finding("too-large", "workspace", message=f"The workspace has {sizes}.")

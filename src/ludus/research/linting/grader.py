@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from ludus.findings import Finding
 from ludus.foreign_files import read_regular
 from ludus.research.linting.reach import plain_files
-from ludus.research.linting.rules import Finding, finding
+from ludus.research.linting.rules import finding
 
 __all__ = ["find_in_grader"]
 

@@ -8,7 +8,8 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ludus.research.linting.rules import Finding, finding
+from ludus.findings import Finding
+from ludus.research.linting.rules import finding
 
 __all__ = ["contents", "find_links", "find_secrets", "find_writable", "plain_files"]
 
@@ -41,7 +42,7 @@ def find_links(workspace: Path) -> Iterator[Finding]:
         if stat.S_ISLNK(mode):
             target = path.readlink()
             if target.is_absolute() or not _end_of(path).is_relative_to(root):
-                yield finding("link-out", name, detail=f"This link leads out, to {target}.")
+                yield finding("link-out", name, message=f"This link leads out, to {target}.")
         elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             yield finding("special-file", name)
 
@@ -66,9 +67,9 @@ def find_secrets(workspace: Path, secrets: Mapping[str, Path]) -> Iterator[Findi
         status, place = path.stat(), Path("workspace") / path.relative_to(workspace)
         linked = inodes.get((status.st_dev, status.st_ino))
         if linked:
-            yield finding("hard-link", place, detail=f"It is a hard link to {linked}.")
+            yield finding("hard-link", place, message=f"It is a hard link to {linked}.")
         elif status.st_size >= _TELLING and (same := digests.get(_digest(path))):
-            yield finding("secret-file", place, detail=f"It has the content of {same}.")
+            yield finding("secret-file", place, message=f"It has the content of {same}.")
 
 
 def find_writable(paths: Iterable[tuple[str, Path]]) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Table", "Unreadable", "column_bytes", "read_bytes", "read_tables"]
+__all__ = ["DataTable", "Unreadable", "column_bytes", "read_bytes", "read_tables"]
 
 LARGEST = 256 << 20
 """Bytes of a file, unpacked, that are searched."""
@@ -29,7 +29,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DataTable:
     """Columns of equal length, in a file.
 
     Values are texts: numbers in one spelling, others without blanks around. ``first_line`` is
@@ -64,7 +64,7 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def read_tables(path: Path, data: bytes) -> list[Table]:
+def read_tables(path: Path, data: bytes) -> list[DataTable]:
     """Return the tables in a file's bytes; none if it has no format with columns.
 
     Raises:
@@ -105,39 +105,39 @@ def _plain(value: Any) -> str:
     return f"{number:.10g}" if math.isfinite(number) else text
 
 
-def _separated(delimiter: str) -> Callable[[str, bytes], Iterator[Table]]:
-    def read(name: str, data: bytes) -> Iterator[Table]:
+def _separated(delimiter: str) -> Callable[[str, bytes], Iterator[DataTable]]:
+    def read(name: str, data: bytes) -> Iterator[DataTable]:
         rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig")), delimiter=delimiter))
         if not rows:
             return
         width = len(rows[0])
         body = [row for row in rows[1:] if len(row) == width]
         names = [header.strip() or str(index) for index, header in enumerate(rows[0])]
-        yield Table(name, {n: [_plain(row[i]) for row in body] for i, n in enumerate(names)}, 2)
+        yield DataTable(name, {n: [_plain(row[i]) for row in body] for i, n in enumerate(names)}, 2)
 
     return read
 
 
-def _text(name: str, data: bytes) -> Iterator[Table]:
+def _text(name: str, data: bytes) -> Iterator[DataTable]:
     lines = data.decode("utf-8", "replace").splitlines()
-    yield Table(name, {"lines": [_plain(line) for line in lines]}, 1)
+    yield DataTable(name, {"lines": [_plain(line) for line in lines]}, 1)
 
 
-def _json(name: str, data: bytes) -> Iterator[Table]:
+def _json(name: str, data: bytes) -> Iterator[DataTable]:
     yield from _json_tables(name, json.loads(data))
 
 
-def _json_lines(name: str, data: bytes) -> Iterator[Table]:
+def _json_lines(name: str, data: bytes) -> Iterator[DataTable]:
     rows = [json.loads(line) for line in data.decode().splitlines() if line.strip()]
     for table in _json_tables(name, rows):
-        yield Table(name, table.columns, 1)
+        yield DataTable(name, table.columns, 1)
 
 
-def _json_tables(name: str, value: Any) -> Iterator[Table]:
+def _json_tables(name: str, value: Any) -> Iterator[DataTable]:
     if isinstance(value, dict):
         simple = {key: item for key, item in value.items() if not isinstance(item, dict | list)}
         if simple:
-            yield Table(
+            yield DataTable(
                 name, {"key": [_plain(k) for k in simple], "value": [*map(_plain, simple.values())]}
             )
         for key, item in value.items():
@@ -146,26 +146,26 @@ def _json_tables(name: str, value: Any) -> Iterator[Table]:
     elif isinstance(value, list) and value:
         if all(isinstance(item, dict) for item in value):
             keys = dict.fromkeys(key for item in value for key in item)
-            yield Table(name, {k: [_plain(item.get(k, "")) for item in value] for k in keys})
+            yield DataTable(name, {k: [_plain(item.get(k, "")) for item in value] for k in keys})
         elif not any(isinstance(item, dict | list) for item in value):
-            yield Table(name, {"items": [_plain(item) for item in value]})
+            yield DataTable(name, {"items": [_plain(item) for item in value]})
         elif all(isinstance(item, list) for item in value):
             width = min(map(len, value))
             columns = {str(i): [_plain(item[i]) for item in value] for i in range(width)}
-            yield Table(name, columns)
+            yield DataTable(name, columns)
 
 
-def _array(name: str, data: bytes) -> Iterator[Table]:
+def _array(name: str, data: bytes) -> Iterator[DataTable]:
     yield from _array_tables(name, np.load(io.BytesIO(data), allow_pickle=False))
 
 
-def _arrays(name: str, data: bytes) -> Iterator[Table]:
+def _arrays(name: str, data: bytes) -> Iterator[DataTable]:
     with np.load(io.BytesIO(data), allow_pickle=False) as members:
         for member in members.files:
             yield from _array_tables(f"{name}:{member}", members[member])
 
 
-def _array_tables(name: str, array: Any) -> Iterator[Table]:
+def _array_tables(name: str, array: Any) -> Iterator[DataTable]:
     if array.ndim == 2 and array.shape[1] > _WIDEST:
         # Pictures and the like; what was added to them stands at an end.
         array = array[:, [0, 1, -2, -1]]
@@ -173,10 +173,12 @@ def _array_tables(name: str, array: Any) -> Iterator[Table]:
         array = array[:, None]
     if array.ndim != 2 or array.size > _LONGEST:
         return
-    yield Table(name, {str(i): [*map(_plain, array[:, i].tolist())] for i in range(array.shape[1])})
+    yield DataTable(
+        name, {str(i): [*map(_plain, array[:, i].tolist())] for i in range(array.shape[1])}
+    )
 
 
-_READERS: dict[str, Callable[[str, bytes], Iterator[Table]]] = {
+_READERS: dict[str, Callable[[str, bytes], Iterator[DataTable]]] = {
     ".csv": _separated(","),
     ".tsv": _separated("\t"),
     ".txt": _text,

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ludus.errors import DataMissing, TaskError
-from ludus.research.discovery import load_task
-from ludus.research.preparation import prepare
-from ludus.research.task import Task
+from ludus.research.data.preparation import prepare
+from ludus.research.task.discovery import load_task
+from ludus.research.task.task import Task
 
 __all__ = ["Trial", "try_to_prepare"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from ludus.research.actions import ActionSpace
-from ludus.research.observation import observation_space
+from ludus.research.episode.actions import ActionSpace
+from ludus.research.episode.observation import observation_space
 from ludus.spaces import Dict
 
 if TYPE_CHECKING:
-    from ludus.research.env import ResearchEnv
+    from ludus.research.episode.env import ResearchEnv
 
 __all__ = ["AgentView"]
 

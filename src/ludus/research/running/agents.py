@@ -119,7 +119,7 @@ def make_agent(spec: AgentSpec, env: Any, seed: int, options: EpisodeOptions) ->
             return ScriptedAgent.from_file(given["file"])
         case "replay":
             from ludus.research.agents.replay import ReplayAgent
-            from ludus.research.trajectory import trajectory_of_run
+            from ludus.research.running.trajectory import trajectory_of_run
 
             return ReplayAgent(trajectory_of_run(Path(given["run"])))
         case "random":

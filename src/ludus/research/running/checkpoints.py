@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ludus.atomic import write_whole
-from ludus.codec import Limits, decode, encode
+from ludus.codec import DecodeLimits, decode, encode
 from ludus.errors import CodecError
 from ludus.foreign_files import read_regular
 
@@ -26,9 +26,9 @@ __all__ = ["LARGEST", "Checkpoints"]
 LARGEST = 1 << 27
 """Bytes of one state; an episode with a larger workspace goes on by taking its actions again.
 
-At most two of the agent and two of its box are kept at a time, the one being written included.
+At most two of the agent and two of its sandbox are kept at a time, the one being written included.
 """
-_LIMITS = Limits(
+_LIMITS = DecodeLimits(
     total_bytes=LARGEST,
     string_bytes=LARGEST,
     array_bytes=LARGEST,

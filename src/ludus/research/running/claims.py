@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ludus.research.reward import Scale
 from ludus.research.running.story import Story
+from ludus.research.task.reward import Scale
 
 __all__ = ["claim_of", "failed_claim", "scale_of"]
 

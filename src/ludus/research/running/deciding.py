@@ -9,19 +9,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ludus.bench.faults import InfrastructureFault, one_line
-from ludus.bench.interrupts import CtrlC
+from ludus.bench.faults import one_line
+from ludus.bench.running.interrupts import CtrlC
 from ludus.core.state import copy_plain
 from ludus.errors import (
     CodecError,
     DependencyNotInstalled,
+    InfrastructureFailed,
     InvalidAction,
     ModelServerError,
     StateError,
 )
-from ludus.record import canonical
-from ludus.research.actions import read_action
+from ludus.record.format import canonical
 from ludus.research.agents.protocol import AgentStopped
+from ludus.research.episode.actions import read_action
 
 __all__ = ["decide"]
 
@@ -43,8 +44,8 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
         ``action`` and ``thought``; or ``stop``, in a word, and a ``message``.
 
     Raises:
-        InfrastructureFault: The model of an agent that comes with Ludus cannot be asked, which says
-            nothing about the agent. That another agent says so is no evidence.
+        InfrastructureFailed: The model of an agent that comes with Ludus cannot be asked, which
+            says nothing about the agent. That another agent says so is no evidence.
     """
     with CtrlC() as ctrl_c:
         try:
@@ -54,7 +55,7 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
             decided = _stop("agent_error", _shown(problem))
             ctrl_c.check()
     if "fault" in decided:
-        raise InfrastructureFault(decided["fault"])
+        raise InfrastructureFailed(decided["fault"])
     return decided
 
 

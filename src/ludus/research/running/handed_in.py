@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ludus.bench.faults import InfrastructureFault, one_line
-from ludus.errors import RecordError
-from ludus.record.folder import Folder
-from ludus.research.assessment import Assessor, Grade
-from ludus.research.data_cache import CachedTask
+from ludus.bench.faults import one_line
+from ludus.errors import InfrastructureFailed, RecordError
+from ludus.record.format.folder import Folder
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.episode.assessment import Assessor, Grade
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.running.log import ARTEFACTS, Log
 from ludus.research.running.logged_grade import LoggedGrade
 from ludus.research.running.rewards import last_reward
 from ludus.research.running.story import Story
-from ludus.research.task import Task
+from ludus.research.task.task import Task
 
 __all__ = ["conclude", "kept_artefacts"]
 
@@ -65,7 +65,7 @@ def conclude(log: Log, record: Path, task: Task, subject: Mapping[str, Any], gra
         grade: Grades.
 
     Raises:
-        InfrastructureFault: It cannot be graded now.
+        InfrastructureFailed: It cannot be graded now.
         RecordError: The files are not kept.
         ValueError: Nothing was handed in.
     """
@@ -78,7 +78,7 @@ def conclude(log: Log, record: Path, task: Task, subject: Mapping[str, Any], gra
     made = assessor.grade(artefacts, "test")
     if made.outcome == "infrastructure_fault":
         log.fault(one_line(made.reason))
-        raise InfrastructureFault(one_line(made.reason))
+        raise InfrastructureFailed(one_line(made.reason))
     last, decided = story.steps[-1] if story.steps else {}, story.decided or {}
     final = made.plain()
     log.step(

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ludus.atomic import write_whole
-from ludus.bench.execute import Job, fault_result
-from ludus.bench.faults import InfrastructureFault, one_line
+from ludus.bench.faults import one_line
 from ludus.bench.result import Result
-from ludus.errors import Error, TaskError
+from ludus.bench.running.execute import UnitJob, fault_result
+from ludus.errors import Error, InfrastructureFailed, TaskError
 from ludus.record import load_signing_key, read_run
-from ludus.research.agent_box import agent_policy
-from ludus.research.assessment import graded_in_boxes
-from ludus.research.discovery import load_task
-from ludus.research.draws import Draws, draw_kind
-from ludus.research.env import ResearchEnv
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.episode.agent_sandbox import agent_policy
+from ludus.research.episode.assessment import Assessor, graded_in_sandboxes
+from ludus.research.episode.env import ResearchEnv
+from ludus.research.grading.draws import Draws, draw_kind, fresh_draw
 from ludus.research.running.agent_view import AgentView
 from ludus.research.running.agents import BUILT_IN, make_agent
 from ludus.research.running.checkpoints import LARGEST, Checkpoints
@@ -30,8 +31,9 @@ from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.running.playing import Player
 from ludus.research.running.results import result_of_record
 from ludus.research.running.story import tell
-from ludus.research.settings import Settings
-from ludus.research.task import Task
+from ludus.research.task.discovery import load_task
+from ludus.research.task.settings import MlgymSettings
+from ludus.research.task.task import Task
 
 __all__ = ["EpisodeJob"]
 
@@ -39,7 +41,7 @@ _GRADING_SECONDS = 7200.0
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeJob(Job):
+class EpisodeJob(UnitJob):
     """One agent, one task, one seed: an episode, and its record.
 
     Attributes:
@@ -61,7 +63,7 @@ class EpisodeJob(Job):
         """Play the episode, or the rest of it, and return its result.
 
         Raises:
-            InfrastructureFault: Anything but the agent failed. The record says so, and is gone on
+            InfrastructureFailed: Anything but the agent failed. The record says so, and is gone on
                 with the next time.
         """
         try:
@@ -74,10 +76,10 @@ class EpisodeJob(Job):
                         self._record(on_playing)
             self._checkpoints.clear()
             return result_of_record(self)
-        except InfrastructureFault:
+        except InfrastructureFailed:
             raise
         except (Error, OSError, MemoryError) as problem:
-            raise InfrastructureFault(one_line(problem)) from problem
+            raise InfrastructureFailed(one_line(problem)) from problem
 
     def settle(self, reason: str, seconds: float) -> Result:
         """Close the record of a worker that the agent brought to its end.
@@ -85,15 +87,59 @@ class EpisodeJob(Job):
         Raises:
             Error: The record cannot be closed.
         """
-        task = load_task(self.task.task)
-        with self._open_log(self.subject(task)) as log:
-            log.result(failed_claim(log.story, self.subject(task), reason))
+        subject = self.subject(load_task(self.task.task))
+        with self._open_log(subject) as log:
+            self._begin(log, subject)  # the agent may have removed what was there
+            log.result(failed_claim(log.story, subject, reason))
         self._checkpoints.clear()
         return result_of_record(self)
 
-    def give_up(self, reason: str, attempts: int) -> Result:
-        """Return the result of an episode that could not be played; its record is kept."""
+    def give_up(self, reason: str, attempts: int, *, playing: bool) -> Result:
+        """Return the result of an episode that could not be played; its record is kept.
+
+        An agent whose own code runs in the worker can bring that down. If it was there, and a
+        sandbox and the grader work without it, it is to blame.
+        """
+        if playing and self.unit.agent.use not in BUILT_IN:
+            without = self._fails_without_agent()
+            if without is None:
+                with contextlib.suppress(Error, OSError):  # the disk may have filled up since
+                    return self._settle_at_last(f"{reason}; the task can be graded without it")
+            else:
+                reason = f"{reason}; without the agent: {without}"
         return fault_result(self, reason, attempts)
+
+    def _settle_at_last(self, reason: str) -> Result:
+        """Settle the episode, in a new record if the agent has spoilt its own."""
+        try:
+            return self.settle(reason, 0.0)
+        except (Error, OSError):
+            # Under another name than that of an earlier life, of which it cannot tell.
+            if self.record_path.exists():
+                self._put_aside("-spoilt")
+        return self.settle(reason, 0.0)
+
+    def _fails_without_agent(self) -> str | None:
+        """Return why sandboxes or grader fail without the agent; ``None`` if they do not."""
+        options, seed = self.options, self.unit.seed
+        try:
+            task = self._load_task()
+            policy = agent_policy(task, options.policy)
+            with ResearchEnv(task, backend=options.backend, policy=options.policy) as env:
+                env.reset(seed=seed)
+                *_, info = env.step("true")
+            if info["outcome"] == "infrastructure_fault":
+                return str(info["reason"])
+            kept = CachedTask.of(task)
+            good = kept.known_good(seed)
+            if good is None:
+                return None
+            found = Assessor(kept, seed, graded_in_sandboxes(policy, options.backend)).grade(
+                good, "validation", fresh_draw()
+            )
+        except (Error, OSError, MemoryError) as problem:
+            return one_line(problem)
+        return found.reason if found.outcome == "infrastructure_fault" else None
 
     def subject(self, task: Task) -> dict[str, Any]:
         """Return what the record is about."""
@@ -109,7 +155,7 @@ class EpisodeJob(Job):
             "seed": self.unit.seed,
             "draws": draw_kind(options.draws),
             "options": options.model_dump(exclude={"base_url"}),
-            "command_seconds": Settings.read().long_timeout(config.timeout),
+            "command_seconds": MlgymSettings.read().long_timeout(config.timeout),
             "unit": self.unit.identity(),
             "unreplayable": "an agent's work is graded again instead",
         }
@@ -138,22 +184,26 @@ class EpisodeJob(Job):
         task = self._load_task()
         subject = self.subject(task)
         with self._open_log(subject) as log:
-            if log.story.draws is None and log.story.last_act is None:
-                log.draws(self._earlier_draws() or Draws.begin(subject["draws"]))
-            if log.story.last_act is None and not log.story.earlier.lives:
-                used = used_before(self.folder, self.unit.id)
-                if used.lives:
-                    log.earlier(used)
+            self._begin(log, subject)
             if not log.story.is_over and log.story.result is None:
                 self._play(task, log, on_playing)
             if log.story.result is None:
                 log.result(claim_of(log.story, subject))
 
+    def _begin(self, log: Log, subject: dict[str, Any]) -> None:
+        """Write down what an episode draws from, and what its earlier lives have used."""
+        if log.story.draws is None and log.story.last_act is None:
+            log.draws(self._earlier_draws() or Draws.begin(subject["draws"]))
+        if log.story.last_act is None and not log.story.earlier.lives:
+            used = used_before(self.folder, self.unit.id)
+            if used.lives:
+                log.earlier(used)
+
     def _play(self, task: Task, log: Log, on_playing: Callable[[], None]) -> None:
         options, seed = self.options, self.unit.seed
         agent_seed = self.unit.agent_seed(0)
         policy = agent_policy(task, options.policy)
-        grade = LoggedGrade(log, graded_in_boxes(policy, options.backend))
+        grade = LoggedGrade(log, graded_in_sandboxes(policy, options.backend))
         env = ResearchEnv(
             task,
             max_steps=options.max_steps,
@@ -167,6 +217,7 @@ class EpisodeJob(Job):
         env.state_bytes = LARGEST
         view = AgentView.of(env)
         with env:
+            on_playing()
             try:
                 agent = make_agent(self.unit.agent, view, agent_seed, options)
                 if callable(getattr(agent, "reset", None)):
@@ -177,11 +228,11 @@ class EpisodeJob(Job):
                 reason = f"The agent cannot be made: {one_line(problem)}"
                 if self.unit.agent.use in BUILT_IN or log.story.last_act is not None:
                     # It is ours, or could be made before: something around it has changed.
-                    raise InfrastructureFault(reason) from problem
+                    raise InfrastructureFailed(reason) from problem
                 log.result(failed_claim(log.story, self.subject(task), reason))
                 return
             try:
-                Player(env, grade, agent, log, self._checkpoints, seed).play(on_playing)
+                Player(env, grade, agent, log, self._checkpoints, seed).play()
             finally:
                 _close(agent, log)
 
@@ -201,7 +252,7 @@ class EpisodeJob(Job):
             return False
         task = self._load_task()
         subject, policy = self.subject(task), agent_policy(task, self.options.policy)
-        grade = graded_in_boxes(policy, self.options.backend)
+        grade = graded_in_sandboxes(policy, self.options.backend)
         with self._open_log(subject) as log:
             conclude(log, self.record_path, task, subject, grade)
             log.result(claim_of(log.story, subject))
@@ -209,12 +260,15 @@ class EpisodeJob(Job):
 
     def _abandon(self, reason: str) -> None:
         """Put a record aside; nothing that happened is thrown away."""
+        write_whole(self.record_path / "why.txt", f"{reason}\n".encode())
+        self._put_aside("")
+
+    def _put_aside(self, what: str) -> None:
         place = Path(self.folder, ABANDONED)
         place.mkdir(exist_ok=True)
         number = 1
-        while (target := place / f"{self.unit.id}-{number}").exists():
+        while (target := place / f"{self.unit.id}{what}-{number}").exists():
             number += 1
-        write_whole(self.record_path / "why.txt", f"{reason}\n".encode())
         self.record_path.rename(target)
         self._checkpoints.clear()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ludus.record import read_run
-from ludus.record.event import Event
+from ludus.record.format.event import Event
 
 if TYPE_CHECKING:
     from ludus.research.running.story import Story

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from ludus.errors import ResearchError
 from ludus.record import Run, read_run
-from ludus.record.keys import SigningKey
-from ludus.record.provenance import provenance
-from ludus.research.draws import Draws
+from ludus.record.format.keys import SigningKey
+from ludus.record.replay.provenance import provenance
 from ludus.research.grading.artefacts import Artefacts
-from ludus.research.grading.contract import Split
+from ludus.research.grading.draws import Draws
 from ludus.research.running.lives import Used
 from ludus.research.running.story import KIND, Story, tell
+from ludus.research.task.contract import Split
 
 __all__ = ["ARTEFACTS", "Log", "digest_of", "is_begun"]
 

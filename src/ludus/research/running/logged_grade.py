@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ludus.research.assessment import Grade
-from ludus.research.data_cache import CachedTask
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.episode.assessment import Grade
 from ludus.research.grading.artefacts import Artefacts
-from ludus.research.grading.contract import Split
-from ludus.research.grading.outcome import (
+from ludus.research.running.log import Log
+from ludus.research.task.contract import Split
+from ludus.research.task.outcome import (
     REFUSED,
     AgentFault,
     InfrastructureFault,
@@ -17,7 +18,6 @@ from ludus.research.grading.outcome import (
     Score,
     Scored,
 )
-from ludus.research.running.log import Log
 
 __all__ = ["CannotResume", "LoggedGrade"]
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ludus.bench.folder import read_from, write_json
 from ludus.bench.json_text import read_json
+from ludus.bench.running.folder import read_from, write_json
 from ludus.errors import BenchError, ResearchError
-from ludus.research.draws import DrawKind, draw_kind
-from ludus.research.settings import Settings
+from ludus.research.grading.draws import DrawKind, draw_kind
+from ludus.research.task.settings import MlgymSettings
 
 __all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
 
@@ -28,8 +28,8 @@ class EpisodeOptions(BaseModel):
         max_steps: Instead of what a task's file says.
         time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
         cost_limit: What the agent may spend.
-        backend: Of all boxes.
-        unlimited: Whether boxes do without limits of memory and processors, for machines that
+        backend: Of all sandboxes.
+        unlimited: Whether sandboxes do without limits of memory and processors, for machines that
             cannot hold them to any.
         draws: What graders draw from: ``"private"``, or ``"public"`` for the seed alone, which
             everybody can foresee; by default what ``LUDUS_RESEARCH_DRAWS`` says, or private.
@@ -53,12 +53,12 @@ class EpisodeOptions(BaseModel):
         Raises:
             ResearchError: A variable has a value that it cannot have.
         """
-        limit = self.time_limit or Settings.read().env_timeout
+        limit = self.time_limit or MlgymSettings.read().env_timeout
         return self.model_copy(update={"time_limit": limit, "draws": draw_kind(self.draws)})
 
     @property
     def policy(self) -> dict[str, Any]:
-        """Fields of the agent's box's policy to set otherwise."""
+        """Fields of the agent's sandbox's policy to set otherwise."""
         return {"memory": None, "cpus": None} if self.unlimited else {}
 
 

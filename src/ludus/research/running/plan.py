@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ludus.bench.agents.spec import AgentSpec
-from ludus.bench.plan import Plan, units_of
-from ludus.bench.suite import Suite, suite_from
+from ludus.bench.planning.plan import BenchPlan, units_of
+from ludus.bench.planning.suite import Suite, suite_from
 from ludus.errors import ResearchError
-from ludus.research.discovery import BUNDLED
-from ludus.research.draws import draw_kind
+from ludus.research.grading.draws import draw_kind
 from ludus.research.running.options import EpisodeOptions, TaskRow
-from ludus.research.task import Task
+from ludus.research.task.discovery import BUNDLED
+from ludus.research.task.task import Task
 
 __all__ = ["SUITE", "make_units", "suite_of", "task_row"]
 
@@ -54,7 +54,7 @@ def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int
     )
 
 
-def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> Plan:
+def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> BenchPlan:
     """Return the units of a suite: for each seed, every agent on every task.
 
     Raises:
@@ -69,7 +69,7 @@ def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> Plan:
             if twice
             else "There is nobody to work; name an agent."
         )
-    return Plan(suite, specs, units_of(suite, specs), ())
+    return BenchPlan(suite, specs, units_of(suite, specs), ())
 
 
 def task_row(task: Task) -> TaskRow:

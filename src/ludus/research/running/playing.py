@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from ludus.bench.faults import InfrastructureFault, one_line
-from ludus.record import canonical
-from ludus.research.env import ResearchEnv
+from ludus.bench.faults import one_line
+from ludus.errors import InfrastructureFailed
+from ludus.record.format import canonical
+from ludus.research.episode.env import ResearchEnv
 from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from ludus.research.running.deciding import decide
 from ludus.research.running.log import Log
@@ -50,15 +51,14 @@ class Player:
         self._env, self._grade, self._agent = env, grade, agent
         self._log, self._checkpoints, self._seed = log, checkpoints, seed
 
-    def play(self, on_playing: Callable[[], None] = lambda: None) -> None:
+    def play(self) -> None:
         """Play until the work is graded.
 
         Raises:
             CannotResume: What is recorded cannot be gone on with; the episode has to begin anew.
-            InfrastructureFault: Anything but the agent failed; the episode can be gone on with.
+            InfrastructureFailed: Anything but the agent failed; the episode can be gone on with.
         """
         try:
-            on_playing()
             observation = restore(
                 self._env, self._grade, self._agent, self._log.story, self._checkpoints, self._seed
             )
@@ -68,12 +68,12 @@ class Player:
                 observation = self._carry_out()
         except CannotResume:
             raise
-        except InfrastructureFault as fault:
+        except InfrastructureFailed as fault:
             self._log.fault(str(fault))
             raise
         except Exception as problem:  # the agent's own are dealt with; this is anybody else's
             self._log.fault(one_line(problem))
-            raise InfrastructureFault(one_line(problem)) from problem
+            raise InfrastructureFailed(one_line(problem)) from problem
 
     def _decide(self, observation: Mapping[str, Any]) -> None:
         number = len(self._log.story.steps)
@@ -109,7 +109,7 @@ class Player:
             raise CannotResume("the last step ended otherwise when it was done again")
         if info["outcome"] == "infrastructure_fault":
             # The agent is not told: the step is taken again from the state before it.
-            raise InfrastructureFault(info["reason"] or "the box is gone")
+            raise InfrastructureFailed(info["reason"] or "the sandbox is gone")
         state = None
         # What is larger would be copied for nothing.
         if final is None and (info["usage"].get("disk_used") or 0) <= LARGEST:

@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from ludus.bench.faults import one_line
-from ludus.bench.folder import read_from
-from ludus.bench.progress import BarProgress, LineProgress, duration
 from ludus.bench.result import Result
+from ludus.bench.running.folder import read_from
+from ludus.bench.running.progress import BarProgress, LineProgress, duration
 from ludus.errors import Error
-from ludus.record.folder import Folder
+from ludus.record.format.folder import Folder
 
 __all__ = ["EpisodeLines", "EpisodeProgress", "Standing", "describe_episode", "standing"]
 

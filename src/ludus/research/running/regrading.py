@@ -9,19 +9,19 @@ from functools import partial
 from typing import Any
 
 from ludus.errors import Error, RecordError
-from ludus.record.reading import RunReader
-from ludus.record.verify import Check
-from ludus.research.agent_box import agent_policy
-from ludus.research.assessment import Assessment, Assessor, graded_in_boxes
-from ludus.research.data_cache import CachedTask
-from ludus.research.draws import Draws, fresh_draw
+from ludus.record.run.reader import RunReader
+from ludus.record.verify import RecordCheck
+from ludus.research.data.data_cache import CachedTask
+from ludus.research.episode.agent_sandbox import agent_policy
+from ludus.research.episode.assessment import Assessment, Assessor, graded_in_sandboxes
 from ludus.research.grading.artefacts import OF_THE_HOST, Artefacts
-from ludus.research.grading.contract import Split
+from ludus.research.grading.draws import Draws, fresh_draw
 from ludus.research.running.fresh_draws import FRESH, compare
 from ludus.research.running.handed_in import kept_artefacts
 from ludus.research.running.options import EpisodeOptions
 from ludus.research.running.story import Story
-from ludus.research.task import Task
+from ludus.research.task.contract import Split
+from ludus.research.task.task import Task
 
 __all__ = ["Regrader"]
 
@@ -41,7 +41,7 @@ class Regrader:
         reader: The record, whose files were checked.
         story: What it says.
         task: The task, which is the same as it was.
-        backend: Of the boxes.
+        backend: Of the sandboxes.
         unlimited: Whether they do without limits of memory and processors.
     """
 
@@ -58,11 +58,11 @@ class Regrader:
         self._task, self._scale = CachedTask.of(task), task.scale
         # Not what the record says: it may come from somebody who wants all the memory there is.
         policy = agent_policy(task, EpisodeOptions(unlimited=unlimited).policy)
-        grade = graded_in_boxes(policy, backend)
+        grade = graded_in_sandboxes(policy, backend)
         self._seed = int(reader.manifest["subject"]["seed"])
         self._assessor = Assessor(self._task, self._seed, grade)
 
-    def check(self, progress: Callable[[int, int], None] | None = None) -> Check:
+    def check(self, progress: Callable[[int, int], None] | None = None) -> RecordCheck:
         """Return whether all scores come out again."""
         wanted: dict[_Key, list[tuple[int, Mapping[str, Any]]]] = {}
         for key, number, told in self._gradings():
@@ -73,21 +73,25 @@ class Regrader:
             try:
                 artefacts = self._artefacts(dict(files))
             except RecordError as problem:
-                return Check("replay", "failed", f"step {claims[0][0]}: {problem}")
+                return RecordCheck("replay", "failed", f"step {claims[0][0]}: {problem}")
             found = self._assessor.grade(artefacts, split, draw)
             if found.outcome == "infrastructure_fault":
                 if self._is_only_this_one(artefacts, split, draw):
                     detail = f"only this submission cannot be graded here: {found.reason:.500}"
-                    return Check("replay", "failed", f"step {claims[0][0]}, {split}: {detail}")
-                return Check("replay", "skipped", f"it cannot be graded here: {found.reason:.500}")
+                    return RecordCheck(
+                        "replay", "failed", f"step {claims[0][0]}, {split}: {detail}"
+                    )
+                return RecordCheck(
+                    "replay", "skipped", f"it cannot be graded here: {found.reason:.500}"
+                )
             for number, told in claims:
                 if difference := _difference(told, found):
-                    return Check("replay", "failed", f"step {number}, {split}: {difference}")
+                    return RecordCheck("replay", "failed", f"step {number}, {split}: {difference}")
         if progress is not None:
             progress(len(wanted), len(wanted))
         if not wanted:
-            return Check("replay", "passed", "nothing was handed in that could be graded")
-        return Check("replay", "passed", f"{len(wanted)} gradings came out the same")
+            return RecordCheck("replay", "passed", "nothing was handed in that could be graded")
+        return RecordCheck("replay", "passed", f"{len(wanted)} gradings came out the same")
 
     def _is_only_this_one(self, artefacts: Artefacts, split: Split, draw: int | None) -> bool:
         """Tell whether a known-good submission is graded here, and this one fails again.
@@ -106,7 +110,7 @@ class Regrader:
         lacks = "MemoryError" in again.reason or not numbers.isdisjoint(OF_THE_HOST)
         return again.outcome == "infrastructure_fault" and not lacks
 
-    def check_draws(self, *, fresh: int = FRESH) -> Check:
+    def check_draws(self, *, fresh: int = FRESH) -> RecordCheck:
         """Return whether the scores could have been had without foreseeing the draws.
 
         The recorded draws must follow from the record's nonce. Who made the record may have chosen
@@ -116,16 +120,18 @@ class Regrader:
         everybody could foresee them.
 
         Args:
-            fresh: Gradings with fresh draws, at least 2; up to four times as many where the
-                recorded score is better than all of them.
+            fresh: Gradings with fresh draws, at least 2; more where the recorded score is better
+                than all of them.
         """
         subject, draws = self._reader.manifest["subject"], self._story.draws
         if draws is None or subject.get("draws") != draws.kind:
-            return Check("draws", "failed", "the record does not say what its graders drew from")
+            return RecordCheck(
+                "draws", "failed", "the record does not say what its graders drew from"
+            )
         if problem := self._wrong_draw(draws):
-            return Check("draws", "failed", problem)
+            return RecordCheck("draws", "failed", problem)
         told, unclear = ["nothing was scored that draws could have helped"], False
-        for split, claim in self._scored():
+        for split, claim, tries in self._scored():
             artefacts = self._artefacts(dict(claim["files"]))
             try:
                 found = compare(
@@ -133,29 +139,38 @@ class Regrader:
                     partial(self._fresh, artefacts, split),
                     self._scale,
                     fresh=fresh,
+                    tries=tries,
                 )
             except _CannotGrade as problem:
-                return Check("draws", "skipped", f"it cannot be graded here: {problem!s:.500}")
+                return RecordCheck(
+                    "draws", "skipped", f"it cannot be graded here: {problem!s:.500}"
+                )
             if found.verdict == "implausible":
-                return Check("draws", "failed", f"{split}: {found.detail}")
+                return RecordCheck("draws", "failed", f"{split}: {found.detail}")
             unclear = unclear or found.verdict == "unclear"
             told = [*told, f"{split}: {found.detail}"]
         if draws.kind == "public":
-            return Check("draws", "skipped", "the draws are public: everybody could foresee them")
-        return Check("draws", "skipped" if unclear else "passed", "; ".join(told[1:] or told))
+            return RecordCheck(
+                "draws", "skipped", "the draws are public: everybody could foresee them"
+            )
+        return RecordCheck("draws", "skipped" if unclear else "passed", "; ".join(told[1:] or told))
 
-    def _scored(self) -> list[tuple[Split, Mapping[str, Any]]]:
-        """Return what a result can be proud of: the test, and a validation that beats it."""
+    def _scored(self) -> list[tuple[Split, Mapping[str, Any], int]]:
+        """Return what a result can be proud of: the test, and a validation that beats it.
+
+        Each with the number of gradings of these files of which it is the best.
+        """
         last = self._story.steps[-1] if self._story.steps else {}
         final = last.get("final") or {}
-        made: list[tuple[Split, Mapping[str, Any]]] = []
+        made: list[tuple[Split, Mapping[str, Any], int]] = []
         if final.get("outcome") == "scored":
-            made.append(("test", final))
+            made.append(("test", final, 1))
         sign = 1.0 if self._scale.direction == "higher" else -1.0
         tried = [told for _, told in self._story.validations if told["score"] is not None]
         best = max(tried, key=lambda told: sign * float(told["score"]), default=None)
         if best is not None and not (made and sign * best["score"] <= sign * made[0][1]["score"]):
-            made.append(("validation", best))
+            tries = sum(told["files"] == best["files"] for told in tried)
+            made.append(("validation", best, tries))
         return made
 
     def _fresh(self, artefacts: Artefacts, split: Split) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ludus.bench.execute import Job
 from ludus.bench.result import Result
+from ludus.bench.running.execute import UnitJob
 from ludus.errors import ResearchError
 from ludus.record import read_run
 from ludus.research.running.story import KIND, tell
@@ -14,7 +14,7 @@ from ludus.research.running.story import KIND, tell
 __all__ = ["result_of_record"]
 
 
-def result_of_record(job: Job) -> Result:
+def result_of_record(job: UnitJob) -> Result:
     """Return what a complete record says; the same record always gives the same result.
 
     Raises:

@@ -2,8 +2,8 @@
 
 Two ways lead there. Usually the workspace and the agent's memory were kept after every step, and
 are put back. Where they were not (a workspace too large, an agent that cannot say what it
-remembers), the recorded actions are taken again in a fresh box, and have to give the same outputs;
-an agent without a memory to put back has to choose the same actions again.
+remembers), the recorded actions are taken again in a fresh sandbox, and have to give the same
+outputs; an agent without a memory to put back has to choose the same actions again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ludus.errors import SandboxError, StateError
-from ludus.research.env import ResearchEnv
+from ludus.research.episode.env import ResearchEnv
 from ludus.research.running.checkpoints import Checkpoints
 from ludus.research.running.deciding import decide
 from ludus.research.running.lives import Used

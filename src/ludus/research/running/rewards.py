@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ludus.research.reward import Ledger
 from ludus.research.running.claims import scale_of
 from ludus.research.running.story import Story
+from ludus.research.task.reward import RewardTotals
 
 __all__ = ["last_reward", "reward_problem"]
 
@@ -31,7 +31,7 @@ def reward_problem(story: Story, subject: Mapping[str, Any]) -> str | None:
     Raises:
         ValueError: The record does not say how scores are measured.
     """
-    scale, ledger = scale_of(subject), Ledger()
+    scale, ledger = scale_of(subject), RewardTotals()
     for step in story.steps:
         graded, final = step["graded"], step["final"]
         reward = 0.0

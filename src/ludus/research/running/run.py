@@ -7,19 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from ludus.bench.agents.spec import AgentSpec
-from ludus.bench.execute import Job
-from ludus.bench.folder import AgentRow, BenchFolder
-from ludus.bench.plan import Plan
-from ludus.bench.runner import BenchRun, Settings, run_plan
-from ludus.bench.unit import Unit
+from ludus.bench.planning.plan import BenchPlan
+from ludus.bench.planning.unit import Unit
+from ludus.bench.running.execute import UnitJob
+from ludus.bench.running.folder import AgentRow, BenchFolder
+from ludus.bench.running.runner import BenchRun, RunSettings, run_plan
 from ludus.errors import ResearchError
-from ludus.research.data_cache import CachedTask
-from ludus.research.discovery import load_task
+from ludus.research.data.data_cache import CachedTask
 from ludus.research.running.agents import BUILT_IN, make_agent
 from ludus.research.running.job import EpisodeJob
 from ludus.research.running.options import FILE, EpisodeOptions, RunFile
 from ludus.research.running.plan import make_units, suite_of, task_row
-from ludus.research.task import Task
+from ludus.research.task.discovery import load_task
+from ludus.research.task.task import Task
 
 __all__ = ["is_research_run", "resume_research", "run_research"]
 
@@ -33,7 +33,7 @@ def run_research(
     seed: int = 0,
     name: str | None = None,
     options: EpisodeOptions | None = None,
-    settings: Settings | None = None,
+    settings: RunSettings | None = None,
 ) -> BenchRun:
     """Let agents work on tasks, several times each, into a new folder.
 
@@ -64,14 +64,14 @@ def run_research(
     if not (target / "bench.json").exists():
         RunFile(options=chosen, tasks=rows).write(target)
     folder = BenchFolder.create(target, work, name=name)
-    return _run(folder, work, RunFile.read(target), settings or Settings())
+    return _run(folder, work, RunFile.read(target), settings or RunSettings())
 
 
 def resume_research(
     path: str | Path,
     *,
     base_url: str | None = None,
-    settings: Settings | None = None,
+    settings: RunSettings | None = None,
 ) -> BenchRun:
     """Go on with a run; what is finished is not repeated, what was begun is gone on with.
 
@@ -96,7 +96,7 @@ def resume_research(
             f"The work of {path} is not what it was: an agent's code has changed. Results of "
             "different work are not mixed; start another run."
         )
-    return _run(folder, work, file, settings or Settings())
+    return _run(folder, work, file, settings or RunSettings())
 
 
 def is_research_run(path: str | Path) -> bool:
@@ -104,8 +104,8 @@ def is_research_run(path: str | Path) -> bool:
     return Path(path, FILE).is_file()
 
 
-def _run(folder: BenchFolder, work: Plan, file: RunFile, settings: Settings) -> BenchRun:
-    def job(unit: Unit, name: str, place: str, key: str | None) -> Job:
+def _run(folder: BenchFolder, work: BenchPlan, file: RunFile, settings: RunSettings) -> BenchRun:
+    def job(unit: Unit, name: str, place: str, key: str | None) -> UnitJob:
         row = file.tasks[unit.env]
         return EpisodeJob(unit, name, place, key, task=row, options=file.options)
 

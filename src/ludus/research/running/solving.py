@@ -1,4 +1,4 @@
-"""Running a solution of a task in a box, and grading it: what an agent does, without an agent."""
+"""Runs a solution of a task in a sandbox, without an agent, and grades it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ludus.bench.result import OutcomeKind
 from ludus.errors import ResearchError
-from ludus.research.discovery import load_task
-from ludus.research.draws import DrawKind
-from ludus.research.env import ResearchEnv
-from ludus.research.task import Outcome, Task
+from ludus.research.episode.env import ResearchEnv
+from ludus.research.grading.draws import DrawKind
+from ludus.research.task.discovery import load_task
+from ludus.research.task.task import Task
 
 __all__ = ["Solved", "solve"]
 
@@ -41,7 +42,7 @@ class Solved:
 
     task: Task
     solution: str
-    outcome: Outcome
+    outcome: OutcomeKind
     score: float | None
     normalised: float | None
     validation: float | None
@@ -73,14 +74,14 @@ def solve(
             folder of yours.
         seed: Of splits and data.
         validate: Grade on the validation split too.
-        backend: Of the boxes.
+        backend: Of the sandboxes.
         unlimited: Do without limits of memory and processors.
         draws: What graders draw from; see :class:`~ludus.research.ResearchEnv`.
 
     Raises:
         DataMissing: The task's data has to be fetched first.
         ResearchError: There is no such task or solution.
-        SandboxError: There is no such box here.
+        SandboxError: There is no such sandbox here.
     """
     loaded = load_task(task)
     folder, command = _solution(loaded, solution, command)
@@ -91,7 +92,7 @@ def solve(
     how: dict[str, Any] = {"backend": backend, "policy": policy, "draws": draws}
     with ResearchEnv(loaded, max_steps=steps, **how) as env:
         env.reset(seed=seed)
-        env.box.put(folder, _HOME)
+        env.sandbox.put(folder, _HOME)
         info: Mapping[str, Any] = {"outcome": "running"}
         if command is not None:
             observation, *_, info = env.step(command)

@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ludus.errors import RecordDamaged
-from ludus.record.event import EVENTS, Event
-from ludus.research.draws import Draws
+from ludus.record.format.event import EVENTS, Event
+from ludus.research.grading.draws import Draws
 from ludus.research.running.lives import Used
 
 __all__ = ["KIND", "Story", "tell"]

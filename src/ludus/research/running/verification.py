@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ludus.bench.folder import BenchFolder
+from ludus.bench.planning.suite import Suite
+from ludus.bench.planning.unit import Unit
 from ludus.bench.result import Result
-from ludus.bench.suite import Suite
-from ludus.bench.unit import Unit
-from ludus.bench.verification import (
+from ludus.bench.running.folder import BenchFolder
+from ludus.bench.verifying.verification import (
     Looked,
     UnitVerification,
     differences,
@@ -24,11 +24,10 @@ from ludus.bench.verification import (
 )
 from ludus.errors import RecordError, TaskError
 from ludus.record import Verification, read_run, verify
-from ludus.record.keys import PublicKey, SigningKey
-from ludus.record.limits import MAX_HASHED_BYTES
-from ludus.record.reading import RunReader
-from ludus.record.verify import Check
-from ludus.research.discovery import load_task
+from ludus.record.format.keys import PublicKey, SigningKey
+from ludus.record.format.limits import MAX_HASHED_BYTES
+from ludus.record.run.reader import RunReader
+from ludus.record.verify import RecordCheck
 from ludus.research.running.claims import claim_of, failed_claim
 from ludus.research.running.job import EpisodeJob
 from ludus.research.running.lives import Used, abandoned_records, used_before
@@ -37,7 +36,8 @@ from ludus.research.running.regrading import Regrader
 from ludus.research.running.results import result_of_record
 from ludus.research.running.rewards import reward_problem
 from ludus.research.running.story import KIND, Story, tell
-from ludus.research.task import Task
+from ludus.research.task.discovery import load_task
+from ludus.research.task.task import Task
 from ludus.version import __version__
 
 __all__ = ["is_episode", "verify_episode", "verify_research_run"]
@@ -85,9 +85,9 @@ def verify_episode(
         path: Of the folder.
         trusted_keys: As for :func:`ludus.record.verify`.
         require_signature: Likewise.
-        regrade: Grade again, in boxes of this machine.
+        regrade: Grade again, in sandboxes of this machine.
         task: Where the task lies, unless it is found by its id.
-        backend: Of the boxes.
+        backend: Of the sandboxes.
         unlimited: Let them do without limits of memory and processors.
         progress: Is told how many gradings are done, and of how many.
         head: The chain head that the record must have; see :func:`ludus.record.read_run`.
@@ -105,7 +105,7 @@ def verify_episode(
     broken = any(check.status == "failed" and check.name != "signature" for check in kept)
     if broken:
         reason = "the record is damaged, or did not end"
-        ours = [Check(name, "skipped", reason) for name in _OURS]
+        ours = [RecordCheck(name, "skipped", reason) for name in _OURS]
         return Verification(Path(path), (*kept, *ours))
     reader = read_run(path, head=head, within=within)
     story: Story | None = None
@@ -114,18 +114,18 @@ def verify_episode(
     try:
         story = tell(reader.events)
     except RecordError as problem:
-        results = Check("results", "failed", str(problem))
+        results = RecordCheck("results", "failed", str(problem))
     else:
         results = _guarded("results", partial(_results, reader, story))
     if not regrade:
-        replay = Check("replay", "skipped", "not asked for", optional=True)
+        replay = RecordCheck("replay", "skipped", "not asked for", optional=True)
     elif story is None or not found:
-        replay = Check("replay", "skipped", "there is nothing to grade, or to grade with")
+        replay = RecordCheck("replay", "skipped", "there is nothing to grade, or to grade with")
     else:
-        boxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
-        grader = partial(Regrader, reader, story, found[0], **boxes)
+        sandboxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
+        grader = partial(Regrader, reader, story, found[0], **sandboxes)
         replay = _guarded("replay", lambda: grader().check(progress))
-    draws = Check("draws", "skipped", "nothing was graded again", optional=replay.optional)
+    draws = RecordCheck("draws", "skipped", "nothing was graded again", optional=replay.optional)
     if replay.status == "passed":
         draws = _guarded("draws", lambda: grader().check_draws())
     return Verification(Path(path), (*kept, spec, _source(reader), replay, draws, results))
@@ -175,7 +175,7 @@ def verify_research_run(
         job = EpisodeJob(unit, folder.name, str(folder.path), task=row, options=file.options)
         checked = verify_episode(job.record_path, task=row.task, head=result.head, **options)
         found = look(checked, regrade, lambda: _contradictions(job, result, folder.suite))
-        return replace(found, unchecked=(*found.unchecked, *_unranked(job)))
+        return replace(found, unchecked=(*found.unchecked, *_unranked(job, result.head)))
 
     yield from verify_units(folder, planned_units(folder), check, key=key, store=store)
 
@@ -222,66 +222,67 @@ def _lives_problems(job: EpisodeJob, said: Used) -> Iterator[str]:
         )
 
 
-def _unranked(job: EpisodeJob) -> Iterator[str]:
+def _unranked(job: EpisodeJob, head: str | None) -> Iterator[str]:
     """Say why a result is not comparable with others, although nothing is wrong with it."""
     if job.options.unlimited:
         yield "limits: its sandboxes had no limits of memory and processors"
-    said = tell(read_run(job.record_path).events).earlier.lives
+    reader = read_run(job.record_path, head=head, within=job.folder)
+    said = tell(reader.events).earlier.lives
     here = len(abandoned_records(job.folder, job.unit.id))
     if here < said:
         yield f"lives: the episode began anew {said} times, and {here} of these records are here"
 
 
-def _guarded(name: str, check: Callable[[], Check]) -> Check:
+def _guarded(name: str, check: Callable[[], RecordCheck]) -> RecordCheck:
     """Return what a check says; a record that it cannot even be made of has failed it."""
     try:
         return check()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-        return Check(name, "failed", f"nobody records an episode like this: {problem!r:.200}")
+        return RecordCheck(name, "failed", f"nobody records an episode like this: {problem!r:.200}")
 
 
-def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> Check:
+def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> RecordCheck:
     """Look for the task; if it is the right one, it is added to what was found."""
     subject = reader.manifest["subject"]
     unit, name, digest = (subject.get(key) for key in ("unit", "task", "task_digest"))
     if not isinstance(unit, dict) or not isinstance(name, str) or not isinstance(digest, str):
-        return Check("spec", "failed", "the manifest does not say which task it was")
+        return RecordCheck("spec", "failed", "the manifest does not say which task it was")
     if task is None and not _IS_ID(name):
         # A record does not get to name a file of this machine.
-        return Check("spec", "failed", f"{name!r:.100} is no task's id")
+        return RecordCheck("spec", "failed", f"{name!r:.100} is no task's id")
     try:
         here = load_task(name if task is None else task)
     except TaskError as problem:
-        return Check("spec", "skipped", str(problem))
+        return RecordCheck("spec", "skipped", str(problem))
     if here.id != name or unit["kwargs"]["task_digest"] != digest:
-        return Check("spec", "failed", "the record is of several tasks at once")
+        return RecordCheck("spec", "failed", "the record is of several tasks at once")
     if here.digest() != digest:
         detail = f"task {here.id} was {digest!r:.13}…, here it is {here.digest():.12}…"
-        return Check("spec", "failed", detail)
+        return RecordCheck("spec", "failed", detail)
     if subject["evaluation"] != here.config.evaluation.model_dump():
-        return Check("spec", "failed", "scores are measured otherwise than the task says")
+        return RecordCheck("spec", "failed", "scores are measured otherwise than the task says")
     if type(subject["seed"]) is not int or subject["seed"] != unit["seed"]:
-        return Check("spec", "failed", "the record has another seed than its unit")
+        return RecordCheck("spec", "failed", "the record has another seed than its unit")
     found.append(here)
-    return Check("spec", "passed", f"task {here.id} is here as it was there")
+    return RecordCheck("spec", "passed", f"task {here.id} is here as it was there")
 
 
-def _source(reader: RunReader) -> Check:
+def _source(reader: RunReader) -> RecordCheck:
     origin = reader.manifest.get("provenance")
     try:
         version = origin["ludus"]["version"]  # type: ignore[index]
     except (KeyError, TypeError):
-        return Check("source", "failed", "the manifest does not say what code was recorded")
+        return RecordCheck("source", "failed", "the manifest does not say what code was recorded")
     if version != __version__:
         detail = f"recorded with Ludus {version!r:.50}, this is {__version__}"
-        return Check("source", "failed", detail)
-    return Check("source", "passed", f"Ludus {version}")
+        return RecordCheck("source", "failed", detail)
+    return RecordCheck("source", "passed", f"Ludus {version}")
 
 
-def _results(reader: RunReader, story: Story) -> Check:
+def _results(reader: RunReader, story: Story) -> RecordCheck:
     subject, claim = reader.manifest["subject"], story.result
     if claim is None:
-        return Check("results", "failed", "the record does not say what it came to")
+        return RecordCheck("results", "failed", "the record does not say what it came to")
     if story.is_over:
         expected = claim_of(story, subject)
     else:
@@ -290,10 +291,12 @@ def _results(reader: RunReader, story: Story) -> Check:
         said, follows = claim.get(name), expected.get(name)
         if said != follows:
             detail = f"{name} is said to be {said!r:.80}, and {follows!r:.80} follows"
-            return Check("results", "failed", detail)
+            return RecordCheck("results", "failed", detail)
     if problem := _test_problem(story) or reward_problem(story, subject):
-        return Check("results", "failed", problem)
-    return Check("results", "passed", f"result and {len(story.steps)} rewards follow from scores")
+        return RecordCheck("results", "failed", problem)
+    return RecordCheck(
+        "results", "passed", f"result and {len(story.steps)} rewards follow from scores"
+    )
 
 
 def _test_problem(story: Story) -> str | None:

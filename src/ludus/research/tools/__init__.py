@@ -1,4 +1,4 @@
-"""Tools that an agent has besides bash: commands in its box, and structured calls of the same."""
+"""Tools that an agent has besides bash: commands in its sandbox, and structured calls of them."""
 
 from __future__ import annotations
 

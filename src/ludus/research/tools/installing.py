@@ -1,4 +1,4 @@
-"""The folder with the tools that is mounted, read-only, in agents' boxes."""
+"""The folder with the tools that is mounted, read-only, in agents' sandboxes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from ludus.research.cache import cache_folder
+from ludus.research.data.cache import cache_folder
 from ludus.research.tools.inside.table import TOOLS
 from ludus.sandbox import Mount
 
@@ -19,7 +19,7 @@ __all__ = ["BIN", "installed", "tool_mount"]
 
 _PLACE = "/ludus/tools"
 BIN = f"{_PLACE}/bin"
-"""The folder of the commands, as a box sees it."""
+"""The folder of the commands, as a sandbox sees it."""
 
 _SOURCE = Path(__file__).parent / "inside"
 # -I and -S: nothing that lies in the workspace is imported, and the start takes no time.
@@ -35,12 +35,12 @@ sys.exit(main(sys.argv[1:]))
 
 
 def tool_mount() -> Mount:
-    """Return the mount that shows the tools in a box."""
+    """Return the mount that shows the tools in a sandbox."""
     return Mount(str(installed()), _PLACE)
 
 
 def installed() -> Path:
-    """Return the folder with the tools as a box needs them, made once per version."""
+    """Return the folder with the tools as a sandbox needs them, made once per version."""
     place = cache_folder("tools") / _version()
     if not place.is_dir():
         made = Path(tempfile.mkdtemp(dir=place.parent))

@@ -1,4 +1,4 @@
-"""The program that runs inside a box. It is a convenience: nothing relies on what it checks."""
+"""The program that runs inside a sandbox. It is a convenience: nothing relies on what it checks."""
 
 from __future__ import annotations
 

@@ -16,15 +16,15 @@ from ludus.core.foreign_spaces import standardized
 from ludus.core.spec import EnvSpec, SecuritySpec, WrapperSpec
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import CodecError
-from ludus.registration.build import choose_rendering, create_env
-from ludus.registration.build_vector import make_vec
 from ludus.registration.entry_point import load_env_creator, resolve
 from ludus.registration.lookup import find_spec
+from ludus.registration.make_env import choose_rendering, create_env
+from ludus.registration.make_vec_env import make_vec
 from ludus.spaces.serialization import to_dict
 
 __all__ = ["build", "prepare"]
 
-# A box may do what its policy allows, whatever the spec says of trust.
+# A sandbox may do what its policy allows, whatever the spec says of trust.
 _HERE = SecuritySpec(trust="plugin")
 
 
@@ -35,7 +35,7 @@ def prepare(recipe: dict[str, Any]) -> None:
     if recipe["wheel"] is not None:
         target = Path.home() / "wheel"
         with zipfile.ZipFile(recipe["wheel"]) as wheel:
-            wheel.extractall(target)  # in the box, where it can hurt nobody else
+            wheel.extractall(target)  # in the sandbox, where it can hurt nobody else
         sys.path[:0] = [str(target), *map(str, target.glob("*.data/*lib"))]
     sys.path[:0] = recipe["paths"]
 
@@ -70,7 +70,7 @@ def _single(recipe: dict[str, Any], spec: EnvSpec) -> tuple[Any, tuple[Any, Any]
 
 
 def _drawn_by_host(creator: Any, arguments: dict[str, Any]) -> str | None:
-    """Choose frames instead of a window, of which a box has none."""
+    """Choose frames instead of a window, of which a sandbox has none."""
     metadata = getattr(creator, "metadata", None)
     modes = metadata.get("render_modes", ()) if isinstance(metadata, dict) else ()
     if arguments.get("render_mode") == "human" and "rgb_array" in modes:

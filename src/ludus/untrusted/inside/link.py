@@ -1,4 +1,4 @@
-"""The box's end of the channel."""
+"""The sandbox's end of the channel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ludus.untrusted.protocol import ANSWER, ASKED, BELL, REQUEST, RUNG, Kind, Op, Plan
-from ludus.untrusted.spinning import spinner
+from ludus.untrusted.channel.protocol import (
+    ANSWER,
+    ASKED,
+    BELL,
+    REQUEST,
+    RUNG,
+    Kind,
+    MessagePlan,
+    Op,
+)
+from ludus.untrusted.channel.spinning import spinner
 
 __all__ = ["Link", "Request"]
 
@@ -22,7 +31,7 @@ class Link:
     Attributes:
         source: where requests come from.
         target: where answers go.
-        memory: what begins with the request; shared with the host, or the box's own.
+        memory: what begins with the request; shared with the host, or the sandbox's own.
         answer: the part of it that holds the answer.
         listen: waits for the bell; returns nothing when the host is gone.
         ring: rings the bell for the answer with this token, which is in memory.
@@ -35,10 +44,10 @@ class Link:
 
     def __init__(self, source: int, target: int) -> None:
         self.source, self.target = source, target
-        self._plan: Plan | None = None
+        self._plan: MessagePlan | None = None
         self.shared = False
 
-    def attach(self, descriptor: int | None, plan: Plan, *, spins: bool = False) -> None:
+    def attach(self, descriptor: int | None, plan: MessagePlan, *, spins: bool = False) -> None:
         """Use memory as planned from now on; ``None``: everything goes through the pipes."""
         self.shared = descriptor is not None
         if descriptor is None:
@@ -124,7 +133,7 @@ class Link:
 
 
 def _bells(
-    source: int, target: int, memory: Any, plan: Plan, *, spins: bool
+    source: int, target: int, memory: Any, plan: MessagePlan, *, spins: bool
 ) -> tuple[Callable[[], bytes], Callable[[int], None]]:
     read, write = os.read, os.write
     if not spins:

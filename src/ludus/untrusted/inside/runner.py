@@ -1,4 +1,4 @@
-"""The box's main program."""
+"""The sandbox's main program."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ludus.codec import decode, encode
+from ludus.untrusted.channel.protocol import Kind, MessagePlan
 from ludus.untrusted.inside.link import Link
 from ludus.untrusted.inside.servant import LARGE, Servant, described
-from ludus.untrusted.protocol import Kind, Plan
 
 __all__ = ["main"]
 
@@ -33,7 +33,7 @@ def main() -> None:
 
         prepare(recipe)
         env, spaces, declared = build(recipe)
-        plan = Plan.of(*spaces, recipe["num_envs"])
+        plan = MessagePlan.of(*spaces, recipe["num_envs"])
         link.say(token, Kind.VALUE, encode(declared, LARGE))
     except BaseException as problem:  # the host is told, whatever it is
         link.say(token, Kind.RAISED, described(problem))
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _borrow_kernels(source: str | None) -> None:
-    """Let the box's own cache begin with links to what the host has compiled."""
+    """Let the sandbox's own cache begin with links to what the host has compiled."""
     if source is None:
         return
     folder = Path(os.environ["LUDUS_CACHE"]) / "ludus" / "kernels"

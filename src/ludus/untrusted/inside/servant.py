@@ -1,4 +1,4 @@
-"""What a box does when asked: step, reset, draw, save and restore an environment."""
+"""What a sandbox does when asked: step, reset, draw, save and restore an environment."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ludus.codec import Limits, decode, encode
-from ludus.untrusted.columns import COLUMN
+from ludus.codec import DecodeLimits, decode, encode
+from ludus.untrusted.channel.protocol import ANSWER, REQUEST, Kind, MessagePlan, Op, plain_answers
 from ludus.untrusted.inside.link import Link, Request
 from ludus.untrusted.inside.values import batch_reader, batch_writer, row_reader, row_writer
-from ludus.untrusted.protocol import ANSWER, REQUEST, Kind, Op, Plan, plain_answers
+from ludus.untrusted.validate.info_columns import COLUMN
 
 __all__ = ["LARGE", "Servant", "described", "packed_columns"]
 
-LARGE = Limits(total_bytes=2**28, array_bytes=2**28, string_bytes=2**24, items=2**24, depth=100)
+LARGE = DecodeLimits(
+    total_bytes=2**28, array_bytes=2**28, string_bytes=2**24, items=2**24, depth=100
+)
 _TEXT, _TRACE = 4000, 12_000
 
 
@@ -30,7 +32,7 @@ class Servant:
         spaces: observation and action space of a single environment.
     """
 
-    def __init__(self, env: Any, link: Link, plan: Plan, spaces: tuple[Any, Any]) -> None:
+    def __init__(self, env: Any, link: Link, plan: MessagePlan, spaces: tuple[Any, Any]) -> None:
         self._env, self._link = env, link
         self._batch = plan.num_envs is not None
         observation, action = spaces
@@ -76,7 +78,7 @@ class Servant:
         """Return what makes plain steps at once, and hands on any other request."""
         link, step, tell = self._link, self._env.step, self._tell
         listen, ring, memory, plain_step = link.listen, link.ring, link.memory, int(Op.STEP)
-        request, answer = Plan.words(memory, 0, 2), Plan.words(link.answer, 0, 2)
+        request, answer = MessagePlan.words(memory, 0, 2), MessagePlan.words(link.answer, 0, 2)
         rewards = link.answer[: ANSWER.size].cast("d")
         plain = plain_answers()
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.core.batch_arguments import episode_over
+from ludus.core.batch_arguments import BatchedSpaces, episode_over
 from ludus.core.env import Env
 from ludus.core.foreign_env import as_env
 from ludus.core.vector_env import AutoresetMode
@@ -32,7 +32,6 @@ from ludus.spaces import (
     iterate,
     read_from_shared_memory,
 )
-from ludus.vector.batch_arguments import BatchedSpaces
 from ludus.vector.process.info_columns import merge_rows
 from ludus.vector.utils.misc import CloudpickleWrapper, clear_mpi_env_vars
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ludus.core.batch_arguments import episode_over
+from ludus.core.batch_arguments import BatchedSpaces, episode_over
 from ludus.core.env import Env
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import WorkerCrashed
 from ludus.seeding import derive_seed
 from ludus.spaces import Space, iterate
-from ludus.vector.batch_arguments import BatchedSpaces
 from ludus.vector.process.buffer import Arrays, Plan, SharedBuffer, plain_layout
 from ludus.vector.process.control import FAILED
 from ludus.vector.process.handle import WorkerDied, WorkerHandle, failure_to_exception

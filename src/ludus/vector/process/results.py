@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ludus.core.batch_arguments import BatchedSpaces
 from ludus.spaces import concatenate, create_empty_array, iterate
-from ludus.vector.batch_arguments import BatchedSpaces
 from ludus.vector.process.buffer import Arrays, Plan
 from ludus.vector.process.info_columns import ColumnReader, merge_rows
 from ludus.vector.process.views import copy_rows, select_row

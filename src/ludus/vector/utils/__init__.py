@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ludus.lazy import lazy_modules
 from ludus.spaces.batching import (
     batch_differing_spaces,
     batch_space,
@@ -28,3 +29,14 @@ __all__ = [
     "read_from_shared_memory",
     "write_to_shared_memory",
 ]
+
+_MEMORY = ("create_shared_memory", "read_from_shared_memory", "write_to_shared_memory")
+_SPACES = ("batch_differing_spaces", "batch_space", "concatenate", "create_empty_array", "iterate")
+
+lazy_modules(
+    __name__,
+    {
+        "shared_memory": dict.fromkeys(_MEMORY, __name__),
+        "space_utils": dict.fromkeys(_SPACES, __name__),
+    },
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ludus.lazy import lazy_modules, lazy_names
 
 if TYPE_CHECKING:
     from ludus.wrappers.vector.array_conversion import ArrayConversion
@@ -95,17 +96,24 @@ _HOMES = {
     "vectorize_reward": ("ClipReward", "VectorizeTransformReward"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
-_OLD_NAMES = {"VectorListInfo": "DictInfoToList"}
+_OLD_NAMES = {"VectorListInfo": "dict_info_to_list:DictInfoToList"}
 
-
-def __getattr__(name: str) -> Any:
-    current = _OLD_NAMES.get(name, name)
-    if current not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[current]}"), current)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _MODULES | _OLD_NAMES)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+_GATHERED = {
+    "common": "RecordEpisodeStatistics",
+    "rendering": "HumanRendering RecordVideo",
+    "stateful_observation": "NormalizeObservation",
+    "stateful_reward": "NormalizeReward",
+}
+"""The modules of Gymnasium that have other names than those of the wrappers in them."""
+
+lazy_modules(
+    __name__,
+    {module: dict.fromkeys(names.split(), __name__) for module, names in _GATHERED.items()},
+)

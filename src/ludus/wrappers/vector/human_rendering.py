@@ -12,7 +12,7 @@ from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.types import ActType, ArrayType, ObsType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
 
 __all__ = ["HumanRendering"]
 

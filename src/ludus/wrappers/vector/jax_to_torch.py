@@ -6,7 +6,7 @@ from typing import Any
 
 from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.vector_env import VectorEnv
-from ludus.wrappers.dependencies import require
+from ludus.optional import require
 from ludus.wrappers.vector.array_conversion import ArrayConversion
 
 __all__ = ["JaxToTorch"]

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus import logger
+from ludus.core.batch_arguments import split_reset_mask
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.wrappers.saved_fields import take_fields
 from ludus.wrappers.vector.dict_info_to_list import check_info_dict
 from ludus.wrappers.vector.episode_queues import EpisodeQueues, Statistics
-from ludus.wrappers.vector.reset_mask import split_reset_mask
 
 __all__ = ["RecordEpisodeStatistics"]
 

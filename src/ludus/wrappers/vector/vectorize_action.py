@@ -14,8 +14,9 @@ from ludus.core.wrapper import ActionWrapper
 from ludus.spaces import Space, batch_space
 from ludus.wrappers import clip_action, rescale_action
 from ludus.wrappers.vector.batch_transform import transform_batch
+from ludus.wrappers.vector.transform_action import TransformAction
 
-__all__ = ["ClipAction", "RescaleAction", "VectorizeTransformAction"]
+__all__ = ["ClipAction", "RescaleAction", "TransformAction", "VectorizeTransformAction"]
 
 
 class VectorizeTransformAction(VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType]):

@@ -24,6 +24,7 @@ from ludus.wrappers import (
     resize_observation,
 )
 from ludus.wrappers.vector.batch_transform import transform_batch
+from ludus.wrappers.vector.transform_observation import TransformObservation
 
 __all__ = [
     "DtypeObservation",
@@ -33,6 +34,7 @@ __all__ = [
     "RescaleObservation",
     "ReshapeObservation",
     "ResizeObservation",
+    "TransformObservation",
     "VectorizeTransformObservation",
 ]
 

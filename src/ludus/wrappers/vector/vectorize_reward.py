@@ -13,8 +13,9 @@ from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorRewardWrapper
 from ludus.core.wrapper import RewardWrapper
 from ludus.wrappers import clip_reward
+from ludus.wrappers.vector.transform_reward import TransformReward
 
-__all__ = ["ClipReward", "VectorizeTransformReward"]
+__all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
 _Array = npt.NDArray[Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ludus.bench.report.charts.scale import Scale
+from ludus.bench.report.charts.scale import AxisScale
 from ludus.bench.report.markup import Markup, element, join
 
 __all__ = ["FONT", "chart", "horizontal_axis", "label", "vertical_axis"]
@@ -45,7 +45,7 @@ def label(
 
 
 def horizontal_axis(
-    scale: Scale, *, top: float, bottom: float, name: str | None = None
+    scale: AxisScale, *, top: float, bottom: float, name: str | None = None
 ) -> list[Markup]:
     """Grid lines, tick labels and the axis' name underneath."""
     room = abs(scale.stop - scale.start)
@@ -63,7 +63,7 @@ def horizontal_axis(
 
 
 def vertical_axis(
-    scale: Scale, *, left: float, right: float, name: str | None = None
+    scale: AxisScale, *, left: float, right: float, name: str | None = None
 ) -> list[Markup]:
     """Grid lines, tick labels and the axis' name above, written horizontally."""
     ticks = scale.ticks(max(2, int(abs(scale.stop - scale.start) // 44)))
@@ -81,7 +81,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return element("path", class_=class_, d=f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}")
 
 
-def _spaced(ticks: tuple[tuple[float, str], ...], scale: Scale) -> list[tuple[float, str]]:
+def _spaced(ticks: tuple[tuple[float, str], ...], scale: AxisScale) -> list[tuple[float, str]]:
     """Places of those labels that do not touch their neighbours; none sticks out far."""
     kept: list[tuple[float, str]] = []
     edge = float("-inf")

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ludus.bench.report.charts.frame import FONT, chart, horizontal_axis, label
-from ludus.bench.report.charts.scale import Scale, domain_of
+from ludus.bench.report.charts.scale import AxisScale, domain_of
 from ludus.bench.report.charts.style import marker, series_class
 from ludus.bench.report.markup import Markup, element
 from ludus.bench.report.numbers import ratio
-from ludus.bench.report.text import shorten_to_width, visible, width_of
+from ludus.bench.report.text import shorten_to_width, width_of
+from ludus.terminal_text import visible
 
 __all__ = ["Panel", "Row", "interval_chart"]
 
@@ -110,7 +111,7 @@ def _names(rows: Sequence[Row], top: float, layout: _Layout) -> list[Markup]:
 def _panel(panel: Panel, left: float, right: float, top: float, layout: _Layout) -> list[Markup]:
     bottom = top + _TOP + len(panel.rows) * layout.step
     ends = [end for row in panel.rows for end in (row.value, row.low, row.high) if end is not None]
-    scale = Scale(*domain_of(ends, include=panel.include), left + _EDGE, right - _EDGE)
+    scale = AxisScale(*domain_of(ends, include=panel.include), left + _EDGE, right - _EDGE)
     start = left + (_EDGE if layout.names else 0.0)
     parts = [label(panel.title, start, top + 16, class_="heading")]
     parts += horizontal_axis(scale, top=top + _TOP - 4, bottom=bottom)
@@ -127,7 +128,7 @@ def _panel(panel: Panel, left: float, right: float, top: float, layout: _Layout)
     return parts
 
 
-def _whisker(row: Row, scale: Scale, y: float) -> Markup:
+def _whisker(row: Row, scale: AxisScale, y: float) -> Markup:
     parts = [element("title", f"{row.name}: {_told(row)}")]
     if row.low is not None and row.high is not None:
         low, high = scale(row.low), scale(row.high)

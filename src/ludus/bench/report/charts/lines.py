@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ludus.bench.report.charts.frame import FONT, chart, horizontal_axis, vertical_axis
-from ludus.bench.report.charts.scale import Scale
+from ludus.bench.report.charts.scale import AxisScale
 from ludus.bench.report.charts.style import STYLES, dash, marker, series_class
 from ludus.bench.report.markup import Markup, element
 
@@ -52,10 +52,10 @@ def line_chart(
 ) -> Markup:
     """Lines in one frame, bands underneath; marks are staggered so that they do not meet."""
     bottom = height - _BOTTOM
-    vertical = Scale(y.low, y.high, bottom, _TOP)
+    vertical = AxisScale(y.low, y.high, bottom, _TOP)
     longest = max(len(text) for _, text in vertical.ticks(max(2, int((bottom - _TOP) // 44))))
     left = 12 + longest * FONT * _DIGIT_EM
-    horizontal = Scale(x.low, x.high, left, width - _RIGHT)
+    horizontal = AxisScale(x.low, x.high, left, width - _RIGHT)
     parts = vertical_axis(vertical, left=left, right=width - _RIGHT, name=y.name)
     parts += horizontal_axis(horizontal, top=_TOP, bottom=bottom, name=x.name)
     parts += [_band(line, horizontal, vertical) for line in lines if line.low is not None]
@@ -68,13 +68,13 @@ def line_chart(
     )
 
 
-def _band(line: Line, horizontal: Scale, vertical: Scale) -> Markup:
+def _band(line: Line, horizontal: AxisScale, vertical: AxisScale) -> Markup:
     upper = _path(line.x, line.high or (), horizontal, vertical)
     lower = _path(line.x[::-1], (line.low or ())[::-1], horizontal, vertical)
     return element("path", class_=f"band {series_class(line.style)}", d=f"M{upper}L{lower}Z")
 
 
-def _line(line: Line, horizontal: Scale, vertical: Scale, stagger: float) -> Markup:
+def _line(line: Line, horizontal: AxisScale, vertical: AxisScale, stagger: float) -> Markup:
     path = _path(line.x, line.y, horizontal, vertical)
     parts = [element("title", line.name)]
     parts.append(element("path", class_="line", d=f"M{path}", stroke_dasharray=dash(line.style)))
@@ -88,5 +88,7 @@ def _line(line: Line, horizontal: Scale, vertical: Scale, stagger: float) -> Mar
     return element("g", *parts, class_=f"series {series_class(line.style)}")
 
 
-def _path(x: Sequence[float], y: Sequence[float], horizontal: Scale, vertical: Scale) -> str:
+def _path(
+    x: Sequence[float], y: Sequence[float], horizontal: AxisScale, vertical: AxisScale
+) -> str:
     return "L".join(f"{horizontal(px):.1f} {vertical(py):.1f}" for px, py in zip(x, y, strict=True))

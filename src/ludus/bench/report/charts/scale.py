@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Scale", "domain_of"]
+__all__ = ["AxisScale", "domain_of"]
 
 _BOUND = 1e300  # a difference of two such numbers is still finite
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """Maps ``[low, high]`` to pixels ``[start, stop]``; what lies outside goes to the edge."""
 
     low: float

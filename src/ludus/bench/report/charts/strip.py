@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ludus.bench.report.charts.scale import Scale
+from ludus.bench.report.charts.scale import AxisScale
 from ludus.bench.report.charts.style import marker, series_class
 from ludus.bench.report.markup import Markup, element
 
@@ -24,7 +24,7 @@ def strip(
     style: int,
 ) -> Markup:
     """The runs' scores on the domain shared by the table; the numbers stand in the same row."""
-    scale = Scale(*domain, 7.0, _WIDTH - 7.0)
+    scale = AxisScale(*domain, 7.0, _WIDTH - 7.0)
     step = -(-len(scores) // _TICKS) or 1
     ticks = "".join(f"M{scale(score):.1f} 6v10" for score in sorted(scores)[::step])
     parts = [element("path", class_="base", d=f"M0 11H{_WIDTH:.0f}")]

@@ -15,8 +15,8 @@ from ludus.bench.report.charts.style import STYLES
 from ludus.bench.report.document import (
     Column,
     Figure,
+    ReportTable,
     Section,
-    Table,
     name,
     numeric,
     sentence,
@@ -187,7 +187,7 @@ def _described(means: Mapping[str, _Mean]) -> str:
     )
 
 
-def _table(facts: Facts, means: Mapping[tuple[str, str], _Mean]) -> Table:
+def _table(facts: Facts, means: Mapping[tuple[str, str], _Mean]) -> ReportTable:
     rows = tuple(
         (
             name(env),
@@ -205,4 +205,4 @@ def _table(facts: Facts, means: Mapping[tuple[str, str], _Mean]) -> Table:
         Column("Agent"),
         *numeric("First step", "Mean there", "Last step", "Mean there", "Runs drawn"),
     )
-    return Table(("First and last points of the mean curves.",), columns, rows, "closed")
+    return ReportTable(("First and last points of the mean curves.",), columns, rows, "closed")

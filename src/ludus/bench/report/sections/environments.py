@@ -12,8 +12,8 @@ from ludus.bench.report.document import (
     Column,
     Inline,
     Name,
+    ReportTable,
     Section,
-    Table,
     name,
     numeric,
     sentence,
@@ -52,7 +52,9 @@ def environments(facts: Facts) -> Section | None:
     )
 
 
-def _table(facts: Facts, env: str, pictures: bool, folding: Literal["open", "closed"]) -> Table:
+def _table(
+    facts: Facts, env: str, pictures: bool, folding: Literal["open", "closed"]
+) -> ReportTable:
     agents = [agent for agent in facts.agents if (env, agent) in facts.cells]
     scores = [score for agent in agents for score in facts.cells[env, agent].scores.tolist()]
     domain = domain_of(scores) if scores and pictures else None
@@ -66,7 +68,7 @@ def _table(facts: Facts, env: str, pictures: bool, folding: Literal["open", "clo
     if domain is None:
         columns = [column for column in columns if column.kind != "picture"]
         rows = [row[:5] + row[6:] for row in rows]
-    return Table(_caption(facts, env, len(agents)), tuple(columns), tuple(rows), folding)
+    return ReportTable(_caption(facts, env, len(agents)), tuple(columns), tuple(rows), folding)
 
 
 def _caption(facts: Facts, env: str, agents: int) -> tuple[Inline, ...]:

@@ -9,8 +9,8 @@ from ludus.bench.report.document import (
     Cell,
     Code,
     Column,
+    ReportTable,
     Section,
-    Table,
     name,
     numeric,
     sentence,
@@ -56,7 +56,7 @@ def failures(facts: Facts) -> Section:
     return Section("failures", "Failures", tuple(blocks))
 
 
-def _table(found: list[Result], told: str, runs: int) -> Table:
+def _table(found: list[Result], told: str, runs: int) -> ReportTable:
     by_reason: dict[str, list[Result]] = defaultdict(list)
     for result in found:
         by_reason[result.reason or "no reason given"].append(result)
@@ -75,7 +75,7 @@ def _table(found: list[Result], told: str, runs: int) -> Table:
         kinds = plural(len(common) - _REASONS, "other reason")
         rows.append((text(kinds), text(share(rest, runs)), text(""), text("")))
     columns = (Column("Reason"), *numeric("Runs"), Column("Agents"), Column("Environments"))
-    return Table((told,), columns, tuple(rows))
+    return ReportTable((told,), columns, tuple(rows))
 
 
 def _named(names: set[str]) -> str:

@@ -11,8 +11,8 @@ from ludus.bench.report.document import (
     Cell,
     Column,
     Figure,
+    ReportTable,
     Section,
-    Table,
     name,
     numeric,
     sentence,
@@ -91,14 +91,16 @@ def _pair(facts: Facts, first: str, second: str) -> _Pair | None:
     return _Pair(first, second, found, runs, other_runs, len(envs))
 
 
-def _table(facts: Facts, pairs: list[_Pair]) -> Table:
+def _table(facts: Facts, pairs: list[_Pair]) -> ReportTable:
     columns = (
         Column("Agent"),
         Column("against"),
         *numeric("Probability", "95 % interval", "n", "n of the other", "Environments"),
     )
     rows = tuple(_row(facts, pair) for pair in pairs)
-    return Table(("Probability that the first beats the other; n counts runs.",), columns, rows)
+    return ReportTable(
+        ("Probability that the first beats the other; n counts runs.",), columns, rows
+    )
 
 
 def _row(facts: Facts, pair: _Pair) -> tuple[Cell, ...]:

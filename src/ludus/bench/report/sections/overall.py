@@ -8,8 +8,8 @@ from ludus.bench.report.document import (
     Cell,
     Column,
     Figure,
+    ReportTable,
     Section,
-    Table,
     name,
     numeric,
     sentence,
@@ -103,7 +103,7 @@ def _figure(facts: Facts) -> Figure:
     )
 
 
-def _table(facts: Facts) -> Table:
+def _table(facts: Facts) -> ReportTable:
     columns = (
         Column("Agent"),
         *numeric("IQM", "95 % interval", "Mean", "Median", "Optimality gap", "n"),
@@ -115,7 +115,7 @@ def _table(facts: Facts) -> Table:
         f"{plural(len(facts.envs), 'environment')}."
     )
     rows = tuple(_row(facts, agent) for agent in facts.agents)
-    return Table((caption,), columns, rows, "closed" if len(rows) > 2 * _SHOWN else "")
+    return ReportTable((caption,), columns, rows, "closed" if len(rows) > 2 * _SHOWN else "")
 
 
 def _row(facts: Facts, agent: str) -> tuple[Cell, ...]:

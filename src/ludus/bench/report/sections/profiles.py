@@ -9,8 +9,8 @@ from ludus.bench.report.charts.style import STYLES
 from ludus.bench.report.document import (
     Column,
     Figure,
+    ReportTable,
     Section,
-    Table,
     name,
     numeric,
     sentence,
@@ -96,7 +96,7 @@ def _chart(facts: Facts, found: dict[str, Profile], taus: FloatArray, size: str)
     )
 
 
-def _table(facts: Facts, shown: tuple[str, ...]) -> Table:
+def _table(facts: Facts, shown: tuple[str, ...]) -> ReportTable:
     titles = [f"τ = {tau:g}" for tau in _TABLE_TAUS]
     rows = []
     for agent in shown:
@@ -108,7 +108,7 @@ def _table(facts: Facts, shown: tuple[str, ...]) -> Table:
                 told += f" {ratio_interval(float(one.low[index]), float(one.high[index]))}"
             cells.append(text(told))
         rows.append((name(agent, facts.style(agent)), *cells, text(count(one.n))))
-    return Table(
+    return ReportTable(
         ("Share of an agent's n runs above a threshold τ, with 95 % interval.",),
         (Column("Agent"), *numeric(*titles, "n")),
         tuple(rows),

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from ludus.bench.report.document import (
     Block,
     Column,
-    Command,
+    ReportTable,
     Section,
-    Table,
+    ShellLines,
     code,
     name,
     sentence,
@@ -34,7 +34,7 @@ def provenance(facts: Facts, given: Mapping[str, object]) -> Section:
     caption = f"Where the results come from: {plural(min(len(rows), _ROWS), 'entry', 'entries')}"
     if len(rows) > _ROWS:
         caption += f" of {count(len(rows))}"
-    table = Table(
+    table = ReportTable(
         (f"{caption}.",),
         (Column("What"), Column("Value")),
         tuple((name(key), code(value)) for key, value in rows[:_ROWS]),
@@ -59,11 +59,11 @@ def reproduction(facts: Facts, given: Mapping[str, object]) -> Section | None:
             "With the versions and budgets named under provenance, and the agents that had these "
             "names, the same work is run by:"
         ),
-        Command(lines),
+        ShellLines(lines),
     ]
     if any(result.record for result in facts.results):
         blocks.append(sentence("A single record is checked, and executed again, by:"))
-        blocks.append(Command(("ludus verify RECORD",)))
+        blocks.append(ShellLines(("ludus verify RECORD",)))
     return Section("reproduce", "How to reproduce", tuple(blocks))
 
 

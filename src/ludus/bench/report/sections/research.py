@@ -8,8 +8,8 @@ from ludus.bench.report.document import (
     Cell,
     Column,
     Figure,
+    ReportTable,
     Section,
-    Table,
     name,
     numeric,
     sentence,
@@ -59,7 +59,7 @@ def _computed(facts: Facts) -> ResearchAup | None:
     return research_aup(counted, references=facts.references, lower=facts.lower)
 
 
-def _table(facts: Facts, attempt: Aup, submission: Aup) -> Table:
+def _table(facts: Facts, attempt: Aup, submission: Aup) -> ReportTable:
     agents = sorted(submission.values, key=lambda agent: -submission.values[agent])
     rows: list[tuple[Cell, ...]] = []
     for agent in agents:
@@ -69,7 +69,7 @@ def _table(facts: Facts, attempt: Aup, submission: Aup) -> Table:
         rows.append((name(agent, style), *(text(number(v, 4)) for v in values), text(str(failed))))
     told = f"AUP over {plural(len(submission.tasks), 'task')}, up to τ = {submission.tau_max:g}."
     columns = numeric("Best attempt", "Best submission", "Infeasible tasks")
-    return Table((told,), (Column("Agent"), *columns), tuple(rows))
+    return ReportTable((told,), (Column("Agent"), *columns), tuple(rows))
 
 
 def _chart(facts: Facts, found: Aup, shown: list[str], size: str) -> Markup:

@@ -7,8 +7,8 @@ from typing import Literal
 from ludus.bench.report.document import (
     Cell,
     Column,
+    ReportTable,
     Section,
-    Table,
     code,
     name,
     numeric,
@@ -45,7 +45,7 @@ def verification(facts: Facts) -> Section | None:
     )
 
 
-def _by_agent(facts: Facts) -> Table:
+def _by_agent(facts: Facts) -> ReportTable:
     rows = tuple(
         (
             name(agent),
@@ -59,10 +59,10 @@ def _by_agent(facts: Facts) -> Table:
     )
     columns = (Column("Agent"), *numeric("✓ verified", "○ claimed", "✗ failed", "Runs"))
     caption = f"Runs of {plural(len(facts.agents), 'agent')} by what came of the check."
-    return Table((caption,), columns, rows, "closed" if len(rows) > 40 else "")
+    return ReportTable((caption,), columns, rows, "closed" if len(rows) > 40 else "")
 
 
-def _records(facts: Facts) -> Table:
+def _records(facts: Facts) -> ReportTable:
     ordered = sorted(
         facts.results, key=lambda one: (_ORDER.index(one.verified), one.agent, one.env, one.seed)
     )
@@ -80,7 +80,7 @@ def _records(facts: Facts) -> Table:
         Column("Record"),
         Column("Chain head"),
     )
-    return Table((caption,), columns, tuple(map(_row, ordered[:_RECORDS])), "closed")
+    return ReportTable((caption,), columns, tuple(map(_row, ordered[:_RECORDS])), "closed")
 
 
 def _row(result: Result) -> tuple[Cell, ...]:

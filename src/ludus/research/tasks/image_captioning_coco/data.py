@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.research.sources import Source, read_image
+from ludus.research.data.sources import Source, read_image
 
 SIZE = 96
 COUNTS = {"train": 8_000, "validation": 1_000, "test": 1_000}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import DataMissing
-from ludus.research.sources import given_folders
+from ludus.research.data.sources import given_folders
 
 VARIABLE = "LUDUS_DATA_FASHION_MNIST"
 SOURCE = "/usr/share/datasets/fashion-mnist"

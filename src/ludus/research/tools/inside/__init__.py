@@ -1,1 +1,1 @@
-"""The tools as they run in an agent's box: the standard library only, nothing of Ludus."""
+"""The tools as they run in an agent's sandbox: the standard library only, nothing of Ludus."""

@@ -1,6 +1,7 @@
 """What the tools remember between two calls: the open file, and requests to the host.
 
-All of it is the box's own word. The host reads it as it reads everything that comes out of a box.
+All of it is the sandbox's own word. The host reads it as it reads everything that comes out of a
+sandbox.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Complaint(Exception):
 
 def folder() -> Path:
     """Return the folder of the tools' files, made if it is not there."""
-    path = Path(os.environ.get("LUDUS_TOOL_STATE", "/tmp/.ludus"))  # noqa: S108 - the box's own
+    path = Path(os.environ.get("LUDUS_TOOL_STATE", "/tmp/.ludus"))  # noqa: S108 - the sandbox's own
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
@@ -56,7 +57,10 @@ def file_request(name: str) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, keeping the rights it had."""
+    """Write a file whole or not at all, keeping the rights it had.
+
+    The tools run where Ludus is not installed, so this does not use ``ludus.atomic``.
+    """
     target = Path(os.path.realpath(path))
     hidden = target.with_name(f".{os.urandom(8).hex()}.part")
     try:

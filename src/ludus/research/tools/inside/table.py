@@ -1,4 +1,4 @@
-"""What tools there are and what they take: one table for the box and for the host."""
+"""What tools there are and what they take: one table for the sandbox and for the host."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Comparing agents, and refusing comparisons that would mislead."""

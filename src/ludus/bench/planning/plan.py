@@ -1,0 +1,179 @@
+"""From a suite to units of work, in the order in which they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from ludus.bench.agents.reference import has_reference
+from ludus.bench.agents.spec import AgentSpec, parse_agent
+from ludus.bench.faults import one_line
+from ludus.bench.planning.suite import Environment, Suite
+from ludus.bench.planning.unit import Unit
+from ludus.errors import BenchError, Error
+from ludus.registration.lookup import find_spec
+from ludus.registration.lookup import spec as spec_of
+
+__all__ = ["BenchPlan", "Missing", "make_plan", "missing_environments", "units_of"]
+
+
+_HINT = "install the package that registers it"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An environment of a suite that cannot be made here."""
+
+    env: str
+    reason: str
+    install: str
+
+    def __str__(self) -> str:
+        return f"{self.env}: {self.reason}; {self.install}"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchPlan:
+    """All units of a run, and what was left out of it."""
+
+    suite: Suite
+    agents: tuple[AgentSpec, ...]
+    units: tuple[Unit, ...]
+    missing: tuple[Missing, ...]
+
+
+def missing_environments(suite: Suite) -> list[Missing]:
+    """Return the environments that cannot be made here, with how to get them.
+
+    They are not registered, or something that they say they need is not installed.
+    """
+    found = []
+    for row in suite.environments:
+        try:
+            # A module in front has to be imported; otherwise an older version needs no warning.
+            spec = find_spec(row.id) if ":" in row.id else spec_of(row.id)
+            reason = _lacking(spec.security.dependencies)
+        except Error:
+            reason = "not registered here"
+        except ImportError as problem:
+            reason = one_line(problem)
+        if reason:
+            found.append(Missing(row.id, reason, row.install or _HINT))
+    return found
+
+
+def _lacking(dependencies: Iterable[str]) -> str | None:
+    """Return what is wrong with the first requirement that is not met here."""
+    for text in dependencies:
+        try:
+            requirement = Requirement(text)
+            found = version(requirement.name)
+        except InvalidRequirement:
+            continue  # its author's own words; whether it works will be seen
+        except PackageNotFoundError:
+            return f"needs {text}, which is not installed"
+        if not requirement.specifier.contains(found, prereleases=True):
+            return f"needs {text}, and {found} is installed"
+    return None
+
+
+def make_plan(
+    suite: Suite,
+    agents: Iterable[Any] | None = None,
+    *,
+    skip_missing: bool = False,
+    trust: bool = False,
+) -> BenchPlan:
+    """Return the units of a suite: for each seed, every agent on every environment.
+
+    Args:
+        suite: What is played.
+        agents: Who plays, see :func:`~ludus.bench.agents.parse_agent`; else the suite's own.
+        skip_missing: Leave out environments that are not registered here.
+        trust: Whether agents may be loaded whose files are unpickled.
+
+    Raises:
+        BenchError: An environment is missing, an agent cannot be had, or two have one name.
+    """
+    specs = _agents(suite, agents, trust)
+    missing = missing_environments(suite)
+    if missing and not skip_missing:
+        raise BenchError(_message(suite, missing))
+    absent = {one.env for one in missing}
+    rows = [row for row in suite.environments if row.id not in absent]
+    if not rows:
+        raise BenchError(f"None of the environments of {suite.name} is registered here.")
+    _check_heuristics(specs, rows)
+    return BenchPlan(suite, tuple(specs), units_of(suite, specs, absent), tuple(missing))
+
+
+def units_of(
+    suite: Suite, agents: Iterable[AgentSpec], absent: Collection[str] = ()
+) -> tuple[Unit, ...]:
+    """Return the units of a suite: for each seed, every agent on every environment.
+
+    Args:
+        suite: What is played.
+        agents: Who plays.
+        absent: Environments to leave out, as the suite writes them.
+    """
+    specs, digest = tuple(agents), suite.digest
+    return tuple(
+        Unit(
+            suite=suite.name,
+            suite_digest=digest,
+            agent=agent,
+            env=row.id,
+            seed=seed,
+            budget=suite.budget_of(row),
+            kwargs=row.kwargs,
+            max_episode_steps=row.max_episode_steps,
+        )
+        # Seed by seed, so that a run that is cut short has every agent everywhere.
+        for seed in suite.seeds
+        for row in suite.environments
+        if row.id not in absent
+        for agent in specs
+    )
+
+
+def _agents(suite: Suite, agents: Iterable[Any] | None, trust: bool) -> list[AgentSpec]:
+    entries: Sequence[Any] = suite.agents if agents is None else list(agents)
+    if agents is None:
+        entries = [
+            entry if isinstance(entry, str) else entry.model_dump() for entry in suite.agents
+        ]
+    specs = [parse_agent(entry, trust=trust) for entry in entries]
+    if not specs:
+        raise BenchError("There is nobody to play; name at least one agent.")
+    names = [spec.name for spec in specs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BenchError(
+            f"Two agents are called {', '.join(twice)}; give each a name of its own, as in "
+            "first=module:factory."
+        )
+    return specs
+
+
+def _check_heuristics(specs: Iterable[AgentSpec], rows: Iterable[Environment]) -> None:
+    if not any(spec.use == "heuristic" for spec in specs):
+        return
+    without = [row.id for row in rows if not has_reference(row.id)]
+    if without:
+        raise BenchError(
+            f"There is no reference agent for {', '.join(without)}; leave out 'heuristic'."
+        )
+
+
+def _message(suite: Suite, missing: list[Missing]) -> str:
+    rows = "\n".join(f"  {one}" for one in missing)
+    return (
+        f"{len(missing)} of {len(suite.environments)} environments of {suite.name} are not "
+        f"registered here:\n{rows}\nTo run the others, skip these: --skip-missing, or "
+        "skip_missing=True in Python."
+    )

@@ -1,0 +1,1 @@
+"""Running units: engines, episodes, progress, and the folder that keeps the results."""

@@ -1,0 +1,272 @@
+"""Playing a unit: episodes, what they return, and what they cost."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ludus.bench.agents.loading import load_agent
+from ludus.bench.faults import one_line, plain
+from ludus.bench.planning.budget import Budget
+from ludus.bench.planning.unit import Unit
+from ludus.bench.running.actions import action_reader
+from ludus.bench.running.interrupts import CtrlC
+from ludus.core.vector_env import AutoresetMode
+from ludus.errors import AgentFailed, InfrastructureFailed
+
+__all__ = ["UnitTally", "play"]
+
+
+@dataclass(slots=True)
+class UnitTally:
+    """What a unit has come to so far; it stays valid when a fault ends it.
+
+    Attributes:
+        returns: Of the finished episodes that count.
+        finished: Of all finished episodes, in the order of their ends; in a batch there are more.
+        steps: Made, those of unfinished episodes included.
+        cost: Money that the agent says it spent.
+        stopped: Which limit ended the unit before all was played.
+        curve: Steps made and return, per episode, for agents that learn.
+        rows: Calls of the environment's ``step``; in a batch each makes several steps.
+        calling: The last call of the environment: its name and arguments.
+        modules: That the agent's code is from.
+    """
+
+    returns: list[float] = field(default_factory=list)
+    finished: list[float] = field(default_factory=list)
+    steps: int = 0
+    cost: float = 0.0
+    stopped: str | None = None
+    curve: list[list[float]] | None = None
+    rows: int = 0
+    calling: tuple[str, tuple[Any, ...], dict[str, Any]] | None = None
+    modules: frozenset[str] = frozenset()
+
+
+def play(unit: Unit, env: Any, tally: UnitTally) -> None:
+    """Play a unit to its end, counting into ``tally``.
+
+    Args:
+        unit: What to play.
+        env: The environment, or a vector environment if the agent acts on batches.
+        tally: What is counted.
+
+    Raises:
+        AgentFailed: The agent raised, gave an invalid action, took too long, or spent its budget
+            before an episode was over.
+        InfrastructureFailed: The environment or its recording failed.
+        KeyboardInterrupt: The user has interrupted the process. One that the agent raises is the
+            agent's fault.
+    """
+    _seed_everything(unit.agent_seed("global"))
+    with CtrlC() as ctrl_c:
+        player = _Player(unit, tally, ctrl_c)
+        agent = player.ask("loading it", load_agent, unit.agent, env, unit.agent_seed("agent"))
+        player.watch(agent)
+        if unit.agent.num_envs is None:
+            _play_episodes(player, env, agent)
+        else:
+            _play_batch(player, env, agent)
+    if not tally.returns:
+        raise AgentFailed(f"{tally.stopped} was used up before an episode was over")
+
+
+class _Player:
+    """Calls the agent, keeps its time and its cost, and says whose fault a failure is."""
+
+    def __init__(self, unit: Unit, tally: UnitTally, ctrl_c: CtrlC) -> None:
+        self.unit, self.tally = unit, tally
+        self._ctrl_c = ctrl_c
+        self._started = time.monotonic()
+        self._limit = unit.budget.max_seconds
+        self._cost: Callable[[], float] | None = None
+        self._adds = False
+
+    def watch(self, agent: Any) -> None:
+        """Look for where the agent tells its cost, and where its code is from."""
+        self.tally.modules = self.ask("looking at it", _modules, agent)
+        for name, adds in (("cost", False), ("last_cost", True)):
+            if self.ask(f"looking for {name}", hasattr, agent, name):
+                self._cost, self._adds = partial(getattr, agent, name), adds
+                return
+
+    def part(self, agent: Any, name: str, *default: Any) -> Any:
+        """Return an attribute of the agent."""
+        return self.ask(f"looking for {name}", getattr, agent, name, *default)
+
+    def ask(self, what: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the agent's own code returns; whatever it raises is the agent's fault.
+
+        Everything that touches an object of the agent is done here: its attributes, answers and
+        exceptions may have methods of its own.
+        """
+        try:
+            answer = call(*arguments)
+        # An agent that ends the program has failed, and must not end the worker.
+        except BaseException as problem:
+            reason = _reason(what, problem)
+            self._ctrl_c.check()
+            raise AgentFailed(reason) from problem
+        self._ctrl_c.check()
+        if self._limit is not None and time.monotonic() - self._started > self._limit:
+            raise AgentFailed(f"exceeded its time of {self._limit:g} s")
+        return answer
+
+    def call(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Return what the environment returns; whatever it raises is not the agent's fault.
+
+        Raises:
+            InfrastructureFailed: The environment, or its recording, raised.
+        """
+        name = "step" if arguments else "reset"
+        self.tally.calling = (name, arguments, named)
+        try:
+            answer = call(*arguments, **named)
+        except BaseException as problem:
+            self._ctrl_c.check()
+            raise InfrastructureFailed(f"the environment raised {one_line(problem)}") from problem
+        self.tally.rows += name == "step"
+        return answer
+
+    def count(self, steps: int) -> bool:
+        """Count steps and cost; tell whether the unit may go on."""
+        tally, budget = self.tally, self.unit.budget
+        tally.steps += steps
+        if self._cost is not None:
+            told = self.ask("telling its cost", lambda: float(self._cost()))  # type: ignore[misc]
+            if not 0.0 <= told < float("inf"):
+                raise AgentFailed(f"told a cost of {told}")
+            tally.cost = tally.cost + told if self._adds else told
+            if budget.max_cost is not None and tally.cost > budget.max_cost:
+                tally.stopped = "max_cost"
+                return False
+        if budget.max_steps is not None and tally.steps >= budget.max_steps:
+            tally.stopped = "max_steps"
+            return False
+        return True
+
+
+def _play_episodes(player: _Player, env: Any, agent: Any) -> None:
+    unit, tally, budget = player.unit, player.tally, player.unit.budget
+    read, act = action_reader(env.action_space), player.part(agent, "act")
+    feedback = player.part(agent, "feedback", None)
+    tally.curve = None if feedback is None else []
+    while True:
+        number = len(tally.returns)
+        observation, _ = player.call(env.reset, seed=unit.env_seed(number))
+        if (reset := player.part(agent, "reset", None)) is not None:
+            player.ask("reset()", reset, unit.agent_seed("episode", number), env)
+        total = 0.0
+        while True:
+            action = player.ask("act()", _read_answer, read, act, observation)
+            observation, reward, terminated, truncated, _ = player.call(env.step, action)
+            total += float(reward)
+            over = terminated or truncated
+            if feedback is not None:
+                player.ask("feedback()", feedback, float(reward), bool(terminated), bool(truncated))
+            go_on = player.count(1)
+            if over or not go_on:
+                break
+        if over:
+            _finish(tally, total)
+        enough = (
+            tally.steps >= budget.steps if budget.steps else len(tally.returns) >= _episodes(budget)
+        )
+        if enough or not go_on:
+            # A limit that cuts the last episode short has ended the unit, even if enough was made.
+            tally.stopped = None if enough and over else tally.stopped
+            return
+
+
+def _play_batch(player: _Player, env: Any, agent: Any) -> None:
+    """Let every environment play its share; what a fast one plays beyond it does not count.
+
+    Taking the first episodes to end, whoever plays them, would favour short ones.
+    """
+    unit, tally, budget = player.unit, player.tally, player.unit.budget
+    count = env.num_envs
+    if env.metadata.get("autoreset_mode") not in (None, AutoresetMode.NEXT_STEP):
+        raise InfrastructureFailed("batches are played with next-step autoreset only")
+    read, act = action_reader(env.action_space), player.part(agent, "act_batch")
+    observations, _ = player.call(env.reset, seed=[unit.env_seed(i) for i in range(count)])
+    if (reset := player.part(agent, "reset", None)) is not None:
+        player.ask("reset()", reset, unit.agent_seed("episode", 0), env)
+    totals, made, episodes = np.zeros(count), np.zeros(count, int), np.zeros(count, int)
+    fresh = np.zeros(count, bool)
+    busy = _shares(budget.episodes or count, count) > 0
+    go_on = True
+    while go_on and busy.any():
+        actions = player.ask("act_batch()", _read_answer, read, act, observations)
+        observations, rewards, ends, cuts, _ = player.call(env.step, actions)
+        # The call after an episode's end resets: it is no step, and its action is not looked at.
+        stepped = ~fresh
+        totals[stepped] += rewards[stepped]
+        made[stepped] += 1
+        go_on = player.count(int(stepped.sum()))
+        fresh = ends | cuts
+        for i in np.flatnonzero(fresh):
+            _finish(tally, float(totals[i]), counts=bool(busy[i]))
+            totals[i] = 0.0
+            episodes[i] += 1
+        if budget.steps:
+            busy &= ~(fresh & (made >= _shares(budget.steps, count)))
+        else:
+            busy &= episodes < _shares(_episodes(budget), count)
+    tally.stopped = tally.stopped if busy.any() else None
+
+
+def _episodes(budget: Budget) -> int:
+    return budget.episodes or 0
+
+
+def _shares(total: int, count: int) -> np.ndarray[Any, Any]:
+    return total // count + (np.arange(count) < total % count)
+
+
+def _finish(tally: UnitTally, total: float, *, counts: bool = True) -> None:
+    if not np.isfinite(total):
+        raise InfrastructureFailed(f"the environment paid {total} in an episode")
+    tally.finished.append(total)
+    if not counts:
+        return
+    tally.returns.append(total)
+    if tally.curve is not None:
+        tally.curve.append([tally.steps, total])
+
+
+def _read_answer(read: Callable[[Any], Any], act: Callable[[Any], Any], observation: Any) -> Any:
+    return read(act(observation))
+
+
+def _reason(what: str, problem: BaseException) -> str:
+    """Return why the agent failed; the exception may be of a class of its own."""
+    try:
+        if type(problem) is AgentFailed:
+            return plain(str(problem))
+        return f"{what} raised {one_line(problem)}"
+    except BaseException:  # the exception's own code; the caller looks for a Ctrl-C
+        return f"{what} raised an exception that cannot be shown"
+
+
+def _modules(agent: Any) -> frozenset[str]:
+    """Return the modules that an agent's code is from, without those of Ludus."""
+    acts = (getattr(agent, name, None) for name in ("act", "act_batch"))
+    names = {type(agent).__module__, *(getattr(act, "__module__", None) for act in acts)}
+    return frozenset(name for name in names if type(name) is str and not name.startswith("ludus."))
+
+
+def _seed_everything(seed: int) -> None:
+    """Seed the generators that careless agents share, so that they play the same every time."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - agents use it
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(seed)

@@ -1,0 +1,144 @@
+"""What a leaderboard says, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from typing import Any, Literal
+
+from ludus.errors import BenchError
+
+__all__ = ["BoardRow", "BoardScale", "BoardTask", "Leaderboard", "RankedBy", "TaskScore"]
+
+_NARROWEST = 1e-100  # so that no normalised score overflows
+
+RankedBy = Literal["normalised score", "mean rank"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardScale:
+    """What scores are measured with.
+
+    Attributes:
+        references: by environment, the scores that count as 0 and as 1; the second may be the
+            lower one. Without one for every environment of a board, mean ranks decide there.
+        lower_is_better: environments in which lower scores are better, for mean ranks; a
+            reference tells by itself.
+        floors: by environment, the least that a result counts as, an agent's fault included.
+
+    Raises:
+        BenchError: If a reference or a floor is none.
+    """
+
+    references: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    lower_is_better: Collection[str] = ()
+    floors: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for env, (zero, one) in self.references.items():
+            if not (isfinite(zero) and isfinite(one) and abs(one - zero) > _NARROWEST):
+                raise BenchError(
+                    f"The reference ({zero}, {one}) of {env} is no scale: two different numbers "
+                    "are expected, the scores that count as 0 and as 1."
+                )
+        for env, floor in self.floors.items():
+            least = self.zero(env)
+            too_good = least is not None and (floor < least if self.falls(env) else floor > least)
+            if not isfinite(floor) or too_good:
+                raise BenchError(
+                    f"The floor {floor} of {env} is not finite, or better than {least}, the score "
+                    "that counts as 0: an agent's fault would count as more."
+                )
+
+    def zero(self, env: str) -> float | None:
+        """Return the score that counts as 0, ``None`` without a reference."""
+        return self.references[env][0] if env in self.references else None
+
+    def falls(self, env: str) -> bool:
+        """Return whether lower scores are better."""
+        if env in self.references:
+            zero, one = self.references[env]
+            return one < zero
+        return env in self.lower_is_better
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTask:
+    """One column of a board: an environment, played with a budget.
+
+    ``sources`` are the hashes of the environment's source that its results name: more than one
+    means that they come from different implementations.
+    """
+
+    env: str
+    budget: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScore:
+    """What an agent did in one task.
+
+    Attributes:
+        mean: over scored results and agent's faults, which count as the floor; ``None`` if there
+            are neither, or no floor is known.
+        scored: results with a score.
+        agent_faults: results that the agent spoilt.
+        infrastructure_faults: results that count nowhere.
+    """
+
+    mean: float | None
+    scored: int
+    agent_faults: int
+    infrastructure_faults: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """One agent.
+
+    Attributes:
+        position: from 1; equal values share one.
+        agent: its name.
+        value: mean normalised score or mean rank over the tasks that it has a result in.
+        tasks: how many those are. Who lacks some stands below those who lack none.
+        results: all that count, faults included.
+        scored: those with a score.
+        agent_faults: those that the agent spoilt; each counts as the floor of its task.
+        infrastructure_faults: those that say nothing about the agent; they count nowhere else.
+        verified: those whose record was verified.
+        refuted: results beside these, that count nowhere, because their verification failed.
+        scores: by task, in the board's order; ``None`` where there is no result.
+    """
+
+    position: int
+    agent: str
+    value: float | None
+    tasks: int
+    results: int
+    scored: int
+    agent_faults: int
+    infrastructure_faults: int
+    verified: int
+    refuted: int
+    scores: tuple[TaskScore | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """Agents in order. ``agents`` and ``results`` count those beyond the limit too."""
+
+    suite: str
+    suite_digest: str
+    ranked_by: RankedBy
+    verified_only: bool
+    tasks: tuple[BoardTask, ...]
+    agents: int
+    results: int
+    rows: tuple[BoardRow, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the board as plain JSON."""
+        return asdict(self)

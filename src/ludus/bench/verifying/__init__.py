@@ -1,0 +1,1 @@
+"""Verifying results: claims, statements, and what a result counts as."""

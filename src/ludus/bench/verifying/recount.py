@@ -1,0 +1,210 @@
+"""Counting a recording again: which episodes a unit's budget asks for, and whether these are they.
+
+Nothing here believes the record. Episodes that are missing, cut short, too many, begun with another
+seed or with options of their own are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ludus.bench.planning.unit import Unit
+from ludus.errors import RecordDamaged
+from ludus.record.format.values import values_of
+from ludus.record.replay.episode_table import Episode, episodes
+from ludus.record.run.reader import RunReader
+from ludus.spaces import Box, Dict, Space, Tuple, from_dict
+
+__all__ = ["Recount", "recount"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """What the rows of a recording come to.
+
+    Attributes:
+        returns: Of the episodes that count, in the order in which they ended.
+        finished: Of all episodes that ended.
+        steps: All that were made.
+        curve: Steps made and return after each episode, of a single environment.
+        problems: In which way this is not what the unit is about.
+    """
+
+    returns: tuple[float, ...]
+    finished: tuple[float, ...]
+    steps: int
+    curve: tuple[tuple[int, float], ...]
+    problems: tuple[str, ...]
+
+
+def recount(reader: RunReader, unit: Unit, *, stopped: str | None, whole: bool) -> Recount:
+    """Count the episodes of a recording.
+
+    Args:
+        reader: The recording, whose chain and blocks were checked.
+        unit: What was to be played.
+        stopped: Which limit is said to have ended it early.
+        whole: Whether it must have been played to its end; else a beginning is enough, as where
+            the agent failed.
+
+    Raises:
+        RecordDamaged: The recording is broken.
+    """
+    count = unit.agent.num_envs
+    if reader.manifest["subject"].get("num_envs") != count:
+        raise RecordDamaged(f"the recording is not one of {count or 'a single'} environment(s)")
+    found = list(episodes(reader, unfinished=True))
+    problems = [*_resets(reader, unit, len(found), whole), *_seeds(found, unit), *_actions(reader)]
+    counting = _Counting(unit)
+    counts = [counting.take(episode) for episode in found]
+    steps = sum(episode.length for episode in found)
+    if whole:
+        ending = _single_end if count is None else _batch_end
+        problems += ending(found, counting, reader.rows, steps, stopped)
+    ended = [(one, does) for one, does in zip(found, counts, strict=True) if one.is_finished]
+    return Recount(
+        returns=tuple(one.total_reward for one, does in ended if does),
+        finished=tuple(one.total_reward for one, _ in ended),
+        steps=steps,
+        curve=tuple((one.first_row + one.length, one.total_reward) for one, _ in ended),
+        problems=tuple(problems),
+    )
+
+
+class _Counting:
+    """Which episodes count: in a batch, those within the share of their environment."""
+
+    def __init__(self, unit: Unit) -> None:
+        budget, count = unit.budget, unit.agent.num_envs or 1
+        total = budget.episodes or budget.steps or 0
+        self.unit = unit
+        self.by_steps = budget.steps is not None
+        self.shares = [total // count + (index < total % count) for index in range(count)]
+        self.steps = [0] * count
+        self.ends = [0] * count
+        """The row after which each environment has played its share."""
+        # With fewer steps than environments, each of them still plays an episode.
+        self.done = [share == 0 and not self.by_steps for share in self.shares]
+
+    def take(self, episode: Episode) -> bool:
+        """Tell whether the next episode counts."""
+        index = episode.env_index
+        counts = not self.done[index]
+        self.steps[index] += episode.length
+        if episode.is_finished and counts:
+            played = self.steps[index] if self.by_steps else episode.number + 1
+            self.done[index] = played >= self.shares[index]
+            self.ends[index] = episode.first_row + episode.length
+        return counts
+
+
+def _resets(reader: RunReader, unit: Unit, played: int, whole: bool) -> Iterator[str]:
+    """Name resets that no unit makes: an environment that starts elsewhere is another one."""
+    made = 0
+    for event in reader.events:
+        if event.kind == "reset":
+            if event.data["options"] is not None:
+                yield f"reset {made} was made with options, {event.data['options']!r:.100}"
+                return
+            made += 1
+    wanted = played if unit.agent.num_envs is None else 1
+    # An agent may fail between a reset and the first step.
+    if made != wanted and (whole or made != wanted + 1):
+        yield f"it was reset {made} times, not {wanted}"
+
+
+def _actions(reader: RunReader) -> Iterator[str]:
+    """Name actions that no agent gets through: an environment may take them, a unit does not.
+
+    Whole numbers that are out of range are refused by the environment itself, when executed again.
+    """
+    told = reader.manifest["subject"]["action_space"]
+    if told is None:
+        return
+    space = from_dict(told)
+    leaves = values_of("action", space).leaves
+    for block in reader.blocks():
+        for leaf in leaves:
+            made, part = block[leaf.name], _part(space, leaf.path)
+            # Whole numbers are stored in as few bytes as they need. The same number in another
+            # precision, or as an unsigned integer, may move or pay differently.
+            given, kind = made.dtype, leaf.dtype.kind
+            if given != leaf.dtype and (kind == "f" or given.kind not in "biu"):
+                yield f"an action is of dtype {given}, and units give it as {leaf.dtype}"
+                return
+            # Written so that a number which is none fails too.
+            if isinstance(part, Box) and not ((made >= part.low) & (made <= part.high)).all():
+                yield "an action lies outside of the action space, which is an agent's fault"
+                return
+
+
+def _part(space: Space[Any], path: tuple[Any, ...]) -> Space[Any]:
+    for key in path:
+        if isinstance(space, Dict | Tuple):
+            space = space.spaces[key]
+    return space
+
+
+def _seeds(found: list[Episode], unit: Unit) -> Iterator[str]:
+    for episode in found:
+        number = episode.number if unit.agent.num_envs is None else episode.env_index
+        first = unit.agent.num_envs is None or episode.number == 0
+        if first and episode.seed != unit.env_seed(number):
+            yield f"episode {episode.number} was not seeded as this unit is"
+            return
+
+
+def _single_end(
+    found: list[Episode], counting: _Counting, rows: int, steps: int, stopped: str | None
+) -> Iterator[str]:
+    budget = counting.unit.budget
+    cut = [episode.number for episode in found if not episode.is_finished]
+    if cut and (stopped is None or cut != [found[-1].number]):
+        yield f"episode {cut[0]} was not played to its end"
+    if steps != rows:
+        yield f"{rows - steps} of {rows} steps belong to no episode"
+    if budget.max_steps is not None and steps > budget.max_steps:
+        yield f"{steps} steps were made, and the budget has {budget.max_steps}"
+    ended = [episode for episode in found if episode.is_finished]
+    if budget.episodes is not None:
+        asked, played, before = budget.episodes, len(ended), len(ended) - 1
+        what = "episodes"
+    else:
+        asked, played = budget.steps or 0, steps
+        before, what = steps - (found[-1].length if found else 0), "steps"
+    if stopped is None and played < asked:
+        yield f"{played} {what} were played, and the budget asks for {asked}"
+    elif played > asked and before >= asked:
+        yield f"{played} {what} were played, more than the budget's {asked}"
+    if stopped is not None:
+        yield from _early(counting.unit, stopped, steps, played >= asked and not cut, 1)
+
+
+def _batch_end(
+    found: list[Episode], counting: _Counting, rows: int, steps: int, stopped: str | None
+) -> Iterator[str]:
+    unit, unplayed = counting.unit, counting.done.count(False)
+    if stopped is not None:
+        yield from _early(unit, stopped, steps, not unplayed, len(counting.done))
+    elif unplayed:
+        yield f"{unplayed} of {len(counting.done)} environments did not play their share"
+    elif rows != max(counting.ends):
+        yield f"{rows} batched steps were made, and {max(counting.ends)} play what is asked for"
+    if unit.budget.max_steps is not None and steps - len(counting.done) >= unit.budget.max_steps:
+        yield f"{steps} steps were made, and the budget has {unit.budget.max_steps}"
+    if not found:
+        yield "nothing was played"
+
+
+def _early(unit: Unit, stopped: str, steps: int, enough: bool, width: int) -> Iterator[str]:
+    """Name what is wrong with a limit that is said to have ended the unit early."""
+    most = unit.budget.max_steps
+    if enough:
+        yield f"{stopped} is said to have ended it early, and all that is asked for was played"
+    elif stopped == "max_steps":
+        if most is None or not steps - width < most <= steps:
+            yield f"max_steps is said to have ended it, after {steps} steps of {most}"
+    elif stopped != "max_cost" or unit.budget.max_cost is None:
+        yield f"{stopped!r:.40} is said to have ended it, which is no limit of this unit"

@@ -1,0 +1,35 @@
+"""Telling the user why a first step takes seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["compile_notice"]
+
+
+@contextmanager
+def compile_notice(name: str, function: str) -> Iterator[None]:
+    """Say that a kernel's function is being compiled.
+
+    A terminal shows a line that goes away again; the logger ``ludus.kernel`` keeps the time.
+    """
+    line = f"Compiling {name}, once for this machine …"
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    if shown:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        if shown:
+            sys.stderr.write("\r" + " " * len(line) + "\r")
+            sys.stderr.flush()
+    # Most processes compile nothing, and need not import this.
+    import logging
+
+    seconds = time.perf_counter() - start
+    logging.getLogger("ludus.kernel").info("Compiled %s of %s in %.1f s", function, name, seconds)

@@ -1,0 +1,144 @@
+"""Compiling a kernel's functions together with the helpers they call.
+
+Functions are compiled as they are written, but with globals of their own: plain helpers in them are
+replaced by their compiled twins, down the whole tree. Nothing in the user's module is touched.
+"""
+
+from __future__ import annotations
+
+import os
+from types import FunctionType
+from typing import Any, Literal, get_args
+
+from ludus.errors import KernelError
+
+__all__ = [
+    "CompileMode",
+    "check_plain",
+    "checked_mode",
+    "compile_mode",
+    "compiled",
+    "for_any_number",
+    "jit_enabled",
+]
+
+
+CompileMode = Literal["wait", "background", "never"]
+
+
+def compile_mode() -> CompileMode:
+    """Return how kernels are compiled, as the environment variable ``LUDUS_COMPILE`` says.
+
+    ``background`` (the default) runs plain Python while another process compiles, ``wait`` waits
+    for compiled code, ``never`` runs plain Python only; so does ``LUDUS_JIT=0``.
+
+    Raises:
+        KernelError: The variable has another value.
+    """
+    if os.environ.get("LUDUS_JIT", "1") == "0":
+        return "never"
+    return checked_mode(os.environ.get("LUDUS_COMPILE") or "background", "LUDUS_COMPILE")
+
+
+def checked_mode(mode: str, name: str) -> CompileMode:
+    """Return a mode if it is one; ``name`` is where it comes from.
+
+    Raises:
+        KernelError: It is none.
+    """
+    for known in get_args(CompileMode):
+        if mode == known:
+            return known  # type: ignore[no-any-return]
+    raise KernelError(f"{name} must be 'wait', 'background' or 'never', got {mode!r}.")
+
+
+def jit_enabled() -> bool:
+    """Tell whether kernels are compiled at all."""
+    return compile_mode() != "never"
+
+
+def check_plain(function: Any) -> None:
+    """Check that a function can be compiled away from where it was defined.
+
+    Raises:
+        KernelError: It is a closure, or no plain function at all.
+    """
+    if not isinstance(function, FunctionType):
+        raise KernelError(f"{function!r} is not a plain Python function.")
+    code = function.__code__
+    if function.__closure__:
+        raise KernelError(
+            f"{function.__name__} uses {list(code.co_freevars)} of an enclosing function "
+            f"({code.co_filename}, line {code.co_firstlineno}); pass them in params instead."
+        )
+
+
+def compiled(
+    function: Any,
+    memo: dict[Any, Any],
+    tag: str,
+    *,
+    check_indices: bool = False,
+    inline: bool = True,
+) -> Any:
+    """Return the function compiled, along with every plain function it calls by name.
+
+    Args:
+        function: A module-level function without closure.
+        memo: Compiled twins by plain function; filled on the way. Draws and the like are entered
+            beforehand.
+        tag: Added to the names: compiled code finds functions by name, also in what another
+            process has left on disk.
+        check_indices: Raise ``IndexError`` outside an array, as Python does, instead of reading or
+            writing whatever lies there.
+        inline: Put it into its callers: a call left standing keeps a loop from vectorising, but
+            large functions in many places take long to compile.
+
+    Raises:
+        KernelError: The function is a closure, or no plain function at all.
+    """
+    if function in memo:
+        return memo[function]
+    from numba import njit
+
+    check_plain(function)
+    code = function.__code__
+    namespace = dict(function.__globals__)
+    name = f"{function.__name__}{tag}"
+    twin = FunctionType(
+        code.replace(co_name=name, co_qualname=name), namespace, name, function.__defaults__
+    )
+    # Only compiled code calls it: what Python would need is not made.
+    unneeded = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = {"error_model": "numpy", "forceinline": inline, "boundscheck": check_indices}
+    dispatcher = memo[function] = for_any_number(njit(**options, **unneeded)(twin))
+    for name in code.co_names:
+        value = namespace.get(name)
+        if isinstance(value, FunctionType):
+            namespace[name] = compiled(value, memo, tag, check_indices=check_indices, inline=inline)
+    return dispatcher
+
+
+def for_any_number(dispatcher: Any) -> Any:
+    """Compile a function once for all constants that it is called with.
+
+    Numba would compile it anew for each. Where it needs the constant itself, as an index into a
+    tuple of different types, it still does.
+    """
+    from numba.core.errors import TypingError
+    from numba.types import unliteral
+
+    exact = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        numbers = tuple(map(unliteral, args))
+        named = {name: unliteral(value) for name, value in kws.items()}
+        try:
+            return exact(numbers, named)
+        except TypingError:
+            if numbers == tuple(args) and named == dict(kws):
+                raise
+            return exact(args, kws)
+
+    dispatcher.get_call_template = get_call_template
+    return dispatcher

@@ -1,0 +1,1 @@
+"""Wrappers that record the episodes of environments into a run folder."""

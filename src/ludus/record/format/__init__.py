@@ -1,0 +1,1 @@
+"""What a run folder consists of: files, blocks of columns, chained events, keys and signatures."""

@@ -1,0 +1,1 @@
+"""Building a recorded environment again, executing its recorded calls, comparing the results."""

@@ -1,0 +1,184 @@
+"""From a recording's manifest back to the environment it was made with.
+
+A manifest may come from an enemy. Which code runs is decided here: an id leads to what is
+registered on this machine, a wrapper to a class of Ludus or of a module that is imported already.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from ludus.core.env import Env
+from ludus.core.foreign_env import gymnasium_wrappers, wrap
+from ludus.core.spec import EnvSpec
+from ludus.core.vector_env import VectorEnv
+from ludus.core.vector_wrapper import VectorWrapper
+from ludus.core.wrapper import Wrapper
+from ludus.errors import Error, ReplayImpossible
+from ludus.record.replay.foreign_arguments import check_arguments
+from ludus.record.replay.subject import AnyEnv, is_onlooker, layers_of
+from ludus.registration.lookup import spec as registered_spec
+from ludus.registration.make_env import make
+from ludus.registration.make_vec_env import make_vec
+from ludus.served_names import own_name
+
+__all__ = ["find_registered", "rebuild"]
+
+_MOST_ENVS = 2**20
+_MOST_PROCESSES = 256
+_FORMS: dict[str, tuple[type, ...]] = {
+    "id": (str, type(None)),
+    "num_envs": (int, type(None)),
+    "autoreset_mode": (str, type(None)),
+    "kwargs": (dict,),
+    "wrappers": (list,),
+    "unreplayable": (str, type(None)),
+}
+
+
+def find_registered(subject: Mapping[str, Any]) -> EnvSpec:
+    """Return the spec that a recording's id has on this machine.
+
+    Raises:
+        ReplayImpossible: It names none, or one that is not known here.
+    """
+    env_id = subject.get("id")
+    if not isinstance(env_id, str) or ":" in env_id:
+        raise ReplayImpossible(
+            f"The recording names no environment that could be built: its id is {env_id!r:.100}."
+        )
+    try:
+        return registered_spec(env_id)
+    except (Error, ImportError) as problem:
+        raise ReplayImpossible(
+            f"{env_id} is not known here, so it cannot be executed again. {problem} Import or "
+            "install the package that registers it."
+        ) from None
+
+
+def rebuild(subject: Mapping[str, Any]) -> AnyEnv:
+    """Build the environment of a recording again.
+
+    Raises:
+        ReplayImpossible: That cannot be done; the message says why.
+    """
+    for name, kinds in _FORMS.items():
+        if not isinstance(subject.get(name), kinds):
+            raise ReplayImpossible(f"The manifest's subject has no proper field {name!r}.")
+    if subject["unreplayable"] is not None:
+        raise ReplayImpossible(
+            f"The environment cannot be built again: {subject['unreplayable']!r:.500}. Pass "
+            "env_factory to build it yourself."
+        )
+    spec = find_registered(subject)
+    if spec.nondeterministic:
+        raise ReplayImpossible(f"{spec.id} is registered as nondeterministic.")
+    check_arguments(spec, subject["kwargs"], subject["num_envs"])
+    try:
+        if subject["num_envs"] is None:
+            return _single(spec, subject)
+        return _vector(spec, subject)
+    except ReplayImpossible:
+        raise
+    except Exception as problem:  # constructors of environments and wrappers
+        raise ReplayImpossible(
+            f"{spec.id} cannot be built as it was recorded: {type(problem).__name__}: {problem}"
+        ) from problem
+
+
+def _single(spec: EnvSpec, subject: Mapping[str, Any]) -> Env[Any, Any]:
+    bare = dataclasses.replace(
+        spec,
+        kwargs=_without_window(subject["kwargs"]),
+        max_episode_steps=None,
+        order_enforce=False,
+        disable_env_checker=True,
+        additional_wrappers=(),
+    )
+    env: Any = make(bare)
+    built = layers_of(env)  # by the entry point itself
+    for layer, row in zip(built, subject["wrappers"], strict=False):
+        own = f"{type(layer).__module__}:{type(layer).__qualname__}"
+        if own != _point(row):
+            raise ReplayImpossible(f"{spec.id} comes with the wrapper {own}, not {_point(row)}.")
+    for row in subject["wrappers"][len(built) :]:
+        env = _wrapped(env, row, Wrapper, _points(spec))
+    return env  # type: ignore[no-any-return]
+
+
+def _vector(spec: EnvSpec, subject: Mapping[str, Any]) -> VectorEnv[Any, Any, Any]:
+    kwargs = _without_window(subject["kwargs"])
+    count = subject["num_envs"]
+    limit = _MOST_PROCESSES if kwargs.get("vectorization_mode") == "async" else _MOST_ENVS
+    if not 0 < count <= limit or kwargs.get("num_envs", 1) != count:
+        raise ReplayImpossible(f"{count} environments are not built for a replay; at most {limit}.")
+    wrappers = kwargs.pop("wrappers", [])
+    inner = [*subject.get("spec_wrappers", []), *wrappers]
+    recorded = dataclasses.replace(
+        spec,
+        kwargs=kwargs,
+        max_episode_steps=subject.get("max_episode_steps"),
+        additional_wrappers=(),
+        disable_env_checker=True,
+    )
+    known = _points(spec)
+    around = [_Wrapping(row, known) for row in inner if not is_onlooker(_point(row))]
+    env: Any = make_vec(recorded, wrappers=around or None)
+    for row in subject["wrappers"]:
+        env = _wrapped(env, row, VectorWrapper, known)
+    return env  # type: ignore[no-any-return]
+
+
+class _Wrapping:
+    """A wrapper yet to be applied; an object, so that it can be sent to worker processes."""
+
+    def __init__(self, row: Mapping[str, Any], known: set[str]) -> None:
+        self._row = row
+        self._known = known
+
+    def __call__(self, env: Env[Any, Any]) -> Env[Any, Any]:
+        return _wrapped(env, self._row, Wrapper, self._known)  # type: ignore[no-any-return]
+
+
+def _points(spec: EnvSpec) -> set[str]:
+    """Return the wrappers that an environment is registered with on this machine."""
+    return {own_name(wrapper.entry_point) for wrapper in spec.additional_wrappers}
+
+
+def _point(row: Any) -> str:
+    point = row.get("entry_point") if isinstance(row, dict) else None
+    if not isinstance(point, str) or not isinstance(row.get("kwargs"), dict):
+        raise ReplayImpossible(f"A wrapper is described as {row!r:.200}, which cannot be built.")
+    return own_name(point)
+
+
+def _wrapped(env: Any, row: Mapping[str, Any], base: type[Any], known: set[str]) -> Any:
+    point = _point(row)
+    module, _, attribute = point.partition(":")
+    if is_onlooker(point):
+        return env
+    if module.startswith("ludus.wrappers.") or point in known:
+        importlib.import_module(module)
+    elif module.partition(".")[0] == "ludus":
+        module = ""  # None of its other parts is made for this.
+    found: Any = getattr(sys.modules.get(module), attribute, None)
+    bases = (base, *gymnasium_wrappers()) if base is Wrapper else (base,)
+    if not (isinstance(found, type) and issubclass(found, bases)):
+        raise ReplayImpossible(
+            f"The wrapper {row.get('name')!r:.100} ({point!r:.200}) is none of Ludus, nor of a "
+            "module that is imported. Import its module first (ludus replay --import MODULE)."
+        )
+    if is_onlooker(f"{found.__module__}:{found.__name__}"):
+        return env
+    return wrap(env, found, row["kwargs"])
+
+
+def _without_window(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    kept = dict(kwargs)
+    if kept.get("render_mode") == "human":
+        del kept["render_mode"]
+    return kept

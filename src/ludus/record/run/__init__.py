@@ -1,0 +1,1 @@
+"""Writing, reading, checking, repairing and signing a run folder."""

@@ -1,0 +1,163 @@
+"""Run folders read: the manifest, the events and the blocks, checked as they pass by."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ludus.errors import RecordDamaged
+from ludus.record.format.block import BLOCKS, Block
+from ludus.record.format.chain import ChainState
+from ludus.record.format.disk import Handle
+from ludus.record.format.event import EVENTS, Event
+from ludus.record.format.folder import Folder
+from ludus.record.format.manifest import read_manifest
+from ludus.record.format.signature import Signature, read_signature
+from ludus.record.run.scan import load_block, scan_events
+
+__all__ = ["RunReader", "read_run"]
+
+
+def read_run(
+    path: str | os.PathLike[str],
+    *,
+    head: str | None = None,
+    within: str | os.PathLike[str] | None = None,
+) -> RunReader:
+    """Open a run folder for reading; nothing is written, and nothing in it is trusted.
+
+    Args:
+        path: Of the folder.
+        head: The chain head that the run must have, each time that all its events are read: then
+            several readings are of the same run, whoever can write to the folder meanwhile.
+        within: A folder above it, below which no symbolic link is followed.
+
+    Raises:
+        RecordDamaged: Its manifest is damaged.
+        RecordError: There is no run.
+    """
+    with Folder(path, within=within) as folder:
+        manifest, content = read_manifest(folder)
+    return RunReader(Path(path), manifest, hashlib.sha256(content).hexdigest(), head, within)
+
+
+class RunReader:
+    """A run as it is on the disk.
+
+    Every iteration reads the files anew, so that a run being written is seen as far as it has come.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Mapping[str, Any],
+        manifest_hash: str,
+        head: str | None = None,
+        within: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.path, self._wanted, self._within = path, head, within
+        self.manifest = manifest
+        """What the run is about."""
+        self.manifest_hash = manifest_hash
+        """SHA-256 of the manifest's bytes, where the chain begins."""
+
+    @property
+    def events(self) -> Iterator[Event]:
+        """The events in order, each checked before it is given out.
+
+        Raises:
+            RecordDamaged: The chain is broken, at the line that it names.
+        """
+        for event, _ in self.scan():
+            yield event
+
+    def scan(self) -> Iterator[tuple[Event, ChainState]]:
+        """Yield each event with what the run adds up to after it; as :attr:`events`."""
+        ledger = ChainState(self.manifest_hash)
+        with self._open(EVENTS) as handle:
+            for event, ledger in scan_events(handle, ChainState(self.manifest_hash)):
+                yield event, ledger
+        if self._wanted not in (None, ledger.head):
+            raise RecordDamaged(
+                f"{EVENTS}: the run ends in {ledger.head:.12}…, and {self._wanted:.12}… is "
+                "expected: it is another one, or was changed meanwhile.",
+                file=EVENTS,
+            )
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order, one in memory at a time if none is kept.
+
+        Raises:
+            RecordDamaged: The chain or a block is broken.
+        """
+        with self._open(BLOCKS) as handle:
+            for event in self.events:
+                if event.kind == "block":
+                    yield load_block(handle, event)
+
+    def block(self, event: Event) -> Block:
+        """Return the block that an event of the kind ``block`` vouches for.
+
+        Raises:
+            RecordDamaged: Its bytes are not there, or are others.
+        """
+        with self._open(BLOCKS) as handle:
+            return load_block(handle, event)
+
+    def signature(self) -> Signature | None:
+        """Return the signature in the folder, ``None`` if there is none; it is not checked.
+
+        Raises:
+            RecordDamaged: The file is no signature.
+        """
+        with Folder(self.path, within=self._within) as folder:
+            return read_signature(folder)
+
+    @cached_property
+    def ledger(self) -> ChainState:
+        """What all events add up to, as of the first time it was asked for.
+
+        Raises:
+            RecordDamaged: The chain is broken.
+        """
+        ledger = ChainState(self.manifest_hash)
+        for _, ledger in self.scan():  # noqa: B007, the last one counts
+            pass
+        return ledger
+
+    @property
+    def rows(self) -> int:
+        """Rows of all blocks together."""
+        return self.ledger.rows
+
+    @property
+    def events_count(self) -> int:
+        """Number of events."""
+        return self.ledger.events
+
+    @property
+    def head(self) -> str:
+        """Hash of the last event."""
+        return self.ledger.head
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended in good order."""
+        return self.ledger.outcome is not None
+
+    @property
+    def outcome(self) -> str | None:
+        """``"complete"`` or ``"interrupted"`` once the run is closed."""
+        return self.ledger.outcome
+
+    @contextlib.contextmanager
+    def _open(self, name: str) -> Iterator[Handle | None]:
+        with Folder(self.path, within=self._within) as folder:
+            handle = folder.open(name)
+        with handle or contextlib.nullcontext():
+            yield handle

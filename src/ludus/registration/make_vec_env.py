@@ -1,0 +1,218 @@
+"""``make_vec``: from an id to a ready vector environment."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from ludus import logger
+from ludus.core.env import Env
+from ludus.core.foreign_env import as_env, as_vector_env
+from ludus.core.spec import EnvSpec
+from ludus.core.vector_env import AutoresetMode, VectorEnv
+from ludus.errors import Error
+from ludus.registration.entry_point import check_arguments, resolve
+from ludus.registration.foreign import as_spec
+from ludus.registration.make_env import make
+from ludus.registration.own_batch import find_own_batch, takes_autoreset_mode
+from ludus.registration.trust import decide
+
+if TYPE_CHECKING:
+    from ludus.untrusted.options import Sandboxing
+
+__all__ = ["VectorizeMode", "make_vec"]
+
+
+class VectorizeMode(Enum):
+    """How ``make_vec`` runs the environments."""
+
+    ASYNC = "async"
+    """In worker processes."""
+    SYNC = "sync"
+    """One after the other in this process."""
+    VECTOR_ENTRY_POINT = "vector_entry_point"
+    """By the environment's own vector implementation."""
+
+
+def make_vec(
+    id: str | EnvSpec,
+    num_envs: int = 1,
+    vectorization_mode: VectorizeMode | str | None = None,
+    vector_kwargs: dict[str, Any] | None = None,
+    wrappers: Sequence[Callable[[Env], Env]] | None = None,
+    *,
+    sandbox: Sandboxing | None = None,
+    **kwargs: Any,
+) -> VectorEnv:
+    """Build a vector environment.
+
+    Args:
+        id: An id, ``"module:id"``, or a spec (also one taken from a vector environment).
+        num_envs: How many environments.
+        vectorization_mode: How to run them; by default the environment's own vector
+            implementation if it has one and nothing is asked for that it cannot take (wrappers,
+            ``vector_kwargs`` other than ``autoreset_mode``), else ``"sync"``.
+        vector_kwargs: Arguments of the vector environment, e.g. ``{"autoreset_mode": ...}``.
+        wrappers: Applied to every environment, the first one innermost.
+        sandbox: As in ``make``: all environments run in one sandbox, or, if there are wrappers,
+            each in a sandbox of its own.
+        **kwargs: Arguments of the environments.
+
+    Raises:
+        Error: The id is unknown, or the arguments do not fit the mode.
+        ValueError: Unknown mode, or ``num_envs`` is not positive.
+    """
+    wanted = as_spec(id)
+    if not isinstance(wanted, str | EnvSpec):
+        raise Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`.")
+    env_id, known, sandbox = decide(wanted, sandbox)
+    # Of an environment that only its sandbox may look up, nothing is known but the id.
+    spec = EnvSpec(env_id.rpartition(":")[2]) if known is None else copy.deepcopy(known)
+    arguments, spec.kwargs = spec.kwargs, {}
+    arguments.pop("sandbox", None)
+    # A vector environment's spec carries these along, so that make_vec(env.spec) rebuilds it.
+    num_envs = arguments.pop("num_envs", num_envs)
+    vector_kwargs = dict(arguments.pop("vector_kwargs", vector_kwargs) or {})
+    wrappers = list(arguments.pop("wrappers", wrappers) or [])
+    asked = arguments.pop("vectorization_mode", vectorization_mode)
+    arguments.update(kwargs)
+    wrapped = bool(wrappers or spec.additional_wrappers)
+    own = VectorizeMode.VECTOR_ENTRY_POINT
+    if asked in (None, own, own.value) and not wrapped and known is not None and sandbox is None:
+        find_own_batch(spec)
+    if asked is None and not wrapped and takes_autoreset_mode(spec, vector_kwargs):
+        arguments.setdefault("autoreset_mode", vector_kwargs.pop("autoreset_mode"))
+    mode = _mode(spec, asked, wrapped or bool(vector_kwargs))
+    if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+        raise ValueError(f"make_vec(num_envs={num_envs!r}): expected a positive int.")
+
+    env: VectorEnv
+    if sandbox is not None and not wrappers:
+        from ludus.registration.make_sandboxed import make_vec_sandboxed
+
+        env = make_vec_sandboxed(
+            env_id,
+            None if known is None else spec,
+            sandbox,
+            num_envs,
+            mode=None if asked is None else mode.value,
+            vector_kwargs=vector_kwargs,
+            **arguments,
+        )
+        _check_autoreset_metadata(env)
+        return env
+    if mode is VectorizeMode.VECTOR_ENTRY_POINT:
+        env = _from_vector_entry_point(spec, num_envs, vector_kwargs, wrappers, arguments)
+    else:
+
+        def build(**given: Any) -> Env:
+            return make(env_id if known is None else spec, sandbox=sandbox, **given)
+
+        env = _from_single_envs(mode, spec, num_envs, vector_kwargs, wrappers, arguments, build)
+
+    spec.kwargs = dict(arguments)
+    recorded: dict[str, Any] = {"vectorization_mode": mode.value}
+    if num_envs != 1:
+        recorded["num_envs"] = num_envs
+    if vector_kwargs:
+        recorded["vector_kwargs"] = vector_kwargs
+    if wrappers:
+        recorded["wrappers"] = wrappers
+    spec.kwargs.update(recorded)
+    env.unwrapped.spec = spec
+    _check_autoreset_metadata(env)
+    return env
+
+
+def _mode(spec: EnvSpec, mode: VectorizeMode | str | None, wrapped: bool) -> VectorizeMode:
+    if mode is None:
+        only_vector = spec.entry_point is None
+        own = spec.vector_entry_point is not None and (only_vector or not wrapped)
+        return VectorizeMode.VECTOR_ENTRY_POINT if own else VectorizeMode.SYNC
+    try:
+        return VectorizeMode(mode)
+    except ValueError as problem:
+        raise ValueError(
+            f"Invalid vectorization mode: {mode!r}, valid modes: "
+            f"{[known.value for known in VectorizeMode]}"
+        ) from problem
+
+
+def _from_single_envs(
+    mode: VectorizeMode,
+    spec: EnvSpec,
+    num_envs: int,
+    vector_kwargs: dict[str, Any],
+    wrappers: list[Callable[[Env], Env]],
+    arguments: dict[str, Any],
+    build: Callable[..., Env],
+) -> VectorEnv:
+    if spec.entry_point is None and spec.vector_entry_point is not None:
+        raise Error(
+            f"Cannot create vectorized environment for {spec.id} because it doesn't have an entry "
+            f"point defined. Leave out vectorization_mode={mode.value!r} to use its vector entry "
+            "point."
+        )
+
+    def create_single_env() -> Env:
+        env = build(**copy.deepcopy(arguments))
+        for wrapper in wrappers:
+            env = as_env(wrapper(env))
+        return env
+
+    from ludus import vector
+
+    backend = vector.SyncVectorEnv if mode is VectorizeMode.SYNC else vector.AsyncVectorEnv
+    env_fns = [create_single_env] * num_envs
+    check_arguments(spec.id, backend, {"env_fns": env_fns, **vector_kwargs})
+    env: VectorEnv = backend(env_fns, **vector_kwargs)
+    return env
+
+
+def _from_vector_entry_point(
+    spec: EnvSpec,
+    num_envs: int,
+    vector_kwargs: dict[str, Any],
+    wrappers: list[Callable[[Env], Env]],
+    arguments: dict[str, Any],
+) -> VectorEnv:
+    refused = {
+        "`vector_kwargs`": vector_kwargs,
+        "the wrappers argument": wrappers,
+        "the additional_wrappers parameter in spec": spec.additional_wrappers,
+    }
+    for what, value in refused.items():
+        if value:
+            raise Error(
+                f"Cannot use `vector_entry_point` vectorization mode with {what} being not empty "
+                f"({value}): a custom vector environment takes its arguments through kwargs only. "
+                "Use vectorization_mode='sync' or 'async', or wrap the vector environment."
+            )
+    if spec.vector_entry_point is None:
+        raise Error(
+            f"Cannot create vectorized environment for {spec.id} because it doesn't have a vector "
+            "entry point defined. Use vectorization_mode='sync' or 'async'."
+        )
+    creator = resolve(spec.id, spec.vector_entry_point)
+    if spec.max_episode_steps is not None:
+        arguments.setdefault("max_episode_steps", spec.max_episode_steps)
+    check_arguments(spec.id, creator, {"num_envs": num_envs, **arguments})
+    env: VectorEnv = as_vector_env(creator(num_envs=num_envs, **arguments))
+    return env
+
+
+def _check_autoreset_metadata(env: VectorEnv) -> None:
+    mode = env.metadata.get("autoreset_mode")
+    if mode is None:
+        logger.warn(
+            f"The VectorEnv ({env}) is missing AutoresetMode metadata, metadata={env.metadata}",
+            stacklevel=3,
+        )
+    elif not isinstance(mode, AutoresetMode):
+        logger.warn(
+            f"The VectorEnv ({env}) metadata['autoreset_mode'] is not an instance of "
+            f"AutoresetMode, {type(mode)}.",
+            stacklevel=3,
+        )

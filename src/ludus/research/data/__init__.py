@@ -1,0 +1,1 @@
+"""Data of tasks: prepared once, kept, and hidden from sandboxes where it must be."""

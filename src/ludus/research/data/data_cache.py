@@ -1,0 +1,149 @@
+"""A task's data, made once per seed and kept: episodes start from copies, graders read it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ludus.errors import TaskError
+from ludus.research.data.cache import cache_folder
+from ludus.research.data.hiding import hidden_paths
+from ludus.research.data.made_once import kept_folder
+from ludus.research.data.null_submission import null_submission
+from ludus.research.data.preparation import Prepared, prepare
+from ludus.research.data.sources import given_folders
+from ludus.research.grading.artefacts import Artefacts
+from ludus.research.task.config import Artefact
+from ludus.research.task.contract import Split
+from ludus.research.task.task import Task
+
+__all__ = ["CachedTask"]
+
+
+@dataclass(frozen=True, slots=True)
+class CachedTask:
+    """A task together with its data; what graders need of a task.
+
+    Attributes:
+        task: The task.
+        digest: Of all that its data and scores depend on.
+    """
+
+    task: Task
+    digest: str
+
+    @classmethod
+    def of(cls, task: Task) -> CachedTask:
+        """Return a task as it is on the disk now.
+
+        What is made of it before it is changed stays as it is; after that nothing more is.
+        """
+        return cls(task, task.digest())
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self.task.id
+
+    @property
+    def submission(self) -> tuple[Artefact, ...]:
+        """The files that are handed in."""
+        return self.task.config.submission
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """What grader and submitted code may import."""
+        return self.task.config.packages
+
+    @property
+    def grader_folder(self) -> Path:
+        """A copy of the folder with ``grade.py``, made on first use.
+
+        Raises:
+            TaskError: The task has been changed meanwhile.
+        """
+        if not self.task.grader.is_dir() and not self._place("grader").is_dir():
+            return self.task.grader
+        return self._kept("grader", self._copy_grader) / "grader"
+
+    @property
+    def hidden(self) -> tuple[Path, ...]:
+        """What sandboxes with an agent's code have to cover."""
+        return hidden_paths(self.task)
+
+    def labels_folder(self, split: Split, seed: int) -> Path:
+        """Return the labels of a split.
+
+        Raises:
+            DataMissing: What they are made from is not on this machine.
+            TaskError: The task's ``data.py`` failed.
+        """
+        data = self.prepared(seed)
+        return data.validation if split == "validation" else data.test
+
+    def known_good(self, seed: int) -> Artefacts | None:
+        """Return the null submission, if the task has one.
+
+        Raises:
+            DataMissing: As for :meth:`prepared`.
+            TaskError: The task's ``null.py`` failed.
+        """
+        files = null_submission(self.task, self.prepared(seed).workspace)
+        return None if files is None else Artefacts(files)
+
+    def prepared(self, seed: int) -> Prepared:
+        """Return workspace and labels for a seed, made on first use.
+
+        Raises:
+            DataMissing: What they are made from is not on this machine.
+            TaskError: The task has no workspace, its ``data.py`` failed, or it has been changed
+                meanwhile.
+            ResearchError: There is no room for them.
+        """
+        place = self._kept(str(seed), lambda folder: prepare(self.task, seed, folder))
+        return Prepared(place / "workspace", place / "validation", place / "test")
+
+    def keep(self, seed: int) -> Prepared:
+        """Return what :meth:`prepared` does, and make all else that grading will need.
+
+        Raises:
+            DataMissing: As there.
+            ResearchError: As there.
+        """
+        _ = self.grader_folder
+        return self.prepared(seed)
+
+    def _copy_grader(self, folder: Path) -> None:
+        ignored = shutil.ignore_patterns("__pycache__", ".git")
+        shutil.copytree(self.task.grader, folder / "grader", ignore=ignored)
+
+    def _place(self, name: str) -> Path:
+        return cache_folder("data") / f"{self.id}-{self.digest[:24]}{_given()}" / name
+
+    def _kept(self, name: str, fill: Callable[[Path], object]) -> Path:
+        def fill_unchanged(folder: Path) -> None:
+            fill(folder)
+            # What was made of another state must not be taken for this one's, now or ever.
+            if not self._is_unchanged():
+                raise TaskError(
+                    f"The files of task {self.id} in {self.task.folder} have changed since it was "
+                    "loaded. Make a new environment for the task as it is now."
+                )
+
+        return kept_folder(self._place(name), fill_unchanged)
+
+    def _is_unchanged(self) -> bool:
+        try:
+            return self.task.digest() == self.digest
+        except OSError:
+            return False
+
+
+def _given() -> str:
+    """Return what tells apart data that was made from other folders of the user's."""
+    folders = given_folders()
+    said = "\0".join(f"{name}={folder}" for name, folder in folders.items())
+    return f"-{hashlib.sha256(said.encode()).hexdigest()[:12]}" if folders else ""

@@ -1,0 +1,158 @@
+"""Data that comes with no package: where the user has put it, and what to say if it is nowhere.
+
+It is looked for in the folder that a variable such as ``LUDUS_DATA_CIFAR10`` names, and then in the
+cache that Hugging Face's tools keep. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ludus.errors import DataMissing, DependencyNotInstalled
+from ludus.optional import require
+
+__all__ = ["PREFIX", "Source", "given_folders", "hub_cache", "read_image", "read_rows"]
+
+PREFIX = "LUDUS_DATA_"
+"""How the names of variables begin that name a folder of data."""
+_BATCH = 1024
+
+
+def given_folders() -> dict[str, Path]:
+    """Return the folders of data that the user names, by the variables' names."""
+    found = sorted((name, value) for name, value in os.environ.items() if name.startswith(PREFIX))
+    return {name: Path(value).expanduser().absolute() for name, value in found if value}
+
+
+def hub_cache() -> Path:
+    """Return where Hugging Face's tools keep what they have fetched; it may not exist."""
+    if given := os.environ.get("HF_HUB_CACHE"):
+        return Path(given).expanduser()
+    return Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser() / "hub"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A dataset that the user has to get.
+
+    Attributes:
+        name: What people call it.
+        variable: Names the folder it lies in.
+        files: What must be in that folder, in words.
+        origin: Where to get it.
+        hub: Repositories of Hugging Face's hub whose files do as well.
+    """
+
+    name: str
+    variable: str
+    files: str
+    origin: str
+    hub: tuple[str, ...] = ()
+
+    def find(self, *wanted: Sequence[str]) -> list[list[Path]]:
+        """Return the files of the first layout that is there, sorted, a list for each pattern.
+
+        Args:
+            wanted: Layouts; each is a list of patterns of :meth:`pathlib.Path.glob`, of which
+                every one must have a match in the same folder.
+
+        Raises:
+            DataMissing: None is there; the message says what to get and where to put it.
+        """
+        for folder in self._folders():
+            for layout in wanted:
+                found = [_matches(folder, pattern) for pattern in layout]
+                if all(found):
+                    return found
+        raise self.missing()
+
+    def missing(self, detail: str = "") -> DataMissing:
+        """Return the error that says what is missing, where to get it and where to put it.
+
+        Args:
+            detail: What exactly is wrong, if more is known than that it is not there.
+        """
+        folder = given_folders().get(self.variable)
+        said = f"it names {folder}" if folder else "it is not set"
+        hub = ", ".join(f"datasets/{name}" for name in self.hub)
+        return DataMissing(
+            f"The data of {self.name} is missing{': ' + detail if detail else ''}. Get it from "
+            f"{self.origin}, and set {self.variable} ({said}) to a folder with {self.files}."
+            + (f" A copy of {hub} in {hub_cache()} is found by itself." if hub else "")
+        )
+
+    def _folders(self) -> list[Path]:
+        given = given_folders().get(self.variable)
+        if given is not None:
+            # Whoever names a folder means that one and no other.
+            return [given]
+        kept = [hub_cache() / f"datasets--{name.replace('/', '--')}" for name in self.hub]
+        return [place for folder in kept for place in _matches(folder, "snapshots/*")]
+
+
+def read_rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a ``.parquet``, ``.jsonl`` or ``.jsonl.gz`` file, with these columns only.
+
+    Raises:
+        DataMissing: There is nothing to read parquet files with, or the file is damaged or has no
+            such columns.
+    """
+    rows = _parquet_rows(file, columns) if file.suffix == ".parquet" else _json_rows(file)
+    try:
+        for row in rows:
+            yield {name: row[name] for name in columns}
+    except (ValueError, OSError, EOFError, TypeError) as problem:
+        raise DataMissing(f"{file} is damaged: {problem}. Fetch it again.") from problem
+    except KeyError as problem:
+        raise DataMissing(f"{file} has no column {problem}; it is another dataset's.") from problem
+
+
+def read_image(data: bytes, size: int, name: str) -> NDArray[np.uint8]:
+    """Return a picture of ``size`` times ``size`` pixels in red, green and blue.
+
+    Raises:
+        DataMissing: There is nothing to decode pictures with, or this is none.
+    """
+    cv2 = _imported("cv2", "images")
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
+    if pixels is None:
+        raise DataMissing(f"{name} is no picture, or a damaged one. Fetch it again.")
+    if pixels.shape[:2] != (size, size):
+        pixels = cv2.resize(pixels, (size, size), interpolation=cv2.INTER_AREA)
+    return np.ascontiguousarray(pixels[:, :, ::-1], np.uint8)
+
+
+def _matches(folder: Path, pattern: str) -> list[Path]:
+    return sorted(folder.glob(pattern))
+
+
+def _parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    parquet = _imported("pyarrow.parquet", "parquet")
+    with parquet.ParquetFile(file) as opened:
+        known = [name for name in columns if name in opened.schema_arrow.names]
+        for batch in opened.iter_batches(batch_size=_BATCH, columns=known):
+            yield from batch.to_pylist()
+
+
+def _json_rows(file: Path) -> Iterator[dict[str, Any]]:
+    opener = gzip.open if file.suffix == ".gz" else open
+    with opener(file, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def _imported(module: str, extra: str) -> Any:
+    try:
+        return require(module, extra=extra)
+    except DependencyNotInstalled as problem:
+        raise DataMissing(f"The data is there, but it cannot be read: {problem}") from problem

@@ -1,0 +1,141 @@
+"""What the agent does: a text for the shell, or a structured call of a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ludus.errors import InvalidAction
+from ludus.research.tools.calls import SHELL, WrongCall, command_line
+from ludus.spaces import Space
+from ludus.spaces.errors import SpaceValueError
+
+__all__ = ["Action", "ActionSpace", "ParsedAction", "read_action"]
+
+Action: TypeAlias = str | Mapping[str, Any]
+
+_LONGEST = 1 << 20
+# What a sample does: harmless, and each shows something.
+_SAMPLES: tuple[Action, ...] = (
+    "ls -la",
+    "pwd",
+    "head -n 20 *",
+    "python --version",
+    {"tool": "find_file", "arguments": {"pattern": "*.py"}},
+    {"tool": "search_dir", "arguments": {"text": "def "}},
+    {"tool": "memory_read", "arguments": {}},
+    {"tool": "validate", "arguments": {}},
+)
+
+
+class ActionSpace(Space[Any]):
+    """Strings, and calls ``{"tool": name, "arguments": {...}}``.
+
+    Whether a tool has such arguments is not asked: that is a mistake an agent may make and is
+    told about, like a command that does not exist. Samples are drawn from a few harmless actions.
+    """
+
+    def __init__(self, seed: int | np.random.Generator | None = None) -> None:
+        super().__init__(None, None, seed)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Never: a text is no array."""
+        return False
+
+    def sample(self, mask: Any | None = None, probability: Any | None = None) -> Action:
+        """Draw one of a few harmless actions.
+
+        Raises:
+            SpaceValueError: a mask or probabilities are given.
+        """
+        if mask is not None or probability is not None:
+            raise SpaceValueError("Actions in words take neither `mask` nor `probability`")
+        chosen = _SAMPLES[int(self.np_random.integers(len(_SAMPLES)))]
+        return chosen if isinstance(chosen, str) else dict(chosen)
+
+    def contains(self, x: Any) -> bool:
+        """Whether ``x`` has the form of an action."""
+        return _misshapen(x) is None
+
+    def __repr__(self) -> str:
+        return "ActionSpace()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ActionSpace)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAction:
+    """An action as it is carried out.
+
+    Attributes:
+        text: what the shell runs.
+        is_tool: whether it is a call of a tool, which takes no time worth waiting for.
+        problem: why nothing is run, in words for the agent; empty if something is.
+    """
+
+    text: str
+    is_tool: bool = False
+    problem: str = ""
+
+
+def read_action(action: object) -> ParsedAction:
+    """Return what an action stands for.
+
+    Raises:
+        InvalidAction: it is neither a text nor a call.
+    """
+    if problem := _misshapen(action):
+        raise InvalidAction(
+            f"{problem} An action is a text for the shell, or a call such as "
+            "{'tool': 'open', 'arguments': {'path': 'main.py'}}."
+        )
+    if isinstance(action, str):
+        return _typed(action)
+    call: Any = action
+    tool, arguments = call["tool"], call.get("arguments") or {}
+    if tool == SHELL:
+        command = arguments.get("command")
+        if set(arguments) != {"command"} or not isinstance(command, str):
+            return ParsedAction(
+                "", problem="The tool 'shell' takes one argument, the text 'command'."
+            )
+        return _typed(command)
+    try:
+        typed = _typed(command_line(tool, arguments))
+    except WrongCall as problem:
+        return ParsedAction("", is_tool=True, problem=str(problem))
+    return ParsedAction(typed.text, is_tool=True, problem=typed.problem)
+
+
+def _typed(text: str) -> ParsedAction:
+    """Return a command, or why no shell takes it."""
+    if "\0" in text:
+        return ParsedAction("", problem="The command holds a NUL character, which no shell takes.")
+    if len(text) > _LONGEST:
+        return ParsedAction("", problem=f"The command has more than {_LONGEST:,} characters.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return ParsedAction("", problem="The command holds half a character (a lone surrogate).")
+    return ParsedAction(text)
+
+
+def _misshapen(action: object) -> str | None:
+    if isinstance(action, str):
+        return None
+    if not isinstance(action, Mapping):
+        return f"The action is a {type(action).__name__}."
+    if not isinstance(action.get("tool"), str):
+        return "The action is a dict without the name of a 'tool'."
+    if not isinstance(action.get("arguments") or {}, Mapping):
+        return "The 'arguments' of the action are no dict."
+    if unknown := sorted(str(key) for key in action if key not in ("tool", "arguments")):
+        return f"The action has a field {unknown[0]!r} that calls do not have."
+    return None

@@ -1,0 +1,131 @@
+"""The sandbox of an agent: what it has, what it sees, and what it must not see."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ludus.errors import PolicyNotEnforceable
+from ludus.research.data.cache import cache_folder
+from ludus.research.data.hiding import hidden_paths
+from ludus.research.episode.observation import OUTPUT
+from ludus.research.task.task import Task
+from ludus.research.tools import BIN, tool_mount
+from ludus.sandbox import Mount, Policy
+from ludus.sandbox.linux.visible_files import python_roots, seen_as, system_folders
+from ludus.untrusted.kernels import kernels_for_sandboxes
+from ludus.untrusted.packages import PACKAGES, package_mounts
+
+__all__ = ["agent_policy", "covers", "refuse_missing_gpus"]
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_KERNELS = "/ludus/kernels"
+_TMP = 256 << 20
+# Threads count too, and numerical libraries start many.
+_PIDS = 512
+
+
+def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Policy:
+    """Return the policy of an agent's sandbox: the task's resources, the tools, and no network.
+
+    Args:
+        task: The task.
+        overrides: Fields of :class:`~ludus.sandbox.Policy` to set otherwise, for instance
+            ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts and
+            variables are added to those of the task.
+
+    Raises:
+        ValueError: An override is no field, or out of range.
+    """
+    given = dict(overrides or {})
+    resources = task.config.resources
+    packages = {name.partition(".")[0] for name in task.config.packages}
+    kernels = (Mount(kernels_for_sandboxes(), _KERNELS),) if "ludus" in packages else ()
+    mounts = (tool_mount(), *package_mounts(sorted(packages)), *kernels)
+    fields: dict[str, Any] = {
+        "memory": resources.memory,
+        "cpus": resources.cpu,
+        "pids": _PIDS,
+        "disk": resources.disk,
+        "tmp": min(_TMP, resources.disk),
+        "output": OUTPUT,
+    }
+    own = {"mounts", "environment"}
+    unknown = sorted(given.keys() - Policy.__dataclass_fields__.keys())
+    if unknown:
+        raise ValueError(f"policy has {unknown[0]!r}, which is no field of ludus.sandbox.Policy.")
+    fields |= {name: value for name, value in given.items() if name not in own}
+    hidden = (*hidden_paths(task), cache_folder("data"))
+    mounts = (*mounts, *covers(hidden, mounts), *given.get("mounts", ()))
+    environment = {**_environment(resources.cpu), **given.get("environment", {})}
+    return Policy(**fields, mounts=mounts, environment=environment)
+
+
+def covers(hidden: Iterable[Path], mounts: Iterable[Mount] = ()) -> tuple[Mount, ...]:
+    """Return mounts of nothing over those hidden paths that a sandbox would show.
+
+    Args:
+        hidden: Paths of the host.
+        mounts: What the sandbox shows besides the system's folders and this Python.
+    """
+    system = [(Path(folder).resolve(), folder) for folder in (*system_folders(), *python_roots())]
+    given = [(Path(m.source).resolve(), m.target) for m in mounts]
+    made = {}
+    for path in hidden:
+        seen = [str(place) for place in seen_as(path)]
+        seen += [str(Path(t, path.relative_to(s))) for s, t in given if path.is_relative_to(s)]
+        # Of folders that hold a whole place of the sandbox, the place is covered.
+        above = (target for source, target in (*system, *given) if source.is_relative_to(path))
+        is_folder = path.is_dir()
+        for target in (*seen, *above):
+            made[target] = Mount(str(_nothing(is_folder=is_folder)), target)
+    return tuple(made.values())
+
+
+def refuse_missing_gpus(task: Task, gpus: int | None) -> None:
+    """Refuse a task that needs graphics processors, which no sandbox here is given.
+
+    Args:
+        task: The task.
+        gpus: How many the caller asks for instead of the task; 0 does without.
+
+    Raises:
+        PolicyNotEnforceable: Some are needed.
+    """
+    wanted = task.config.resources.gpu if gpus is None else gpus
+    if wanted:
+        reason = "sandboxes are given no graphics processors"
+        raise PolicyNotEnforceable(
+            f"Task {task.id} asks for {wanted} gpu (resources.gpu), but {reason}. Set "
+            "resources.gpu to 0 in its file, or make the environment with gpus=0 to do without.",
+            reasons={"gpu": reason},
+        )
+
+
+def _environment(cpus: float) -> dict[str, str]:
+    python = Path(sys.executable)
+    # Libraries count the machine's processors, not those that the sandbox may use.
+    threads = str(max(1, int(cpus)))
+    return {
+        "PATH": f"{BIN}:{python.parent}:{_PATH}",
+        "PYTHONPATH": PACKAGES,
+        "LUDUS_KERNELS": _KERNELS,
+        "LUDUS_CACHE": "/tmp/.cache",  # noqa: S108 - the sandbox's own
+        "LUDUS_TOOL_PYTHON": str(python),
+        "MLGYM_WORKSPACE_PATH": "/workspace",
+        "OMP_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+    }
+
+
+def _nothing(*, is_folder: bool) -> Path:
+    """Return an empty folder or file for sandboxes to see instead of something else."""
+    path = cache_folder("nothing") / ("folder" if is_folder else "file")
+    if is_folder:
+        path.mkdir(mode=0o755, exist_ok=True)
+    else:
+        path.touch(mode=0o644)
+    return path

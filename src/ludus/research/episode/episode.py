@@ -1,0 +1,246 @@
+"""One episode: actions in a sandbox, validations, the end and its grading.
+
+Nothing that happens in the test reaches the agent. The last observation is the same whether the
+work was scored, refused, or could not be graded, and its clock stands still while the test runs.
+What came of the test is in ``info``, which is the operator's, as rewards are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ludus.errors import SandboxError
+from ludus.research.episode.actions import ParsedAction, read_action
+from ludus.research.episode.assessment import Assessment, Assessor
+from ludus.research.episode.limits import End, EpisodeLimits
+from ludus.research.episode.observation import Seen, nothing_validated
+from ludus.research.episode.terminal import Said, Terminal
+from ludus.research.grading.artefacts import OF_THE_HOST
+from ludus.research.task.outcome import REFUSED
+from ludus.research.task.task import ActionResult, Task
+
+__all__ = ["Finish", "ResearchEpisode"]
+
+_NOT_RUN = -1
+_WRONG_CALL = 2
+_KILLED = 137
+_DIGITS = 6
+_NO_SHELL = "The sandbox lets no shell start any more.\n"
+_OVER = "The episode is over ({end}).\n"
+_FREE_FAULTS = 2
+"""Validations of an episode that may fail without being counted; a submission may be the cause."""
+_UNCOUNTED = (
+    "The validation could not be carried out, for no fault of yours. It is not counted; you may "
+    "ask for another.\n"
+)
+_COUNTED = "The validation could not be carried out. So many have failed that it is counted.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """In place of an action: the agent does nothing more, and what is there is graded."""
+
+    end: End
+
+
+class ResearchEpisode:
+    """What happened since the last reset.
+
+    Args:
+        task: The task.
+        terminal: A shell in a sandbox that holds the workspace.
+        limits: What ends the episode besides a submission.
+        assessor: Has the work graded.
+        clock: Seconds that never go back.
+
+    Attributes:
+        end: Why the episode is over; empty while it goes on.
+        final: The grading that ended it.
+        validations: Those that were carried out, in order.
+        validation_faults: How many the infrastructure failed to carry out.
+        validations_before: How many were carried out before this episode began anew.
+        cost: What the agent has spent.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        terminal: Terminal,
+        limits: EpisodeLimits,
+        assessor: Assessor,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.task, self.terminal, self.limits, self.assessor = task, terminal, limits, assessor
+        self._clock = clock
+        self._began = clock()
+        self._stopped: float | None = None
+        self._open_file = ""
+        self.steps = 0
+        self.cost = 0.0
+        self.end: End = ""
+        self.final: Assessment | None = None
+        self.validations: list[Assessment] = []
+        self.validation_faults = self.validations_before = 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return self._clock() - self._began
+
+    @seconds.setter
+    def seconds(self, value: float) -> None:
+        self._began = self._clock() - value
+
+    def first(self) -> Seen:
+        """Return what the agent sees before it does anything."""
+        return self._seen(Said("", _NOT_RUN))
+
+    def execute(self, action: object) -> ActionResult:
+        """Carry out an action, what it asks for, and the end if it is reached.
+
+        Raises:
+            InvalidAction: It is neither a text nor a call of a tool; nothing was done.
+        """
+        validation: Assessment | None = None
+        asked: frozenset[str] = frozenset()
+        if isinstance(action, Finish):
+            self.end, said, action = action.end, Said("", _NOT_RUN), None
+        else:
+            command = read_action(action)
+            self.steps += 1
+            try:
+                said = self._run(command)
+                asked = self.terminal.requests()
+            except (SandboxError, OSError) as problem:
+                return self._lost(action, problem)
+        if "validate" in asked:
+            validation, told = self._validate()
+            said = _with(said, told)
+        if not self.end:
+            reached = self.limits.reached(self.steps, self.seconds, self.cost)
+            self.end = "submitted" if "submit" in asked else reached
+        if self.end:
+            self._stopped, self._open_file = self.seconds, self.terminal.open_file()
+            self.final = self.assessor.assess(self.terminal.sandbox, "test")
+            said = _with(said, _OVER.format(end=self.end))
+        return self._result(action, said, validation)
+
+    def _run(self, command: ParsedAction) -> Said:
+        if command.problem:
+            return Said(f"{command.problem}\n", _WRONG_CALL)
+        left = self.limits.seconds - self.seconds
+        if left <= 0:
+            return Said("The time of the episode was over; nothing was run.\n", _NOT_RUN)
+        own = self.limits.short if command.is_tool else self.limits.long
+        try:
+            return self.terminal.run(command.text, min(own, left))
+        except (SandboxError, OSError) as problem:
+            if (
+                not self.terminal.is_sandbox_alive()
+                or getattr(problem, "errno", None) in OF_THE_HOST
+            ):
+                raise
+            # The sandbox is alive, but has no more room for a shell. The agent caused this.
+            self.end = "box"
+            return Said(_NO_SHELL, _KILLED)
+
+    def _validate(self) -> tuple[Assessment | None, str]:
+        number = self.validations_before + len(self.validations) + 1
+        limit = self.limits.validations
+        if limit is not None and number + self._counted_faults > limit:
+            return None, f"All {limit} validations are used up; nothing was scored.\n"
+        made = self.assessor.assess(self.terminal.sandbox, "validation", number)
+        if made.outcome == "infrastructure_fault":
+            self.validation_faults += 1
+            return made, _COUNTED if self._counted_faults else _UNCOUNTED
+        self.validations.append(made)
+        which = f"Validation {number}" + ("" if limit is None else f" of {limit}")
+        if made.score is None:
+            return made, f"{which}: refused. {made.told or REFUSED}\n"
+        metric, scale = self.task.config.evaluation.metric, self.task.scale
+        aim = f"{scale.direction} is better, {scale.threshold:g} is the goal"
+        return made, f"{which}: {metric} = {made.score:.{_DIGITS}g} ({aim}).\n"
+
+    @property
+    def _counted_faults(self) -> int:
+        return max(0, self.validation_faults - _FREE_FAULTS)
+
+    def _lost(self, action: object, problem: Exception) -> ActionResult:
+        """End an episode whose sandbox was closed or ended from outside, or cannot be reached.
+
+        An agent cannot bring this about: what ends inside of a sandbox, for whatever reason, leaves
+        the sandbox as it is, and what the sandbox holds is graded.
+        """
+        self.end = "box"
+        reason = f"{type(problem).__name__}: {problem}"
+        self._stopped = self.seconds
+        self.final = Assessment("infrastructure_fault", reason=reason)
+        return self._result(action, Said(_OVER.format(end=self.end), _NOT_RUN), None)
+
+    def _result(self, action: object, said: Said, validation: Assessment | None) -> ActionResult:
+        graded = self.final or validation
+        return ActionResult(
+            action=action,
+            observation=self._seen(said).observation(),
+            outcome=None if graded is None else graded.outcome,
+            score=None if graded is None else graded.score,
+            final=self.final is not None,
+            info=self.info(said, validation),
+        )
+
+    def info(
+        self, said: Said | None = None, validation: Assessment | None = None
+    ) -> dict[str, Any]:
+        """Return what the operator is told besides the observation, as plain data."""
+        final = self.final
+        return {
+            "outcome": "running" if final is None else final.outcome,
+            "reason": "" if final is None else final.reason,
+            "score": None if final is None else final.score,
+            "normalised_score": self._normalised(final),
+            "end": self.end,
+            "final": None if final is None else final.plain(),
+            "validation": None if validation is None else validation.plain(),
+            "validations": len(self.validations),
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "cost": self.cost,
+            "command_seconds": 0.0 if said is None else said.seconds,
+            "timed_out": said is not None and said.timed_out,
+            "usage": {} if said is None else dataclasses.asdict(said.usage),
+        }
+
+    def _normalised(self, final: Assessment | None) -> float | None:
+        """Return what the rewards add up to; nothing if that says nothing about the agent."""
+        if final is None or final.outcome == "infrastructure_fault":
+            return None
+        scale = self.task.scale
+        return scale.worst if final.score is None else scale.normalise(final.score)
+
+    def _seen(self, said: Said) -> Seen:
+        scores = [made.score for made in self.validations if made.score is not None]
+        nothing = nothing_validated(self.task.config.evaluation.direction)
+        # At the end both are as they were before the test: nothing of it may show in them.
+        spent = self.seconds if self._stopped is None else self._stopped
+        is_over = self._stopped is not None
+        return Seen(
+            task=self.task.config.description,
+            output=said.output,
+            exit_code=said.exit_code,
+            cwd=self.terminal.cwd,
+            open_file=self._open_file if is_over else self.terminal.open_file(),
+            steps_left=self.limits.steps - self.steps,
+            seconds_left=self.limits.seconds - spent,
+            # As many digits as the agent is told, and no room for more than a score.
+            validation_score=float(f"{scores[-1]:.{_DIGITS}g}") if scores else nothing,
+        )
+
+
+def _with(said: Said, told: str) -> Said:
+    gap = "" if not said.output or said.output.endswith("\n") else "\n"
+    return dataclasses.replace(said, output=f"{said.output}{gap}{told}")

@@ -1,0 +1,139 @@
+"""An episode as plain data: what the sandbox holds, what the shell is at, what was scored."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+import tempfile
+from pathlib import PurePosixPath
+from typing import Any
+
+from ludus.core.state import copy_plain
+from ludus.errors import ContentsExceeded, StateError
+from ludus.research.episode.assessment import Assessment
+from ludus.research.episode.episode import ResearchEpisode
+from ludus.research.task.task import ActionResult, BaseTask
+from ludus.sandbox import Sandbox, Snapshot, SnapshotLimits
+from ludus.sandbox.backend.root_image import python_paths
+
+__all__ = ["LARGEST", "load", "save"]
+
+LARGEST = 1 << 30
+"""Bytes of a folder in a state, what lists its files included."""
+_ENTRIES = 50_000
+_NAMES = 16 << 20
+_LEVELS = 64
+
+
+def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> dict[str, Any]:
+    """Return a running episode as plain data.
+
+    Part of it are ``/workspace``, ``/tmp``, and of the shell its folder, variables, functions,
+    aliases and options.
+
+    Args:
+        episode: The episode.
+        rules: Have its history.
+        limit: Bytes of each folder; what is larger is not even read.
+
+    Raises:
+        SandboxError: The sandbox is gone, or holds what no snapshot can.
+        StateError: A folder is too large, or has too many files, names too long, or too many
+            levels; or the history holds other than plain data.
+        OSError: A folder cannot be read, or the host's disk is full.
+    """
+    sandbox = episode.terminal.sandbox
+    return {
+        "workspace": _contents(sandbox, "/workspace", limit),
+        "tmp": _contents(sandbox, "/tmp", limit),  # noqa: S108 - inside a sandbox
+        "terminal": episode.terminal.save(),
+        "steps": episode.steps,
+        "seconds": episode.seconds,
+        "cost": episode.cost,
+        "validations": [made.plain() for made in episode.validations],
+        "validation_faults": episode.validation_faults,
+        "validations_before": episode.validations_before,
+        "history": [_plain(result) for result in rules.history],
+    }
+
+
+def load(saved: dict[str, Any], episode: ResearchEpisode) -> list[ActionResult]:
+    """Continue in a fresh episode from what :func:`save` returned; return the history.
+
+    Raises:
+        StateError: The state is damaged.
+        SandboxError: The sandbox cannot hold it.
+    """
+    try:
+        for name, place in (("workspace", "/workspace"), ("tmp", "/tmp")):  # noqa: S108
+            with _snapshot(saved[name]) as snapshot:
+                _restore(episode.terminal.sandbox, place, snapshot)
+        episode.terminal.load(saved["terminal"])
+        episode.steps, episode.cost = int(saved["steps"]), float(saved["cost"])
+        episode.seconds = float(saved["seconds"])
+        episode.validations = [Assessment(**made) for made in saved["validations"]]
+        episode.validation_faults = int(saved["validation_faults"])
+        episode.validations_before = int(saved["validations_before"])
+        return [ActionResult(**result) for result in copy_plain(saved["history"])]
+    except (KeyError, TypeError, ValueError, struct.error) as problem:
+        raise StateError(f"The state of the episode is damaged: {problem!r}.") from problem
+
+
+def _plain(result: ActionResult) -> dict[str, Any]:
+    fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
+    return dict(copy_plain(fields, "history"))
+
+
+def _contents(sandbox: Sandbox, place: str, limit: int) -> bytes:
+    """Return what a folder holds; the host spends no more on it than the limits, while reading."""
+    most = min(limit, sandbox._size_limit())
+    limits = SnapshotLimits(entries=_ENTRIES, path_bytes=_NAMES, depth=_LEVELS, total_bytes=most)
+    try:
+        with sandbox._in_use():
+            taken = Snapshot.take(
+                sandbox._root(place), skip=_mounted(sandbox, place), limits=limits
+            )
+        with taken as snapshot:
+            snapshot._file.seek(0)
+            kept = snapshot._file.read(limit + 1)
+    except ContentsExceeded as problem:
+        raise StateError(f"{place} holds too much for a state: {problem}") from problem
+    if len(kept) > limit:
+        raise StateError(f"{place} takes more than {limit:,} bytes, too many for a state.")
+    return kept
+
+
+def _restore(sandbox: Sandbox, place: str, snapshot: Snapshot) -> None:
+    with sandbox._in_use():
+        snapshot.restore(
+            sandbox._root(place), owner=sandbox._owner(), keep=_mounted(sandbox, place)
+        )
+
+
+def _mounted(sandbox: Sandbox, place: str) -> set[str]:
+    """Return the names in a folder of a sandbox below which something is mounted.
+
+    Who removes them removes what is mounted, such as a Python that lies below ``/tmp``.
+    """
+    paths = (PurePosixPath(mount.target) for mount in (*python_paths(), *sandbox.policy.mounts))
+    inside = (path.relative_to(place).parts for path in paths if path.is_relative_to(place))
+    return {parts[0] for parts in inside if parts}
+
+
+def _snapshot(data: bytes) -> Snapshot:
+    # Not a context manager: the snapshot owns the file from here on.
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    snapshot = Snapshot(file, 0, 0)
+    try:
+        file.write(data)
+        file.seek(0)
+        # A state may come from a file that somebody changed: names in it must not lead elsewhere.
+        for path, _, _, chunks in snapshot._records():
+            if not path or any(name in ("", ".", "..") or "/" in name for name in path):
+                raise StateError(f"The state holds a file called {path!r}.")
+            for _chunk in chunks or ():
+                pass
+    except BaseException:
+        snapshot.close()
+        raise
+    return snapshot

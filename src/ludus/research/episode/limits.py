@@ -1,0 +1,71 @@
+"""What ends an episode besides a submission."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ludus.research.task.settings import MlgymSettings
+from ludus.research.task.task import Task
+
+__all__ = ["End", "EpisodeLimits"]
+
+End: TypeAlias = str
+"""Why an episode is over; empty while it goes on.
+
+``"submitted"``; a limit: ``"steps"``, ``"time"``, ``"cost"``; ``"box"`` if it is of no use any
+more; or what the caller of ``ResearchEnv.finish`` says, such as ``"agent"``.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeLimits:
+    """How much an episode may take.
+
+    Attributes:
+        steps: Actions.
+        seconds: From reset on, whoever takes them.
+        cost: What the agent may spend, in whatever it counts.
+        long: Seconds of one command.
+        short: Seconds of one call of a tool.
+        validations: How many are carried out; ``None``: any number.
+    """
+
+    steps: int
+    seconds: float
+    cost: float
+    long: float
+    short: float
+    validations: int | None
+
+    @classmethod
+    def of(
+        cls, task: Task, *, steps: int | None, seconds: float | None, cost: float | None
+    ) -> EpisodeLimits:
+        """Return the limits of a task as ``MLGYM_*`` variables and arguments change them.
+
+        Raises:
+            ResearchError: A variable has a value that it cannot have.
+            ValueError: An argument is no limit.
+        """
+        settings = MlgymSettings.read()
+        for name, value in (("max_steps", steps), ("time_limit", seconds), ("cost_limit", cost)):
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} is {value!r}; expected more than 0.")
+        return cls(
+            steps=task.config.max_steps if steps is None else steps,
+            seconds=settings.env_timeout if seconds is None else float(seconds),
+            cost=math.inf if cost is None else float(cost),
+            long=settings.long_timeout(task.config.timeout),
+            short=settings.action_short_timeout,
+            validations=task.config.validations,
+        )
+
+    def reached(self, steps: int, seconds: float, cost: float) -> End:
+        """Return which limit is reached."""
+        if steps >= self.steps:
+            return "steps"
+        if seconds >= self.seconds:
+            return "time"
+        return "cost" if cost >= self.cost else ""

@@ -1,0 +1,170 @@
+"""The agent's persistent shell, and what its tools leave for the host."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ludus.errors import SandboxClosed, SandboxError
+from ludus.research.episode.observation import output_text
+from ludus.sandbox import Sandbox, Shell, Usage
+
+__all__ = ["Said", "Terminal"]
+
+HOME = "/workspace"
+STATE = "/tmp/.ludus"  # noqa: S108 - inside a sandbox
+_SMALL = 1 << 13
+_MOMENT = 2.0
+_WHERE = 'builtin printf %s "$PWD"'
+# What a shell remembers, as commands that bring it back. Left out is what bash sets by itself or
+# lets nobody change: one refusal would be the end of all that follows.
+_OWN = "BASH*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HIST*|LINENO|PIPESTATUS|PPID|RANDOM|"
+_OWN += "SECONDS|SHELLOPTS|SRANDOM|UID|_"
+_SHELL = f"""\
+(builtin shopt -s extglob; builtin set -- $(builtin compgen -A variable -X '@({_OWN})')
+builtin declare -p "$@")
+(builtin set -- $(builtin compgen -A function -X __ludus)
+(( $# )) && builtin declare -f "$@")
+builtin alias -p; builtin shopt -p; builtin set +o; builtin :
+"""
+_REQUESTS = ("validate", "submit")
+# What errors say is where a person would see it: among the rest. Not a line of its own, so that
+# the numbers of lines in messages are right.
+_TOGETHER = "exec 2>&1; "
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of a command.
+
+    Attributes:
+        output: What it wrote.
+        exit_code: Its status.
+        seconds: How long it took.
+        timed_out: Whether it was stopped.
+        usage: Of the sandbox.
+    """
+
+    output: str
+    exit_code: int
+    seconds: float = 0.0
+    timed_out: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+class Terminal:
+    """A shell in an agent's sandbox.
+
+    Whatever it says is the sandbox's own word: the folder, the open file and requests are read as
+    hostile texts of limited length.
+
+    Args:
+        sandbox: The sandbox; the caller closes it.
+
+    Raises:
+        SandboxError: No shell starts.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.cwd = HOME
+        self.served: dict[str, str] = {}
+        self._is_cut_off = False
+        self._shell: Shell = sandbox.shell()
+
+    def run(self, text: str, timeout: float) -> Said:
+        """Run a command; everything that it started ends with it.
+
+        Raises:
+            SandboxError: The sandbox is gone, was interfered with, or lets no shell start any more.
+        """
+        try:
+            done = self._shell.run(_TOGETHER + text, timeout=timeout)
+        except SandboxClosed:
+            if not self.is_sandbox_alive():
+                raise
+            # The command was not even begun where no shell started in time; once more, then.
+            done = self._shell.run(_TOGETHER + text, timeout=timeout)
+        if done.cut_off:
+            self._is_cut_off = True
+            raise SandboxError(f"A command was ended from outside of sandbox {self.sandbox.name}.")
+        self._look_around()
+        # From outside: what the agent's shell does with a finished command is up to the agent.
+        self._shell.sweep()
+        return Said(
+            output_text(done, self.sandbox.policy.output),
+            done.returncode,
+            done.usage.wall_seconds or 0.0,
+            done.timed_out,
+            done.usage,
+        )
+
+    def is_sandbox_alive(self) -> bool:
+        """Whether the sandbox still answers, and nobody has reached into it."""
+        if self._is_cut_off:
+            return False
+        try:
+            self.sandbox.usage()
+        except SandboxError:
+            return False
+        return True
+
+    def open_file(self) -> str:
+        """Return the path of the file that the tools have open, if any."""
+        try:
+            found = json.loads(self._read("open.json"))
+            path = found["file"]
+        except (SandboxError, ValueError, KeyError, TypeError, RecursionError):
+            return ""
+        return path if isinstance(path, str) else ""
+
+    def requests(self) -> frozenset[str]:
+        """Return what was asked for since the last look: ``validate``, ``submit``."""
+        asked = set()
+        for name in _REQUESTS:
+            token = self._read(f"requests/{name}")
+            if token and token != self.served.get(name):
+                self.served[name] = token
+                asked.add(name)
+        return frozenset(asked)
+
+    def save(self) -> dict[str, object]:
+        """Return folder, variables, functions and the tools' files as plain data."""
+        shell = self._shell.run(_SHELL, timeout=_MOMENT)
+        whole = shell.returncode == 0 and not shell.stdout_cut
+        return {
+            "cwd": self.cwd,
+            "shell": shell.text if whole else "",
+            "served": dict(self.served),
+            "open": self._read("open.json"),
+            "notes": self._read("memory.jsonl", 1 << 20),
+        }
+
+    def load(self, saved: dict[str, object]) -> None:
+        """Continue in a fresh sandbox from what :meth:`save` returned."""
+        self.served = dict(saved["served"])  # type: ignore[call-overload]
+        for name, key in (("open.json", "open"), ("memory.jsonl", "notes")):
+            if text := str(saved[key]):
+                self.sandbox.write_bytes(f"{STATE}/{name}", text.encode("utf-8", "surrogateescape"))
+        # As it was: the token of a request that was served is still there.
+        for name, token in self.served.items():
+            self.sandbox.write_bytes(f"{STATE}/requests/{name}", token.encode())
+        self._shell.run(f"{{ {saved['shell']}\n}} >/dev/null 2>&1", timeout=_MOMENT)
+        quoted = str(saved["cwd"]).replace("'", "'\\''")
+        self._shell.run(f"builtin cd -- '{quoted}'", timeout=_MOMENT)
+        self._look_around()
+
+    def _look_around(self) -> None:
+        with suppress(SandboxClosed):
+            where = self._shell.run(_WHERE, timeout=_MOMENT)
+            if where.returncode == 0 and where.stdout.startswith(b"/"):
+                self.cwd = where.text
+
+    def _read(self, name: str, limit: int = _SMALL) -> str:
+        try:
+            return self.sandbox.read_bytes(f"{STATE}/{name}", limit).decode("utf-8", "replace")
+        except SandboxClosed:
+            raise
+        except (SandboxError, OSError):  # such as a folder that the agent has closed to everybody
+            return ""

@@ -1,0 +1,116 @@
+"""What graders draw from: a nonce of the episode that nobody can foresee.
+
+Opponents, formulas and whatever else a grader draws must not be known to an agent that knows the
+grader's source, guesses the seed, or has watched earlier episodes. So every episode begins with a
+nonce of its own. Neither the seed nor the machine determines it. The test and each validation draw
+from numbers that are derived from it, and one of these says nothing about another.
+
+An episode keeps its nonce for good: in its state, and in its record, where it is written before the
+agent does anything. An episode that is resumed, or begun again after a fault, draws the same.
+
+Public draws come from the seed alone, so that everybody can repeat and foresee them. They are for
+tests and experiments; records and results say which kind they have.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ludus.errors import ResearchError
+from ludus.research.task.contract import Split
+
+__all__ = ["VARIABLE", "DrawKind", "Draws", "draw_kind", "fresh_draw"]
+
+VARIABLE = "LUDUS_RESEARCH_DRAWS"
+"""``private`` or ``public``, where the caller does not say."""
+
+DrawKind: TypeAlias = Literal["private", "public"]
+
+_BYTES = 32
+_IS_NONCE = re.compile(rf"[0-9a-f]{{{2 * _BYTES}}}").fullmatch
+# Whatever reads JSON knows whole numbers of so many bits.
+_BITS = 53
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """What the graders of one episode draw from.
+
+    Attributes:
+        nonce: 64 hexadecimal digits; empty for public draws.
+
+    Raises:
+        ValueError: The nonce is neither.
+    """
+
+    nonce: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.nonce and not _IS_NONCE(self.nonce):
+            raise ValueError(f"a nonce has {2 * _BYTES} hexadecimal digits, this is none")
+
+    @classmethod
+    def begin(cls, kind: DrawKind) -> Draws:
+        """Return the draws of a new episode."""
+        return cls("" if kind == "public" else secrets.token_hex(_BYTES))
+
+    @classmethod
+    def from_plain(cls, told: Any) -> Draws:
+        """Return what :meth:`plain` told.
+
+        Raises:
+            ValueError: It is no such thing.
+        """
+        if not isinstance(told, dict) or told.keys() != {"kind", "nonce"}:
+            raise ValueError("expected a kind of draws and a nonce")
+        made = cls(told["nonce"]) if isinstance(told["nonce"], str) else None
+        if made is None or made.kind != told["kind"]:
+            raise ValueError("the nonce is not of the kind of draws that is named")
+        return made
+
+    @property
+    def kind(self) -> DrawKind:
+        """Whether anybody could foresee them."""
+        return "private" if self.nonce else "public"
+
+    def number(self, task: str, seed: int, split: Split, count: int) -> int:
+        """Return the number that a grader draws from.
+
+        Args:
+            task: The task's id.
+            seed: Of the episode; public draws are this number.
+            split: Which is graded.
+            count: Which validation it is, from 1; 0 for the test.
+        """
+        if not self.nonce:
+            return seed
+        told = f"{task}\0{seed}\0{split}\0{count}".encode()
+        digest = hmac.digest(bytes.fromhex(self.nonce), told, "sha256")
+        return int.from_bytes(digest, "big") >> (256 - _BITS)
+
+    def plain(self) -> dict[str, str]:
+        """Return it as plain data, for states and records; never for an agent."""
+        return {"kind": self.kind, "nonce": self.nonce}
+
+
+def draw_kind(asked: DrawKind | None = None) -> DrawKind:
+    """Return which kind of draws is asked for, by the caller or else by the variable.
+
+    Raises:
+        ResearchError: It is no kind.
+    """
+    kind = asked or os.environ.get(VARIABLE) or "private"
+    if kind not in ("private", "public"):
+        whose = "draws" if asked else VARIABLE
+        raise ResearchError(f"{whose} is {kind!r:.60}; expected 'private' or 'public'.")
+    return "public" if kind == "public" else "private"
+
+
+def fresh_draw() -> int:
+    """Return a number for one grading that belongs to no episode."""
+    return secrets.randbits(_BITS)

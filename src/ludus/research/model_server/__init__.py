@@ -1,0 +1,1 @@
+"""A local model server for tests and demonstrations."""

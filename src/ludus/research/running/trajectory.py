@@ -1,0 +1,154 @@
+"""What an agent did in an episode, whoever recorded it and in whatever form."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ludus.errors import RecordError
+from ludus.record.run.reader import read_run
+from ludus.research.running.claims import scale_of
+
+__all__ = ["ResearchTrajectory", "TrajectoryStep", "trajectory_of_run"]
+
+MAX_STEPS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryStep:
+    """One action and its result; ``None`` and empty texts stand for what is not known."""
+
+    action: str | Mapping[str, Any]
+    """A line for the shell, or a tool call ``{"tool": name, "arguments": {…}}``."""
+    thought: str = ""
+    response: str = ""
+    """All that the model said, of which thought and action are parts."""
+    output: str = ""
+    is_whole: bool = True
+    """Whether the output is all there was."""
+    exit_code: int | None = None
+    seconds: float | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """Of the shell, after the action: folder, open file and the like."""
+    validation: float | None = None
+    """The score, if the action had the work validated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchTrajectory:
+    """An episode from the agent's side."""
+
+    task: str
+    """Its id, or whatever the record calls it."""
+    steps: tuple[TrajectoryStep, ...]
+    source: str
+    """The form it was read from: ``ludus``, ``mlgym``, …"""
+    instruction: str = ""
+    """What the agent was told at the beginning."""
+    agent: str = ""
+    model: str = ""
+    outcome: str = ""
+    """How it ended, in the record's own word."""
+    graded: str = ""
+    """What came of the grading: ``scored``, ``agent_fault``; empty if that is not known."""
+    scores: tuple[Mapping[str, float], ...] = ()
+    """Validations and the end, each as metrics by name; the last one is the last claimed. An
+    agent's fault counts as the floor of its task."""
+    normalised: float | None = None
+    """The last score between the task's baseline (0) and threshold (1)."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    calls: int | None = None
+    cost: float | None = None
+
+
+def trajectory_of_run(path: str | os.PathLike[str]) -> ResearchTrajectory:
+    """Return the trajectory of a run folder of kind ``research``, which need not be trusted.
+
+    Raises:
+        RecordDamaged: The folder is broken.
+        RecordError: It holds no run of that kind, or more steps than anybody takes.
+    """
+    run = read_run(path)
+    kind = run.manifest.get("kind")
+    if kind != "research":
+        raise RecordError(f"{path} holds a run of kind {kind!r}; a trajectory needs 'research'.")
+    subject = run.manifest.get("subject")
+    subject = subject if isinstance(subject, Mapping) else {}
+    steps: list[TrajectoryStep] = []
+    claim: Mapping[str, Any] = {}
+    for event in run.events:
+        if event.kind == "step":
+            steps.append(_step(event.data, len(steps)))
+        elif event.kind == "result":
+            claim = event.data
+        if len(steps) > MAX_STEPS:
+            raise RecordError(f"{path} has more than {MAX_STEPS} steps.")
+    usage = claim.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
+    graded, value, normalised = _counted(claim, subject)
+    metric = claim.get("metric")
+    return ResearchTrajectory(
+        task=_text(subject.get("task")),
+        steps=tuple(steps),
+        source="ludus",
+        instruction=_text(subject.get("description")),
+        agent=_text(subject.get("agent")),
+        model=_text(subject.get("model")),
+        outcome=_text(claim.get("end")) or _text(run.outcome),
+        graded=graded,
+        scores=({metric: value},) if isinstance(metric, str) and value is not None else (),
+        normalised=normalised,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        calls=_count(usage.get("calls")),
+        cost=_number(claim.get("cost")),
+    )
+
+
+def _step(data: Mapping[str, Any], n: int) -> TrajectoryStep:
+    action = data.get("action")
+    if not isinstance(action, str | Mapping):
+        raise RecordError(f"Step {n} of the run has no action; it may be of a newer version.")
+    whole = data.get("output")
+    head, tail = _text(data.get("head")), _text(data.get("tail"))
+    code, seconds, score = (data.get(name) for name in ("exit_code", "seconds", "validation"))
+    return TrajectoryStep(
+        action=action,
+        thought=_text(data.get("thought")),
+        output=whole if isinstance(whole, str) else f"{head}\n[…]\n{tail}" if tail else head,
+        is_whole=isinstance(whole, str) or not tail,
+        exit_code=code if type(code) is int else None,
+        seconds=_number(seconds),
+        validation=_number(score),
+    )
+
+
+def _counted(
+    claim: Mapping[str, Any], subject: Mapping[str, Any]
+) -> tuple[str, float | None, float | None]:
+    """Return what came of the grading, and what it counts as, raw and normalised."""
+    graded, value = claim.get("outcome"), _number(claim.get("value"))
+    if graded not in ("scored", "agent_fault"):
+        return "", value if graded is None else None, None
+    try:
+        scale = scale_of(subject)
+        return graded, scale.counted(graded, value), scale.normalised(graded, value)
+    except (TypeError, ValueError):
+        return graded, value if graded == "scored" else None, None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) <= sys.float_info.max else None

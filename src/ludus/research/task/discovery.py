@@ -1,0 +1,166 @@
+"""Finding tasks: those that come with Ludus, and those in folders of the user's."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ludus import foreign_files, logger
+from ludus.errors import TaskError
+from ludus.research.task.config_file import LONGEST, parse_config
+from ludus.research.task.settings import MlgymSettings
+from ludus.research.task.task import Task
+
+__all__ = [
+    "BUNDLED",
+    "Found",
+    "bundled_tasks",
+    "find_tasks",
+    "load_task",
+    "read_text",
+    "search_path",
+    "task_ids",
+]
+
+BUNDLED = Path(__file__).parents[1] / "tasks"
+"""The folder of the tasks that come with Ludus."""
+
+TASK_FILE = "task.yaml"
+_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The tasks on the search path, and the files that describe none, with the reason."""
+
+    tasks: tuple[Task, ...]
+    broken: dict[Path, TaskError]
+
+
+def search_path(settings: MlgymSettings | None = None) -> tuple[Path, ...]:
+    """Return the folders that are searched for tasks, in order; some may not exist."""
+    settings = MlgymSettings.read() if settings is None else settings
+    root = settings.config_root
+    return (BUNDLED, *settings.task_config_dir, *([] if root is None else [root / "tasks"]))
+
+
+def find_tasks(settings: MlgymSettings | None = None) -> Found:
+    """Return every task on the search path, in its order."""
+    tasks: dict[Path, Task] = {}
+    broken: dict[Path, TaskError] = {}
+    for file in _task_files(search_path(settings)):
+        try:
+            tasks[file] = _task_of(file)
+        except TaskError as problem:
+            broken[file] = problem
+    return Found(tuple(tasks.values()), broken)
+
+
+def bundled_tasks() -> tuple[Task, ...]:
+    """Return the tasks that come with Ludus.
+
+    Raises:
+        TaskError: The file of one is wrong.
+    """
+    return tuple(_task_of(file) for file in _task_files((BUNDLED,)))
+
+
+def task_ids() -> tuple[str, ...]:
+    """Return the ids of all tasks, sorted; a file that describes none is warned of."""
+    found = find_tasks()
+    for problem in found.broken.values():
+        logger.warn(f"A task is left out. {problem}")
+    return tuple(sorted({task.id for task in found.tasks}))
+
+
+def load_task(id_or_path: str | Path | Task) -> Task:
+    """Return a task.
+
+    Args:
+        id_or_path: Its id, its environment's id, or the path of its folder or file. Text with a
+            ``/`` in it, or that ends in ``.yaml``, is a path.
+
+    Raises:
+        TaskError: There is none, there are several of this id, or its file is wrong; the message
+            names the file, the line, the field and the fix.
+    """
+    if isinstance(id_or_path, Task):
+        return id_or_path
+    if isinstance(id_or_path, str):
+        wanted = id_or_path.removeprefix("mlgym/").removesuffix("-v0")
+        if not ("/" in wanted or wanted.endswith(_SUFFIXES) or wanted in (".", "..")):
+            return _by_id(wanted)
+    path = Path(id_or_path)
+    return _task_of((path / TASK_FILE if path.is_dir() else path).absolute())
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a task's file.
+
+    Raises:
+        TaskError: It cannot be read.
+    """
+    try:
+        return foreign_files.read_text(file, 4 * LONGEST)
+    except UnicodeDecodeError as problem:
+        raise TaskError(f"{file} is not UTF-8: {problem}. Save it as UTF-8.") from problem
+    except OSError as problem:
+        raise TaskError(
+            f"There is no task at {file}: {problem.strerror}. Give a task's id, or the path of its "
+            f"folder, which holds a {TASK_FILE}; 'ludus task list' shows what there is."
+        ) from problem
+
+
+def _task_of(file: Path) -> Task:
+    config = parse_config(read_text(file), str(file))
+    return Task(config, file, file.parent if file.name == TASK_FILE else file.with_suffix(""))
+
+
+def _task_files(folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the files of tasks in folders: of a task, of tasks' folders, of single files."""
+    files: dict[Path, None] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            continue
+        entries = sorted(folder.iterdir())
+        inside = [entry / TASK_FILE for entry in entries if (entry / TASK_FILE).is_file()]
+        single = [entry for entry in entries if entry.suffix in _SUFFIXES and entry.is_file()]
+        files |= dict.fromkeys(path.absolute() for path in (*single, *inside))
+    return tuple(files)
+
+
+def _by_id(wanted: str) -> Task:
+    found = find_tasks()
+    matches = [task for task in found.tasks if task.id == wanted]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        places = " and ".join(str(task.file) for task in matches)
+        raise TaskError(
+            f"Several tasks have the id {wanted!r}: {places}. Give the path of the one you mean, "
+            "or another id to one of them."
+        )
+    for file, problem in found.broken.items():
+        if _claims(file, wanted):
+            raise problem
+    known = sorted({task.id for task in found.tasks})
+    folded = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(wanted.lower(), folded, n=1)
+    hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
+    missing = [str(folder) for folder in search_path() if not folder.is_dir()]
+    nowhere = f" These folders do not exist: {', '.join(missing)}." if missing else ""
+    raise TaskError(
+        f"There is no task {wanted!r}.{hint}{nowhere} Known: {', '.join(known) or 'none'}. Tasks "
+        "of your own are found in the folders that MLGYM_TASK_CONFIG_DIR names, or by path."
+    )
+
+
+def _claims(file: Path, wanted: str) -> bool:
+    """Whether a file that cannot be read as a task's seems to be the one of this id."""
+    try:
+        text = foreign_files.read_regular(file, 4 * LONGEST).decode(errors="replace")
+    except OSError:
+        return False
+    return re.search(rf"^id:[ '\"]*{re.escape(wanted)}[ '\"]*$", text, re.MULTILINE) is not None

@@ -1,0 +1,70 @@
+"""What comes of a grading: a score, a fault of the agent, or a fault of ours. Never two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+__all__ = ["REFUSED", "AgentFault", "InfrastructureFault", "Outcome", "Score", "Scored"]
+
+REFUSED = "The submission was refused."
+"""What an agent is told where nothing more can be said safely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a grader returns.
+
+    Args:
+        value: the task's metric.
+        details: further numbers and texts for the record, plain JSON.
+    """
+
+    value: float
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The submission was graded.
+
+    Args:
+        score: finite, from the grading sandbox.
+        seconds: how long the submitted code took in all its calls, by the host's clock.
+        calls: requests that it answered; a batch is one.
+    """
+
+    score: Score
+    seconds: float = 0.0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFault:
+    """The submission has no score, and that is its own fault.
+
+    Args:
+        reason: what was wrong and where, for the operator. It may quote what submitted code said
+            about hidden data: not for the agent.
+        told: what the agent may be told after a validation, at most 300 characters of a fixed
+            vocabulary.
+    """
+
+    reason: str
+    told: str = REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class InfrastructureFault:
+    """There is no score, and that says nothing about the submission.
+
+    Args:
+        reason: what failed, known from outside of the agent's reach. It may quote the grader: not
+            for the agent.
+    """
+
+    reason: str
+
+
+Outcome: TypeAlias = Scored | AgentFault | InfrastructureFault

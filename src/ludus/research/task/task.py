@@ -1,0 +1,185 @@
+"""A task: its folder, what its file says, and the interface that a class of its own may change."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from ludus.bench.result import OutcomeKind
+from ludus.errors import ResearchError
+from ludus.research.task.config import TaskConfig
+from ludus.research.task.reward import RewardTotals, Scale
+
+__all__ = ["ActionResult", "BaseTask", "Task", "reward_of"]
+
+_IGNORED = ("__pycache__", ".git")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task's folder and what its file says.
+
+    Attributes:
+        config: What the file says.
+        file: The file: ``task.yaml``, or one with a name of its own among others.
+        folder: What belongs to it: the folder of ``task.yaml``, or the one beside ``name.yaml``
+            that is called ``name``. A task of which only a file exists has none of its parts.
+    """
+
+    config: TaskConfig
+    file: Path
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """How to ask for it."""
+        return self.config.id
+
+    @property
+    def env_id(self) -> str:
+        """The id that ``ludus.make`` takes."""
+        return self.config.env_id
+
+    @property
+    def scale(self) -> Scale:
+        """What scores are normalised with."""
+        return self.config.evaluation.scale
+
+    @property
+    def workspace(self) -> Path:
+        """What the agent sees."""
+        return self.folder / "workspace"
+
+    @property
+    def grader(self) -> Path:
+        """The folder of ``grade.py``; never in the agent's sandbox."""
+        return self.folder / "grader"
+
+    @property
+    def baseline(self) -> Path:
+        """The baseline solution: files that are laid over the workspace."""
+        return self.folder / "baseline"
+
+    @property
+    def reference(self) -> Path:
+        """The reference solution, in the same form; never in the agent's sandbox."""
+        return self.folder / "reference"
+
+    @property
+    def data_program(self) -> Path:
+        """``data.py``, which writes the data; there may be none."""
+        return self.folder / "data.py"
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all that scores depend on: the file and the folder's contents."""
+        total = hashlib.sha256(self.file.read_bytes())
+        found = sorted(self.folder.rglob("*")) if self.folder.is_dir() else []
+        for path in found:
+            inside = path.relative_to(self.folder)
+            if path.is_file() and path != self.file and not set(inside.parts) & set(_IGNORED):
+                content = hashlib.sha256(path.read_bytes()).hexdigest()
+                total.update(f"{inside.as_posix()}\0{content}\n".encode())
+        return total.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """What one action led to.
+
+    Attributes:
+        action: What was done.
+        observation: What the agent sees after it.
+        outcome: How grading ended, if the action had something graded.
+        score: The score, if it was scored.
+        final: Whether it was the test split, which ends the episode.
+        info: What the environment adds.
+    """
+
+    action: Any
+    observation: Any
+    outcome: OutcomeKind | None = None
+    score: float | None = None
+    final: bool = False
+    info: Mapping[str, Any] | None = None
+
+
+class BaseTask:
+    """What a task decides itself; every method has a default that suits most.
+
+    The environment sets ``execute`` before it calls :meth:`reset`, and then calls :meth:`step` for
+    each action. All of this runs outside the sandboxes.
+
+    Args:
+        config: What the task's file says.
+    """
+
+    execute: Callable[[Any], ActionResult] | None = None
+    """Does an action in the agent's sandbox, and whatever it asks for."""
+
+    def __init__(self, config: TaskConfig) -> None:
+        self.config = config
+        self.history: list[ActionResult] = []
+
+    def reset(self, seed: int | None = None) -> dict[str, Any]:
+        """Begin an episode; what is returned is added to the environment's ``info``."""
+        self.history = []
+        return {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
+        """Do an action and return observation, reward, whether the episode is over, and info.
+
+        Only the observation is for the agent; in the end reward and info tell of the test.
+
+        Raises:
+            ResearchError: No environment has taken this task.
+        """
+        if self.execute is None:
+            raise ResearchError(
+                f"Task {self.config.id} does nothing by itself: there is no sandbox to act in. Use "
+                f"ludus.make({self.config.env_id!r}), or set task.execute to a function that "
+                "takes an action and returns a Result."
+            )
+        result = self.execute(action)
+        self.history.append(result)
+        reward = reward_of(self, self.history)
+        return result.observation, reward, self.is_done(), dict(result.info or {})
+
+    def get_reward(self, history: Sequence[ActionResult]) -> float:
+        """Return the reward of the last result; see :mod:`ludus.research.task.reward`.
+
+        A class of its own may define it with ``history``, or with ``action, result``, the last
+        ones. A fault of the infrastructure is worth nothing, good or bad.
+        """
+        scale = self.config.evaluation.scale
+        before = reduce(
+            lambda ledger, result: _settle(scale, ledger, result)[1], history[:-1], RewardTotals()
+        )
+        return _settle(scale, before, history[-1])[0]
+
+    def is_done(self) -> bool:
+        """Whether the episode is over: the submission was graded, or could not be."""
+        return bool(self.history) and self.history[-1].final
+
+
+def reward_of(task: BaseTask, history: Sequence[ActionResult]) -> float:
+    """Return what a task's ``get_reward`` says of the last result, whichever form it has."""
+    get_reward: Callable[..., float] = task.get_reward
+    try:
+        inspect.signature(get_reward).bind(None, None)
+    except TypeError:
+        return float(get_reward(history))
+    return float(get_reward(history[-1].action, history[-1]))
+
+
+def _settle(scale: Scale, ledger: RewardTotals, result: ActionResult) -> tuple[float, RewardTotals]:
+    if result.outcome is None or (result.outcome == "agent_fault" and not result.final):
+        return 0.0, ledger
+    u = scale.normalised(result.outcome, result.score)
+    if u is None:
+        return 0.0, ledger
+    return ledger.settled(u) if result.final else ledger.improved(u)

@@ -1,0 +1,1 @@
+"""One backend per file, and what several of them share."""

@@ -1,0 +1,1 @@
+"""What backends use of Linux: namespaces, control groups, mounts, system call filters."""

@@ -1,0 +1,1 @@
+"""Files into and out of a sandbox: copies, snapshots, clearing, limits."""

@@ -1,0 +1,101 @@
+"""Makes files, links and folders in a sandbox's folder, with their owner.
+
+Whoever owns the folder can swap what is in it at any moment. So only that changes hands which is
+held by the descriptor that made it, or which lies where nobody else can enter.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+
+from ludus.errors import SandboxError
+from ludus.sandbox.transfer.private_folder import private_folder
+
+__all__ = ["Owner", "place_file", "place_folder", "place_link"]
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Owner = int | tuple[int, int] | None
+"""Of what is written: a user, who is its own group; a user and a group; ``None``, the caller."""
+
+
+def place_folder(folder: int, name: str, mode: int, owner: int | tuple[int, int]) -> int:
+    """Make a folder that has its owner and its mode from the first moment, and open it."""
+    with private_folder(folder) as apart:
+        os.mkdir("it", 0o700, dir_fd=apart)
+        made = os.open("it", _FOLDER, dir_fd=apart)
+        try:
+            os.fchown(made, *_ids(owner))
+            os.fchmod(made, mode)
+            _move(apart, folder, name)
+        except BaseException:
+            os.close(made)
+            raise
+        return made
+
+
+def place_link(folder: int, name: str, target: str, owner: Owner) -> None:
+    """Make a link in place of whatever has its name, unless that is a folder."""
+    _remove_name(folder, name)
+    try:
+        if owner is None:
+            os.symlink(target, name, dir_fd=folder)
+            return
+        # A link has no descriptor: it changes hands where nobody can put a file in its place.
+        with private_folder(folder) as apart:
+            os.symlink(target, "it", dir_fd=apart)
+            os.chown("it", *_ids(owner), dir_fd=apart, follow_symlinks=False)
+            _move(apart, folder, name)
+    except OSError as error:
+        raise SandboxError(f"Cannot write {name!r}: {error.strerror}.") from None
+
+
+def _move(apart: int, folder: int, name: str) -> None:
+    try:
+        os.rename("it", name, src_dir_fd=apart, dst_dir_fd=folder)
+    except OSError:
+        with suppress(OSError):
+            os.unlink("it", dir_fd=apart)
+        with suppress(OSError):
+            os.rmdir("it", dir_fd=apart)
+        raise
+
+
+def _ids(owner: int | tuple[int, int]) -> tuple[int, int]:
+    return owner if isinstance(owner, tuple) else (owner, owner)
+
+
+def place_file(folder: int, name: str, data: Iterator[bytes], mode: int, owner: Owner) -> None:
+    """Write a file in place of whatever has its name, unless that is a folder."""
+    hidden = f".{secrets.token_hex(8)}.part"
+    try:
+        file = os.open(hidden, _NEW, 0o600, dir_fd=folder)
+        try:
+            for chunk in data:
+                view = memoryview(chunk)
+                while view:
+                    view = view[os.write(file, view) :]
+            if owner is not None:
+                os.fchown(file, *_ids(owner))
+            os.fchmod(file, (mode & 0o755) | 0o600)
+        finally:
+            os.close(file)
+        # A rename replaces a link, fifo or file of that name and never goes through it.
+        os.rename(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(hidden, dir_fd=folder)
+        raise SandboxError(f"Cannot write {name!r}: {error.strerror}.") from None
+
+
+def _remove_name(folder: int, name: str) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SandboxError(f"Cannot replace {name!r}: {error.strerror}.") from None

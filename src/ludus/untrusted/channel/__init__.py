@@ -1,0 +1,1 @@
+"""The channel between the host and an environment in a sandbox."""
