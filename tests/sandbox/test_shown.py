@@ -16,7 +16,7 @@ import pytest
 
 import ludus
 from ludus.sandbox import Mount, Policy, open_sandbox
-from ludus.sandbox.linux import distribution_files, visible_files
+from ludus.sandbox.linux import distribution_files, remembered, visible_files
 from tests.sandbox.support import needs
 
 CANARY = "a grader or a key"
@@ -258,31 +258,84 @@ def test_folders_single_files_and_programs_are_told_apart(tmp_path):
     record = b'a/b,1,2\nsix.py,sha,1\r\n"x y/z",,\n../../../bin/p,s,1\na/c,,\n../../../bin/q,,'
     (tmp_path / "RECORD").write_bytes(record)
     (tmp_path / "top_level.txt").write_text("a b")
-    (found,) = distribution_files.owned_by([str(tmp_path)])
+    found = distribution_files.owned_by(str(tmp_path))
     assert {*found.names} >= {"a", "six.py", "x y", "b", "b.py"}
     assert not {*found.names} & {"..", "", "bin", "z"}
     assert found.programs == ["p", "q"]
 
 
-@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"a": 1}', b'{"a": [[], ["b"]]}', b"\xff"])
-def test_lists_that_are_kept_are_asked_for_their_age(tmp_path, monkeypatch, kept):
+@pytest.fixture
+def settled(monkeypatch, tmp_path):
+    """A state folder of its own, which also keeps what was derived from a file of this moment."""
     monkeypatch.setenv("LUDUS_STATE", str(tmp_path / "state"))
-    info = tmp_path / "a-1.dist-info"
-    info.mkdir()
-    (info / "RECORD").write_text("a/b,,\n")
-    (first,) = distribution_files.owned_by([str(info)])
-    assert "a" in first.names
-    monkeypatch.setattr(distribution_files, "_said_by", None)  # not asked again
-    assert distribution_files.owned_by([str(info)]) == [first]
-    monkeypatch.undo()
-    monkeypatch.setenv("LUDUS_STATE", str(tmp_path / "state"))
-    (info / "RECORD").write_text("c/b,,\n")
-    (second,) = distribution_files.owned_by([str(info)])
-    assert "c" in second.names
-    assert "a" not in second.names
-    (tmp_path / "state" / "distributions.json").write_bytes(kept)
-    assert distribution_files.owned_by([str(info)]) == [second]
-    assert not list((tmp_path / "state").glob("*.json.*"))
+    monkeypatch.setattr(remembered, "_SETTLED", 0.0)
+    return tmp_path
+
+
+def test_a_result_is_kept_until_a_source_of_it_changes(settled):
+    file, folder, missing = (str(settled / name) for name in ("file", "folder", "missing"))
+    Path(file).write_text("a")
+    Path(folder).mkdir()
+    os.utime(folder, (1, 1))  # a change in the same tick of the clock would not be seen
+    changes = [
+        lambda: Path(file).write_text("bc"),
+        lambda: Path(folder, "new").touch(),
+        Path(missing).touch,
+        Path(missing).unlink,
+    ]
+    for number, change in enumerate(changes):
+        remembered.remember("key", number, remembered.sources([file, folder, missing]))
+        assert remembered.recall("key") == number
+        assert remembered.recall("another key") is None
+        change()
+        assert remembered.recall("key") is None
+
+
+def test_nothing_is_kept_of_a_file_that_changed_just_now(settled, monkeypatch):
+    monkeypatch.setattr(remembered, "_SETTLED", 3600.0)
+    (settled / "file").touch()
+    remembered.remember("key", 1, remembered.sources([str(settled / "file")]))
+    assert remembered.recall("key") is None
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[]", b"7", b'{"key": "key"}', b"\xff"])
+def test_a_kept_result_that_is_damaged_is_not_used(settled, kept):
+    remembered.remember("key", 1, remembered.sources([]))
+    (place,) = (settled / "state" / "remembered").iterdir()
+    place.write_bytes(kept)
+    assert remembered.recall("key") is None
+
+
+def test_the_oldest_of_many_kept_results_are_removed(settled):
+    for number in range(40):
+        remembered.remember(f"key {number}", number, remembered.sources([]))
+    assert len([*(settled / "state" / "remembered").iterdir()]) <= 16
+    assert remembered.recall("key 39") == 39
+
+
+def test_the_list_of_visible_files_is_worked_out_once(settled, monkeypatch):
+    first = visible_files._found.__wrapped__(())
+    monkeypatch.setattr(visible_files, "_python_names", None)  # not asked again
+    assert visible_files._found.__wrapped__(()) == first
+    assert {type(step) for shown in first for step in (*shown.steps, *shown.plain_steps)} == {tuple}
+
+
+@pytest.mark.parametrize("copy", ["", "ludus", "src/ludus"])
+def test_a_copy_of_ludus_that_comes_into_a_package_is_noticed(settled, monkeypatch, copy):
+    """Also below folders of the package that were there before."""
+    packages = settled / "lib" / "site-packages"
+    (packages / "harmless" / "src").mkdir(parents=True)
+    for folder in (packages / "harmless" / "src", packages / "harmless"):
+        os.utime(folder, (1, 1))  # a change in the same tick of the clock would not be seen
+    monkeypatch.setattr(visible_files, "_watched", lambda: (str(packages),))
+    before = remembered.sources([str(packages), *visible_files._looked_at()])
+    assert not visible_files._is_apart(str(packages), "harmless")
+    inside = packages / "harmless" / copy
+    (inside / "research" / "grading").mkdir(parents=True)
+    (inside / "sandbox").mkdir()
+    (inside / "sandbox" / "contract.py").touch()
+    assert visible_files._is_apart(str(packages), "harmless")
+    assert remembered.sources(before.paths).digest != before.digest
 
 
 def test_what_is_seen_follows_what_is_named():

@@ -8,6 +8,7 @@ there. Ludus itself is never among that: who needs it gets it mounted, without w
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -15,11 +16,12 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import filter as matching
 from functools import cache
 from pathlib import Path
 
-from ludus.sandbox.linux.distribution_files import owned_by
+from ludus.sandbox.linux import distribution_files
+from ludus.sandbox.linux.remembered import recall, remember, sources
 
 # It is worked out before the first sandbox opens, and pathlib would take three times as long.
 # ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH208
@@ -47,8 +49,16 @@ _VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _LIB = f"lib/{_VERSION}"
 _PARTS = ("", "bin", "include", "lib", "share", _LIB, f"{_LIB}/site-packages")
 # What only a copy of Ludus has, wherever its package begins.
-_MARKS = ("research/grading", "sandbox/contract.py")
-_PLACES = {"": "research", "ludus": "ludus", "src/ludus": "src"}
+_COPIES = tuple(
+    tuple(f"/{top}{mark}" for mark in ("research/grading", "sandbox/contract.py"))
+    for top in ("", "ludus/", "src/ludus/")
+)
+_COPY_PARTS = tuple(
+    f"{top}{part}"
+    for top in ("", "/ludus", "/src", "/src/ludus")
+    for part in ("/research", "/sandbox", "/ludus", "/src")
+)
+_INFOS = (".dist-info", ".egg-info")
 
 
 Steps = tuple[tuple[str | int, ...], ...]
@@ -77,6 +87,18 @@ class Shown:
         """Make one with its masks."""
         bare = cls(folder, names)
         return cls(folder, names, bare._steps(choose=True), bare._steps(choose=False))
+
+    @classmethod
+    def from_plain(
+        cls,
+        folder: str,
+        names: Mapping[str, list[str]],
+        steps: list[list[str | int]],
+        plain_steps: list[list[str | int]],
+    ) -> Shown:
+        """Make one from data that went through JSON."""
+        inside = {path: tuple(some) for path, some in names.items()}
+        return cls(folder, inside, tuple(map(tuple, steps)), tuple(map(tuple, plain_steps)))
 
     def _steps(self, *, choose: bool) -> Steps:
         made: dict[str, tuple[str | int, ...]] = {}
@@ -135,8 +157,29 @@ def shown_folders() -> tuple[Shown, ...]:
 def _found(stamps: tuple[int, ...]) -> tuple[Shown, ...]:
     """Look anew whenever names have come or gone."""
     del stamps
+    roots = python_roots()
+    own = (__file__, distribution_files.__file__)
+    key = json.dumps([own, system_folders(), roots, [*map(_uses_packages, roots)], _VERSION])
+    if (kept := recall(key)) is not None:
+        return tuple(Shown.from_plain(*row) for row in kept)
+    seen = sources([*own, *_watched(), *_looked_at()])
     system = (Shown.of(path, _system_names(path)) for path in system_folders())
-    return (*system, *(Shown.of(path, _python_names(path)) for path in python_roots()))
+    found = (*system, *(Shown.of(path, _python_names(path)) for path in roots))
+    rows = [(one.folder, dict(one.names), one.steps, one.plain_steps) for one in found]
+    remember(key, rows, seen)
+    return found
+
+
+def _looked_at() -> Iterator[str]:
+    """Yield what lies in folders of packages and decides whether it is shown."""
+    for folder in (path for path in _watched() if path.endswith("-packages")):
+        for name in _listed(folder):
+            path = f"{folder}/{name}"
+            yield path
+            if name.endswith(_INFOS):
+                yield from (f"{path}/{file}" for file in distribution_files.LISTS)
+            # A folder that is not there yet changes the one that it comes into.
+            yield from (part for part in map(path.__add__, _COPY_PARTS) if os.path.exists(part))
 
 
 @cache
@@ -193,8 +236,7 @@ def _python_names(folder: str) -> dict[str, tuple[str, ...]]:
         f"{_LIB}/__pycache__": _standard(root / _LIB / "__pycache__"),
     }
     packages, programs = root / _LIB / "site-packages", _matching(root / "bin", _PROGRAMS)
-    # A virtual environment does without those of the Python that it was made from.
-    if str(packages) in sys.path or sysconfig.get_path("purelib") == str(packages):
+    if _uses_packages(folder):
         shown, more = _recorded(str(packages))
         programs = tuple(dict.fromkeys((*programs, *more)))
         shown = (*shown, "__pycache__")
@@ -209,19 +251,23 @@ def _python_names(folder: str) -> dict[str, tuple[str, ...]]:
     return names
 
 
+def _uses_packages(root: str) -> bool:
+    """Whether packages of a Python are used; a virtual environment goes without its base's."""
+    packages = f"{root}/{_LIB}/site-packages"
+    return packages in sys.path or sysconfig.get_path("purelib") == packages
+
+
 def _standard(folder: Path, more: tuple[str, ...] = ()) -> tuple[str, ...]:
-    known = sys.stdlib_module_names
+    known, others = sys.stdlib_module_names, set(_matching(folder, more))
     return tuple(
-        name
-        for name in _listed(folder)
-        if name.partition(".")[0] in known or any(fnmatch(name, pattern) for pattern in more)
+        name for name in _listed(folder) if name.partition(".")[0] in known or name in others
     )
 
 
 def _matching(folder: Path, patterns: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(
-        name for name in _listed(folder) if any(fnmatch(name, pattern) for pattern in patterns)
-    )
+    there = _listed(folder)
+    found = {name for pattern in patterns for name in matching(there, pattern)}
+    return tuple(name for name in there if name in found)
 
 
 def _listed(folder: str | Path) -> list[str]:
@@ -245,8 +291,8 @@ def _recorded(folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     Ludus is not among them.
     """
     there, owned, programs, ours = _listed(folder), set[str](), set[str](), set[str]()
-    infos = [name for name in there if name.endswith((".dist-info", ".egg-info"))]
-    for info, found in zip(infos, owned_by([f"{folder}/{name}" for name in infos]), strict=True):
+    for info in (name for name in there if name.endswith(_INFOS)):
+        found = distribution_files.owned_by(f"{folder}/{info}")
         mine = re.split(r"[-.]", info.lower(), maxsplit=1)[0]
         if mine.partition("_")[0] == "ludus" or "ludus" in found.names:
             ours.update((info, *found.names))
@@ -277,7 +323,7 @@ def _not_copies(folder: str) -> tuple[str, ...]:
 
 def _is_apart(folder: str, name: str) -> bool:
     """Return whether a name among packages is something else, or leads to something else."""
-    path, name = f"{folder}/{name}", name.lower()
+    path, name, exists = f"{folder}/{name}", name.lower(), os.access
     if name == "ludus" or name.startswith(
         ("ludus-", "ludus.", "ludus_", "_editable", "__editable")
     ):
@@ -286,14 +332,12 @@ def _is_apart(folder: str, name: str) -> bool:
         return _leads_out(path)
     if os.path.islink(path):
         return not Path(path).resolve().is_relative_to(Path(folder).resolve())
-    try:
-        inside = set(os.listdir(path))
-    except OSError:
-        return False  # a file
-    if not inside.isdisjoint((".git", "pyvenv.cfg")):
-        return True
-    places = [top for top, first in _PLACES.items() if first in inside]
-    return any(all(os.path.exists(f"{path}/{top}/{mark}") for mark in _MARKS) for top in places)
+    # Some hundred packages are looked at; asking for a few names beats listing each folder.
+    return (
+        exists(f"{path}/.git", os.F_OK)
+        or exists(f"{path}/pyvenv.cfg", os.F_OK)
+        or any(all(exists(f"{path}{mark}", os.F_OK) for mark in marks) for marks in _COPIES)
+    )
 
 
 def _leads_out(path: str) -> bool:
