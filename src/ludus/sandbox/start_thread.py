@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -18,6 +17,8 @@ from ludus.errors import SandboxClosed
 __all__ = ["Worker"]
 
 _T = TypeVar("_T")
+# concurrent.futures has a class for this, and takes longer to import than a sandbox to open.
+_Answers = SimpleQueue[tuple[Any, BaseException | None]]
 
 
 class Worker:
@@ -28,7 +29,7 @@ class Worker:
     """
 
     def __init__(self, name: str) -> None:
-        self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[_Answers, Callable[[], Any]] | None] = SimpleQueue()
         self._guard = threading.Lock()
         self._closed = False
         # A daemon: a forgotten sandbox must not keep the interpreter from ending.
@@ -41,12 +42,19 @@ class Worker:
         Raises:
             SandboxClosed: the thread has been told to end.
         """
-        future: Future[_T] = Future()
+        answers: _Answers = SimpleQueue()
         with self._guard:
             if self._closed:
                 raise SandboxClosed("The sandbox is being closed.")
-            self._queue.put((future, function))
-        return future.result()
+            self._queue.put((answers, function))
+        value: _T
+        value, error = answers.get()
+        try:
+            if error is not None:
+                raise error
+            return value
+        finally:
+            del error  # which refers to this frame
 
     def close(self) -> None:
         """End the thread once everything asked of it is done."""
@@ -57,10 +65,10 @@ class Worker:
 
     def _loop(self) -> None:
         while (item := self._queue.get()) is not None:
-            future, function = item
+            answers, function = item
             try:
-                future.set_result(function())
+                answers.put((function(), None))
             except BaseException as error:
-                future.set_exception(error)
+                answers.put((None, error))
             # Do not keep the last call's values alive until the next one.
-            del item, future, function
+            del item, answers, function

@@ -13,7 +13,6 @@ import os
 import re
 import stat
 import sys
-import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import filter as matching
@@ -254,7 +253,7 @@ def _python_names(folder: str) -> dict[str, tuple[str, ...]]:
 def _uses_packages(root: str) -> bool:
     """Whether packages of a Python are used; a virtual environment goes without its base's."""
     packages = f"{root}/{_LIB}/site-packages"
-    return packages in sys.path or sysconfig.get_path("purelib") == packages
+    return packages in sys.path or root == sys.prefix
 
 
 def _standard(folder: Path, more: tuple[str, ...] = ()) -> tuple[str, ...]:
