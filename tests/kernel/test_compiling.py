@@ -12,7 +12,8 @@ import pytest
 
 import ludus
 from ludus.errors import KernelError
-from ludus.kernel import Kernel, program
+from ludus.kernel import Kernel, compiled_program
+from ludus.kernel.compiled_program import CompiledProgram
 from ludus.kernel.native import background
 from ludus.kernel.native.background import Order, compile_apart, known_name
 from ludus.kernel.native.cache import kept
@@ -80,7 +81,7 @@ def chain(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     parts = parts_of("NChain-v0")
     module, name = known_name(parts.kernel)
-    tag = program.Program(parts, jit=True).tag
+    tag = CompiledProgram(parts).tag
     return order(parts, module, name, tag, folder=tmp_path)
 
 
@@ -98,7 +99,7 @@ def test_a_kernel_that_cannot_be_compiled(tmp_path, monkeypatch):
 
     layout = parts_of("NChain-v0").layout
     parts = SimpleNamespace(kernel=BROKEN, action_kinds=["int"], rows=1, layout=layout)
-    made = program.Program(parts, jit=True)
+    made = CompiledProgram(parts)
     with pytest.raises(KernelError) as here:
         made.build("step_one", tmp_path / "function.o")
     monkeypatch.delitem(sys.modules, "numba")
@@ -150,9 +151,9 @@ def test_only_kernels_of_ludus_are_imported_elsewhere():
 
 
 def test_this_process_compiles_if_no_other_does(tmp_path, monkeypatch):
-    monkeypatch.setattr(program, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(program, "compile_apart", lambda order: False)
-    fresh = program.Program(parts_of("NChain-v0"), jit=True)
+    monkeypatch.setattr(compiled_program, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled_program, "compile_apart", lambda order: False)
+    fresh = CompiledProgram(parts_of("NChain-v0"))
     fresh.function("reset", gil=True)
     assert len(list(tmp_path.glob("nchain*-reset-*.o"))) == 1
 

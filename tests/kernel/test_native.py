@@ -12,8 +12,9 @@ import threading
 import pytest
 
 import ludus
-from ludus.kernel import program
+from ludus.kernel import compiled_program
 from ludus.kernel.authoring.run_errors import compiled_error
+from ludus.kernel.compiled_program import CompiledProgram
 from ludus.kernel.native import calls
 from ludus.kernel.native.cache import ObjectCode, cache_folder, keep, kept
 from ludus.kernel.native.calls import native_address, native_function, numba_code
@@ -197,8 +198,8 @@ def test_many_threads_call_at_once(add):
 def test_symbols_from_elsewhere_are_found(tmp_path, monkeypatch):
     # A kernel with arrays, whose code names what numba would free them with.
     env = ludus.make("MinAtar/Breakout-v1").unwrapped
-    monkeypatch.setattr(program, "cache_folder", lambda: tmp_path)
-    fresh = program.Program(env._storage, jit=True)
+    monkeypatch.setattr(compiled_program, "cache_folder", lambda: tmp_path)
+    fresh = CompiledProgram(env._storage)
     fresh.function("reset")
     (file,) = tmp_path.glob("*.o")
     assert calls._FREE in kept(file).needs

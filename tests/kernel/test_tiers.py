@@ -18,7 +18,7 @@ import pytest
 import ludus
 from ludus.core import AutoresetMode
 from ludus.errors import InvalidAction, KernelError, ResetNeeded
-from ludus.kernel import program, tiers
+from ludus.kernel import compiled_program, program, tiers
 from ludus.kernel.native import background
 from tests.kernel.test_kernel import env_of
 from tests.reference.twins import assert_same
@@ -378,7 +378,7 @@ def test_many_threads_change_at_once(fresh):
 @pytest.fixture
 def cold(fresh, tmp_path, monkeypatch):
     """An environment whose cache is empty, and whose child process has started."""
-    monkeypatch.setattr(program, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled_program, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(tiers, "_COMPILE_AFTER", 0.0)
     env = single("NChain-v0")
     env.reset(seed=3)
@@ -437,7 +437,7 @@ def test_a_child_that_fails(cold, way, monkeypatch):
 
 
 def test_no_child_can_be_started(fresh, tmp_path, monkeypatch):
-    monkeypatch.setattr(program, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled_program, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(tiers, "_COMPILE_AFTER", 0.0)
     env = single("NChain-v0")
     env.reset(seed=3)

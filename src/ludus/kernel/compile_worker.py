@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ludus.errors import KernelError
+from ludus.kernel.compiled_program import CompiledProgram
 from ludus.kernel.contract import Kernel
 from ludus.kernel.layout import Layout, Place
 from ludus.kernel.native.background import REFUSED
 from ludus.kernel.native.calls import keep_shim
-from ludus.kernel.program import Program
 
 __all__ = ["main"]
 
@@ -55,7 +55,7 @@ def _carry_out(order: dict[str, Any]) -> int:
     kernel = getattr(import_module(order["module"]), order["name"])
     layout = Layout(Place(*place) for place in order["layout"])
     parts = _Parts(kernel, order["action_kinds"], order["rows"], layout)
-    program = Program(parts, jit=True)
+    program = CompiledProgram(parts)
     if program.tag != order["tag"]:
         return _DIFFERENT
     for name, path in order["functions"].items():

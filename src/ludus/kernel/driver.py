@@ -19,9 +19,9 @@ from ludus.kernel.contract import Kernel
 from ludus.kernel.driver_parts import DriverParts
 from ludus.kernel.layout import Layout
 
-__all__ = ["BAD_ACTION", "FUNCTIONS", "MODES", "OVER", "driver_source"]
+__all__ = ["BAD_ACTION", "FAILED", "FUNCTIONS", "MODES", "OVER", "driver_source"]
 
-BAD_ACTION, OVER = -1, -2
+BAD_ACTION, OVER, FAILED = -1, -2, -3
 """What ``step`` returns instead of a count: nothing was stepped."""
 
 MODES = {"next_step": 0, "same_step": 1, "disabled": 2, "by_caller": 3, "only_reset": 4}

@@ -11,8 +11,12 @@ from ludus.core.types import State as SavedState
 from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
 from ludus.kernel.generator import generator_to_words, seed_to_words, words_to_generator
-from ludus.kernel.native.abi import is_known
-from ludus.kernel.program import Program, StepShape, program_drawing_from
+from ludus.kernel.program import (
+    Program,
+    StepShape,
+    compiled_program_for,
+    program_drawing_from,
+)
 from ludus.kernel.space_values import action_reader, observation_reader, observation_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.tiers import Tier
@@ -163,7 +167,7 @@ class KernelEnv(WatchedEnv):
         step = self._any_advance(self._tier.timed(run) if tiers else run)
         if self._generator is not None and self._draws:
             step = self._shared_advance(step)
-        elif self._program.jit and is_known():
+        elif self._program.has_builtins:
             step = self._native_advance(step)
         self._advance = self._plain_advance(step) if tiers else step
         return self._advance(action)
@@ -208,7 +212,7 @@ class KernelEnv(WatchedEnv):
             self._infos if self._tells else None,
             step,
         )
-        return self._program.whole_step(shape, owner)  # type: ignore[no-any-return]
+        return compiled_program_for(self._storage).whole_step(shape, owner)
 
     def _step_shape(self) -> StepShape | None:
         """Return what a step in native code must know, ``None`` if there can be none."""

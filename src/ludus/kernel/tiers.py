@@ -13,12 +13,21 @@ import os
 import threading
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ludus.kernel.native.background import Compilation, can_compile_apart, known_name
 from ludus.kernel.native.jit import CompileMode, compile_mode
-from ludus.kernel.program import Program, StepShape, made_program, program_for
+from ludus.kernel.program import (
+    Program,
+    StepShape,
+    compiled_program_for,
+    made_program,
+    program_for,
+)
 from ludus.kernel.storage import Storage
+
+if TYPE_CHECKING:
+    from ludus.kernel.compiled_program import CompiledProgram
 
 __all__ = ["Tier"]
 
@@ -39,7 +48,7 @@ seconds; the compiler takes 2 to 5."""
 _lock = threading.Lock()
 # What this process has under way, by program and functions; with the number of the process, as a
 # fork inherits the table but not the children.
-_under_way: dict[tuple[Program, tuple[str, ...]], tuple[int, Compilation]] = {}
+_under_way: dict[tuple[CompiledProgram, tuple[str, ...]], tuple[int, Compilation]] = {}
 
 
 class Tier:
@@ -95,7 +104,7 @@ class Tier:
 
         return run
 
-    def better(self) -> Program | None:
+    def better(self) -> CompiledProgram | None:
         """Return the compiled program if it can take over now; start to compile if it is time.
 
         Raises:
@@ -112,7 +121,7 @@ class Tier:
         finally:
             _lock.release()
 
-    def wait(self) -> Program:
+    def wait(self) -> CompiledProgram:
         """Return the compiled program; what is missing is compiled while the caller waits.
 
         Raises:
@@ -139,7 +148,7 @@ class Tier:
                 return True
         return not self._begin(program)
 
-    def _begin(self, program: Program) -> bool:
+    def _begin(self, program: CompiledProgram) -> bool:
         """Start to compile; return whether that was possible. Otherwise this process compiles."""
         order = program.order(self._names)
         try:
@@ -151,7 +160,7 @@ class Tier:
         program.compiles_here = True
         return False
 
-    def _is_compiled(self, program: Program, compilation: Compilation) -> bool:
+    def _is_compiled(self, program: CompiledProgram, compilation: Compilation) -> bool:
         done = self._done(compilation)
         if done is None:
             return False
@@ -175,13 +184,13 @@ class Tier:
         owner, compilation = _under_way.pop((self._compiled(), self._names), (0, None))
         return compilation if owner == os.getpid() else None
 
-    def _compiled(self) -> Program:
-        program = program_for(self._storage, jit=True)
+    def _compiled(self) -> CompiledProgram:
+        program = compiled_program_for(self._storage)
         if self._shape is not None:
             program.expect_steps(self._shape)
         return program
 
-    def _taken(self, program: Program) -> Program:
+    def _taken(self, program: CompiledProgram) -> CompiledProgram:
         self.program, self.is_final = program, True
         return program
 

@@ -14,14 +14,12 @@ from ludus.kernel.batch_actions import BatchActions
 from ludus.kernel.batch_attributes import BatchAttributes
 from ludus.kernel.batch_results import BatchResults
 from ludus.kernel.batch_statistics import BatchStatistics
-from ludus.kernel.driver import MODES, OVER
+from ludus.kernel.driver import FAILED, MODES, OVER
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.generator import WORDS
 from ludus.kernel.generator_seeds import seed_streams, seeds_to_words
-from ludus.kernel.native.abi import is_known
-from ludus.kernel.native.call_shared import FAILED
 from ludus.kernel.native.jit import checked_mode
-from ludus.kernel.program import Program
+from ludus.kernel.program import Program, compiled_program_for
 from ludus.kernel.rollout import Buffers, Trajectory
 from ludus.kernel.storage import NO_LIMIT, Storage
 from ludus.kernel.threads import Board, Team
@@ -97,7 +95,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         self._program = self._tier.program
         self._table = self._program.table(self._storage)
         self._actions = BatchActions(env.action_space, self.action_space, self._storage)
-        self._at_once = self._program.jit and is_known()
+        self._at_once = self._program.has_builtins
         self._read = BatchResults(env, self._storage, native=self._at_once)
         self._run: dict[str, Any] = {}
         self._running = False
@@ -120,7 +118,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
     def _use(self, program: Program) -> None:
         """Go on with another program over the same storage."""
         self._program, self._table = program, program.table(self._storage)
-        self._at_once = program.jit and is_known()
+        self._at_once = program.has_builtins
         if self._at_once:
             self._read.use_native()
         self._run, self._board, self._running = {}, None, False
@@ -225,7 +223,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             return self._team.run(lambda first, last: step(table, first, last))
         count = self._board.step()
         if count == FAILED:
-            raise self._program.compiled_error(self._board.error)
+            raise compiled_program_for(self._storage).compiled_error(self._board.error)
         return count
 
     def _refusal(self, count: int, rows: Any) -> Exception:
@@ -245,7 +243,8 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         if self._same_step:
             self._tell_finals = self._whole_finals()
         if self._team.size > 1 and self._at_once:
-            self._board = Board(self._team, self._program.shared(), self._table)
+            shared = compiled_program_for(self._storage).shared()
+            self._board = Board(self._team, shared, self._table)
         # Plain steps ask each time whether compiled code is ready.
         self._running = self._tier.is_final
 
@@ -256,7 +255,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             return lambda _actions: None
         apart = rows.strides[0] // rows.itemsize
         owner = (self._table, self.num_envs, rows.ctypes.data, apart)
-        return self._program.batch_step(owner)  # type: ignore[no-any-return]
+        return compiled_program_for(self._storage).batch_step(owner)
 
     def _observe(self) -> Any:
         return self._seen if self._shares else self._read.copied()

@@ -91,7 +91,7 @@ def seeding_function() -> Callable[[int, int, int, int], int]:
     from ludus.kernel.native.calls import shim_address
     from ludus.kernel.native.cpython import builtin_function
 
-    return builtin_function("seed", shim_address(seeding_source(), {}))  # type: ignore[no-any-return]
+    return builtin_function("seed", shim_address(seeding_source(), {}))
 
 
 class _Text:

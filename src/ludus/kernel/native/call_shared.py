@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import platform
 
+from ludus.kernel.driver import FAILED
 from ludus.kernel.native.cpython import read_arguments, with_declarations
 
-__all__ = ["FAILED", "shared_source"]
-
-FAILED = -3
-"""What a shared call returns if a piece of it raised an exception."""
+__all__ = ["shared_source"]
 
 # By which a waiting processor rests for a moment: declaration and call.
 _PAUSE = {

@@ -75,7 +75,7 @@ def _counting_function() -> Callable[..., int]:
 
     dtypes = {f"ludus.{dtype}": id(np.dtype(dtype)) for dtype in set(_DTYPES)}
     address = shim_address(counting_source(), {"ludus.ndarray": id(np.ndarray), **dtypes})
-    return builtin_function("count", address)  # type: ignore[no-any-return]
+    return builtin_function("count", address)
 
 
 def counting_source() -> str:

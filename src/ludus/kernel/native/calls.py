@@ -132,7 +132,7 @@ def batch_address(address: int, kind: str, size: int, *, problem: Raiser) -> int
 
 
 def _callable(name: str, source: str, places: Mapping[str, int]) -> Callable[..., int]:
-    return builtin_function(name, shim_address(source, places))  # type: ignore[no-any-return]
+    return builtin_function(name, shim_address(source, places))
 
 
 def _raiser_address(problem: Raiser) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ludus.kernel.native.abi import ARRAY, FASTCALL, ONE_ARGUMENT, TUPLE, MethodDef
@@ -38,7 +39,9 @@ NO_ERROR = ("  %error = alloca ptr", "  store ptr null, ptr %error")
 _described: dict[tuple[int, bool], MethodDef] = {}
 
 
-def builtin_function(name: str, address: int, *, owner: Any = None, one: bool = False) -> Any:
+def builtin_function(
+    name: str, address: int, *, owner: Any = None, one: bool = False
+) -> Callable[..., Any]:
     """Return the function at an address as a builtin function.
 
     Args:

@@ -38,7 +38,8 @@ class Sources(NamedTuple):
 
 def sources(paths: Sequence[str]) -> Sources:
     """Return files and folders as they are now; one that is missing counts as such."""
-    look, found, changed = os.lstat, [], 0
+    found: list[tuple[int, ...] | None] = []
+    look, changed = os.lstat, 0
     for path in paths:
         try:
             was = look(path)
