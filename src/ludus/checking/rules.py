@@ -6,7 +6,6 @@ by rule. The table is the only place that says how severe a rule is and what a b
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 
 from ludus.checking.rule import Rule
@@ -362,6 +361,8 @@ def known_rules(ids: Iterable[str]) -> frozenset[str]:
     """
     wanted = frozenset((ids,) if isinstance(ids, str) else ids)
     for name in sorted(wanted - RULES.keys()):
+        import difflib
+
         near = difflib.get_close_matches(name, RULES, n=3, cutoff=0.4)
         advice = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {[*RULES]}"
         raise ValueError(f"There is no rule {name!r} to suppress. {advice}")

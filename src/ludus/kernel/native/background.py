@@ -12,7 +12,6 @@ import json
 import os
 import sys
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ludus.errors import KernelError
@@ -181,7 +180,7 @@ def known_name(kernel: Kernel) -> tuple[str, str] | None:
 def can_compile_apart() -> bool:
     """Tell whether Python can be started again from here."""
     # A program that Python is built into may be called anything.
-    is_python = Path(sys.executable or "").name.startswith("python")
+    is_python = os.path.basename(sys.executable or "").startswith("python")  # noqa: PTH119
     return is_python and not getattr(sys, "frozen", False)
 
 

@@ -58,7 +58,8 @@ def builtin_function(
     create.restype = ctypes.py_object
     create.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     self = None if owner is None else id(owner)
-    return create(ctypes.addressof(_described[key]), self, None)
+    made: Callable[..., Any] = create(ctypes.addressof(_described[key]), self, None)
+    return made
 
 
 def load(name: str, base: str, offset: int, kind: str = "ptr") -> list[str]:
