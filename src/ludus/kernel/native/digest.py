@@ -17,7 +17,7 @@ from ludus.version import __version__
 __all__ = ["digest"]
 
 _ENGINE = (
-    "program.py",
+    *("program.py", "compiled_program.py"),
     *("native/numba_random.py", "native/numba_intrinsics.py", "native/jit.py"),
     *("native/numba_rows.py", "authoring/returned.py", "authoring/run_errors.py"),
     "authoring/typed.py",
