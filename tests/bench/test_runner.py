@@ -116,6 +116,20 @@ def test_interrupted_work_is_kept_and_not_repeated(suite, tmp_path):
     assert third.done == []
 
 
+def test_a_result_that_was_written_before_an_interrupt_counts(suite, tmp_path, monkeypatch):
+    written = BenchFolder.write
+
+    def write(folder, result):
+        written(folder, result)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BenchFolder, "write", write)
+    part = run_suite(suite, out=tmp_path / "part", settings=SERIAL)
+    assert part.interrupted
+    assert BenchFolder.open(tmp_path / "part").results() == list(part.results)
+    assert len(part.results) == 1
+
+
 def test_faults_of_the_infrastructure_are_retried_and_never_a_zero(suite, tmp_path):
     progress = Silent()
     settings = RunSettings(engine=Trouble([True, *[False] * 5, True]), backoff=0.0, retries=1,

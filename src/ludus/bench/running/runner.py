@@ -219,6 +219,7 @@ class _Runner:
                         exhausted = self._work(engine)
             except KeyboardInterrupt:
                 interrupted = True
+                self._recount()
             finally:
                 if self._store is not None:
                     self._store.close()
@@ -253,6 +254,14 @@ class _Runner:
             self._store.add_suite(self._folder.suite)
             self._store.add(self._results.values())
         self._settings.progress.begin(len(self._plan.units), len(self._results))
+
+    def _recount(self) -> None:
+        """Count a result that was written just before the interrupt, but not counted yet."""
+        for unit in self._plan.units:
+            if unit.id not in self._results:
+                result = self._folder.result(unit.id)
+                if result is not None and result.outcome != "infrastructure_fault":
+                    self._results[unit.id] = result
 
     def _open_engine(self) -> Engine:
         chosen = self._settings.engine

@@ -16,6 +16,7 @@ HOME = "/workspace"
 STATE = "/tmp/.ludus"  # noqa: S108 - inside a sandbox
 _SMALL = 1 << 13
 _MOMENT = 2.0
+_STATE_TIMEOUT = 20.0  # for a busy host: a shell that was not saved in time is lost
 _WHERE = 'builtin printf %s "$PWD"'
 # What a shell remembers, as commands that bring it back. Left out is what bash sets by itself or
 # lets nobody change: one refusal would be the end of all that follows.
@@ -131,7 +132,7 @@ class Terminal:
 
     def save(self) -> dict[str, object]:
         """Return folder, variables, functions and the tools' files as plain data."""
-        shell = self._shell.run(_SHELL, timeout=_MOMENT)
+        shell = self._shell.run(_SHELL, timeout=_STATE_TIMEOUT)
         whole = shell.returncode == 0 and not shell.stdout_cut
         return {
             "cwd": self.cwd,
@@ -150,9 +151,9 @@ class Terminal:
         # As it was: the token of a request that was served is still there.
         for name, token in self.served.items():
             self.sandbox.write_bytes(f"{STATE}/requests/{name}", token.encode())
-        self._shell.run(f"{{ {saved['shell']}\n}} >/dev/null 2>&1", timeout=_MOMENT)
+        self._shell.run(f"{{ {saved['shell']}\n}} >/dev/null 2>&1", timeout=_STATE_TIMEOUT)
         quoted = str(saved["cwd"]).replace("'", "'\\''")
-        self._shell.run(f"builtin cd -- '{quoted}'", timeout=_MOMENT)
+        self._shell.run(f"builtin cd -- '{quoted}'", timeout=_STATE_TIMEOUT)
         self._look_around()
 
     def _look_around(self) -> None:
