@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.expensive import EXPENSIVE
+from tests.sampling import ALL, sampled
+
 # The same examples on every run; new ones are looked for with --hypothesis-profile default.
 settings.register_profile("steady", derandomize=True)
 settings.load_profile("steady")
@@ -32,6 +35,25 @@ def pytest_configure() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ[CONFIGURATION] = tempfile.mkdtemp(prefix="ludus-tests-")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases of expensive tests, unless all are wanted or some are named."""
+    if ALL or any("::" in argument for argument in config.args):
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        test = item.nodeid.partition("[")[0].removeprefix("tests/")
+        if test in EXPENSIVE:
+            cases.setdefault(test, []).append(item)
+    left_out = set()
+    for test, there in cases.items():
+        keep = EXPENSIVE[test]
+        chosen = sampled(there, keep, name=lambda item: item.nodeid) if keep else []
+        left_out.update(item.nodeid for item in there if item not in chosen)
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
 
 
 def pytest_unconfigure() -> None:

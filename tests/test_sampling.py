@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import sampled
+from tests.expensive import EXPENSIVE
+from tests.sampling import ALL, sampled
 
 CASES = [f"{kind}-{number}" for kind in "abc" for number in range(40)]
 
@@ -64,3 +65,49 @@ def test_one_variable_brings_all(value, expected):
         timeout=60,
     )
     assert int(done.stdout) == expected
+
+
+@pytest.mark.parametrize("test", EXPENSIVE)
+def test_every_expensive_test_exists(test):
+    path, _, name = test.partition("::")
+    assert f"def {name}(" in (Path(__file__).parent / path).read_text()
+
+
+FILE = """
+import pytest
+
+@pytest.mark.parametrize("case", range(40))
+def test_many(case):
+    pass
+
+def test_long():
+    pass
+
+def test_quick():
+    pass
+"""
+SETTINGS = """
+from tests import expensive
+expensive.EXPENSIVE.update({"test_it.py::test_many": 3, "test_it.py::test_long": 0})
+from tests.conftest import pytest_collection_modifyitems
+"""
+
+
+@pytest.mark.skipif(ALL, reason="LUDUS_TEST_ALL=1 leaves nothing out")
+@pytest.mark.parametrize(
+    ("arguments", "expected"), [(["test_it.py"], 4), (["test_it.py::test_long"], 1)]
+)
+def test_cases_of_expensive_tests_are_left_out_unless_named(tmp_path, arguments, expected):
+    (tmp_path / "test_it.py").write_text(FILE)
+    (tmp_path / "conftest.py").write_text(SETTINGS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYTEST_ADDOPTS": ""},
+        text=True,
+        timeout=120,
+    )
+    assert f"{expected} passed" in done.stdout
+    assert ("38 deselected" in done.stdout) is (expected == 4)
