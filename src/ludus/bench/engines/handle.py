@@ -12,11 +12,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import ludus
 from ludus.bench.engines.worker import LENGTH
 from ludus.foreign_files import open_to_append
 
 __all__ = ["WorkerHandle"]
 
+_START = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from ludus.bench.engines.worker import main; sys.exit(main(sys.argv[1:]))"
+)
 _MOST_BYTES = 2**30
 _CHUNK = 1 << 20
 
@@ -41,7 +46,9 @@ class WorkerHandle:
         self.owner, self.is_trusted = owner, True
         jobs, self._jobs = os.pipe()
         self.answers, answers = os.pipe()
-        words = [sys.executable, "-m", "ludus.bench.engines.worker"]
+        # Not -m: that would load modules from the working directory first, and an agent can put
+        # a json.py there.
+        words = [sys.executable, "-P", "-c", _START, str(Path(ludus.__file__).parents[1])]
         words += [str(jobs), str(answers), str(os.getpid())]
         # The same text gives the same order of sets in every worker, and one thread each is
         # what as many workers as processors can use.
@@ -151,12 +158,13 @@ class WorkerHandle:
     def _read(self, line: bytes) -> None:
         try:
             message = json.loads(line)
-        except ValueError:
-            message = {"fault": "the worker wrote something that is no answer"}
+        except (ValueError, RecursionError):
+            message = None
         if not isinstance(message, dict):
             message = {"fault": "the worker wrote something that is no answer"}
         if "playing" in message:
-            self.playing_since = time.monotonic()
+            # Only the first time: the agent may write this too, to prolong its time.
+            self.playing_since = self.playing_since or time.monotonic()
             self.is_trusted = self.is_trusted and not self.owner
         else:
             self.answer = message

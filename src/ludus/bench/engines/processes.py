@@ -145,7 +145,7 @@ class ProcessEngine:
             return Done(job, fault=str(answer["fault"]), playing=playing)
         try:
             result = Result.from_dict(answer["result"])  # type: ignore[arg-type]
-        except (KeyError, ValueError) as problem:
+        except (KeyError, ValueError, RecursionError) as problem:
             fault = f"the worker's answer cannot be read: {one_line(problem)}"
             return Done(job, fault=fault, playing=playing)
         if not job.accepts(result):

@@ -1,7 +1,7 @@
 """The program of a worker process: takes jobs from one pipe, answers into another.
 
-Started as ``python -m ludus.bench.engines.worker READ WRITE PARENT``, the numbers being two file
-descriptors and the process that it must not outlive.
+Called as ``main([READ, WRITE, PARENT])``: two file descriptors, and the process that the worker
+must not outlive.
 """
 
 from __future__ import annotations
@@ -71,7 +71,3 @@ def _tell(answers: Any, **message: Any) -> None:
     data = memoryview(json.dumps(message).encode() + b"\n")
     while data:
         data = data[answers.write(data) :]
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
