@@ -46,10 +46,11 @@ class WorkerHandle:
         self.owner, self.is_trusted = owner, True
         jobs, self._jobs = os.pipe()
         self.answers, answers = os.pipe()
+        self._content = os.memfd_create("ludus-job")
         # Not -m: that would load modules from the working directory first, and an agent can put
         # a json.py there.
         words = [sys.executable, "-P", "-c", _START, str(Path(ludus.__file__).parents[1])]
-        words += [str(jobs), str(answers), str(os.getpid())]
+        words += map(str, (jobs, answers, self._content, os.getpid()))
         # The same text gives the same order of sets in every worker, and one thread each is
         # what as many workers as processors can use.
         settings = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONHASHSEED": "0"}
@@ -63,13 +64,14 @@ class WorkerHandle:
                 stdout=output,
                 stderr=output,
                 env=settings,
-                pass_fds=(jobs, answers),
+                pass_fds=(jobs, answers, self._content),
                 # Its own group: killing it kills what it started, and Ctrl-C does not reach it.
                 start_new_session=True,
             )
         os.close(jobs)
         os.close(answers)
         os.set_blocking(self.answers, False)
+        os.set_blocking(self._jobs, False)
         self._received = bytearray()
         self._is_open, self._hung_up = True, False
         self.busy_since = time.monotonic()
@@ -81,16 +83,25 @@ class WorkerHandle:
         """Its process id."""
         return self._process.pid
 
-    def send(self, thing: Any) -> None:
-        """Send a job; a worker that is dead already is noticed later."""
+    def send(self, job: Any) -> None:
+        """Send a job; a worker that is dead or stopped is noticed later.
+
+        The job is in a file and only its length goes through the pipe: the agent can stop the
+        process, and writing more than a pipe holds would wait for it forever.
+        """
         from cloudpickle import dumps
 
         self.busy_since, self.playing_since, self.answer = time.monotonic(), None, None
-        data = memoryview(dumps(thing))
-        with contextlib.suppress(BrokenPipeError):
-            for part in (memoryview(LENGTH.pack(len(data))), data):
-                while part:
-                    part = part[os.write(self._jobs, part) :]
+        # The path first: what the job is made of may be found nowhere else.
+        data = dumps((list(sys.path), dumps(job)))
+        os.ftruncate(self._content, 0)
+        done = 0
+        while done < len(data):
+            done += os.pwrite(self._content, memoryview(data)[done:], done)
+        try:
+            os.write(self._jobs, LENGTH.pack(len(data)))
+        except (BrokenPipeError, BlockingIOError):
+            self._hung_up = True
 
     def receive(self) -> None:
         """Take what has arrived."""
@@ -152,8 +163,8 @@ class WorkerHandle:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        os.close(self._jobs)
-        os.close(self.answers)
+        for descriptor in (self._jobs, self.answers, self._content):
+            os.close(descriptor)
 
     def _read(self, line: bytes) -> None:
         try:

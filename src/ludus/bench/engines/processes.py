@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import selectors
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -57,7 +56,7 @@ class ProcessEngine:
         self._busy[worker] = job
         # Unpickling an agent runs its code before it plays.
         worker.is_trusted = worker.is_trusted and job.unit.agent.by_name
-        worker.send((list(sys.path), job))
+        worker.send(job)
 
     def wait(self, timeout: float | None = None) -> Done | None:
         """Return the next job to come back, having killed those that took too long."""
