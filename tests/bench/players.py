@@ -203,11 +203,15 @@ class Brittle:
 
 
 def _answer(**message):
+    _write(json.dumps(message).encode())
+
+
+def _write(line):
     """Write into the pipes of the worker, one of which leads to the runner."""
     for descriptor in range(3, 30):
         try:
             if str(Path(f"/proc/self/fd/{descriptor}").readlink()).startswith("pipe:"):
-                os.write(descriptor, json.dumps(message).encode() + b"\n")
+                os.write(descriptor, line + b"\n")
         except OSError:
             continue
 
@@ -247,6 +251,38 @@ class Answers:
 
     def act(self, observation):
         return 1
+
+
+class Writes:
+    """Writes a line into the worker's pipe, in place of an answer."""
+
+    def __init__(self, line):
+        self._line = line
+
+    def act(self, observation):
+        _write(self._line.encode())
+        time.sleep(600)
+
+
+class Prolongs:
+    """Says again and again that its time begins now, and stops the clock of its process."""
+
+    def act(self, observation):
+        clock, begun = time.perf_counter, time.monotonic()
+        time.monotonic = lambda: begun
+        self._end = getattr(self, "_end", clock() + 10)
+        while clock() < self._end:
+            _write(b'{"playing": true}')
+            time.sleep(0.1)
+        return 1
+
+
+class Shadows:
+    """Puts a module into the working directory that workers import, and is killed."""
+
+    def act(self, observation):
+        Path("cloudpickle.py").write_text("raise SystemExit(3)")
+        is_killed(observation)
 
 
 class Razes:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from ludus.bench.agents import parse_agent
 from ludus.bench.engines import open_engine
+from ludus.bench.engines.handle import WorkerHandle
 from ludus.bench.engines.processes import ProcessEngine
 from ludus.bench.engines.serial import SerialEngine
 from ludus.bench.planning.budget import Budget
@@ -226,3 +228,16 @@ def test_engines_by_name():
         open_engine("processes", workers=0)
     with pytest.raises(BenchError, match="one worker"):
         open_engine("serial", workers=2)
+
+
+def test_a_job_for_a_worker_that_its_agent_has_stopped():
+    """Sending it must not wait: the runner has other workers to look after."""
+    worker = WorkerHandle(None, "a")
+    try:
+        os.kill(worker.pid, signal.SIGSTOP)
+        sending = threading.Thread(target=worker.send, args=(b"x" * 2**20,), daemon=True)
+        sending.start()
+        sending.join(60)
+        assert not sending.is_alive()
+    finally:
+        worker.kill()

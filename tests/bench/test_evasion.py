@@ -10,12 +10,12 @@ from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.bench.verifying.verification import verify_run
 from tests.bench.players import Brittle
 
-TEXT = "name: s\nseeds: %d\nbudget: {episodes: 2}\nenvironments: [{id: %s}]\n"
+TEXT = "name: s\nseeds: %d\nbudget: {episodes: 2%s}\nenvironments: [{id: CartPole-v1}]\n"
 
 
-def played(path, agent, seeds=1, retries=0, workers=1, env="CartPole-v1"):
-    settings = RunSettings(engine="processes", workers=workers, backoff=0.0, retries=retries)
-    suite = parse_suite(TEXT % (seeds, env), "s.yaml")
+def played(path, agent, seeds=1, limits=""):
+    settings = RunSettings(engine="processes", workers=1, backoff=0.0, retries=0)
+    suite = parse_suite(TEXT % (seeds, limits), "s.yaml")
     run_suite(suite, [agent], out=path, settings=settings)
     return BenchFolder.open(path)
 
@@ -61,3 +61,24 @@ def test_a_file_in_the_place_of_another_units_record(tmp_path):
     path = tmp_path / "run"
     found = played(path, agent("Plants", run=str(path)), seeds=2).results()
     assert [one.outcome for one in found] == ["scored", "scored"], found[-1].reason
+
+
+@pytest.mark.parametrize("start", ["", '{"result": '])
+def test_an_answer_that_is_nested_too_deep_to_be_read(tmp_path, start):
+    """It would end the runner, with the units of all other agents."""
+    line = start + "[" * 30_000
+    (result,) = played(tmp_path / "run", agent("Writes", line=line)).results()
+    assert result.outcome == "agent_fault", result.reason
+
+
+def test_an_agent_that_prolongs_its_time(tmp_path):
+    found = played(tmp_path / "run", agent("Prolongs"), limits=", max_seconds: 2").results()
+    assert [one.reason for one in found] == ["exceeded its time of 2 s"]
+
+
+def test_a_module_of_the_agents_in_the_working_directory(tmp_path, monkeypatch):
+    """Workers would load it, also the one that tries the unit without the agent."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (result,) = played(tmp_path / "run", agent("Shadows")).results()
+    assert result.outcome == "agent_fault", result.reason

@@ -108,19 +108,36 @@ class TestCopies:
         row = stored(tmp_path, [self.GOOD, again], references=PAIR).rows[0]
         assert (row.results, row.scores[0].mean) == (2, 260.0)
 
+    def test_a_lucky_unit_that_is_done_again_and_again_is_said_on_boards(self, tmp_path):
+        """The others are copies, which count once; this one has another number of steps."""
+        note = "Some units have more results than others of: ppo."
+        rows = [self.GOOD, replace(self.GOOD, id="bad", seed=1, score=20.0, best_score=20.0)]
+        lucky = [*rows, *(replace(self.GOOD, run=f"r{n}", steps=n) for n in range(1, 9))]
+        assert note in stored(tmp_path, lucky).notes
+        assert note in make_boards(tally_results(lucky))[0].notes
+
+    def test_a_run_that_is_repeated_as_a_whole_needs_no_word(self, tmp_path):
+        rows = [self.GOOD, replace(self.GOOD, id="bad", seed=1, score=20.0, best_score=20.0)]
+        rows += [replace(one, run="b", steps=one.steps + 1) for one in rows]
+        for board in (stored(tmp_path, rows), make_boards(tally_results(rows))[0]):
+            assert not any("more results than others" in note for note in board.notes)
+
 
 class TestNames:
     """Bad runs go under a name that looks like the same agent's, or a better one's."""
 
     @pytest.mark.parametrize(
-        "other", ["PPO", "ppo ", "p\u200bpo", "ｐｐｏ", "p po", "ppo\ufeff", "P\u2009Po"]
+        "other",
+        ["PPO", "ppo ", "p\u200bpo", "ｐｐｏ", "p po", "ppo\ufeff", "P\u2009Po"]
+        # Blank without being a space, and the letters of other alphabets.
+        + ["ppo\u034f", "ppo\ufe0f", "pp\u3164o", "ppo\u2800", "p\u0440o", "\u03a1P\u039f"],
     )
     def test_look_alike(self, other, tmp_path):
         assert lookalikes(["ppo", other, "dqn"]) == [tuple(sorted(["ppo", other]))]
         rows = [result(), result(agent=other, score=30.0)]
         board = stored(tmp_path, rows)
         assert "Names that look alike are different agents here: " in " ".join(board.notes)
-        assert repr(other) in " ".join(board.notes)
+        assert ascii(other) in " ".join(board.notes)
         assert "2 of 2 agents have names that look like another's" in cautions(rows)
 
     def test_another_agent_under_the_name_is_no_comparison(self):

@@ -654,8 +654,10 @@ def test_a_key_twice_in_a_plan(run, place):
         {"agent": "🎲" * 300, "reason": None},
         {"agent": "[{" * 150},
         {"run": "\u202e" * 300},
+        {"source_hash": "x" * 1001},
+        {"source_hash": "[" * 100_000},
     ],
-    ids=["wide", "brackets", "marks"],
+    ids=["wide", "brackets", "marks", "long source", "source of brackets"],
 )
 def test_a_failed_result_reads_as_failed_whatever_it_is_called(run, damage):
     for path in run.glob("results/*.json"):

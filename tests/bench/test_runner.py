@@ -21,8 +21,8 @@ from ludus.bench.running.progress import BarProgress, LineProgress, duration
 from ludus.bench.running.runner import RunSettings, resume_run, run_suite
 from ludus.bench.store import open_store
 from ludus.bench.verifying.verification import verify_run
-from ludus.errors import BenchError, StoreError
-from ludus.record import generate_key
+from ludus.errors import BenchError, Error, StoreError
+from ludus.record import generate_key, own_key
 from tests.bench import players
 
 TEXT = """\
@@ -184,6 +184,7 @@ def test_time_that_is_up_ends_what_is_under_way(lines_suite, tmp_path):
 
 
 def test_results_go_to_a_store(lines_suite, tmp_path):
+    own_key()  # a store trusts the keys that there are when it is opened
     address = tmp_path / "store.sqlite"
     settings = RunSettings(engine=Trouble(stop_after=1), store=address)
     run_suite(lines_suite, out=tmp_path / "run", name="r", settings=settings)
@@ -419,3 +420,17 @@ def test_progress_on_a_terminal(lines_suite, tmp_path):
     assert "3/3" in text
     assert "invalid action" in text
     assert [duration(s) for s in (3, 300, 7200)] == ["3 s", "5 min", "2.0 h"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"engine": "bogus"}, "There is no engine 'bogus'"),
+        ({"store": "mysql://x"}, "cannot be on 'mysql'"),
+        ({"key": "nowhere"}, "There is no key at nowhere"),
+    ],
+)
+def test_settings_that_nothing_can_be_done_with_leave_no_folder(tmp_path, settings, words):
+    with pytest.raises(Error, match=words):
+        run_suite("classic", ["random"], out=tmp_path / "run", settings=RunSettings(**settings))
+    assert not (tmp_path / "run").exists()

@@ -53,6 +53,7 @@ def test_a_suite_is_read():
         ("{steps: 100}", "{steps: 1, episodes: 1}", "'steps'; both are given"),
         ("episodes: 10, ", "", "line 4: budget: give either 'episodes' or"),
         ("seeds: 2", "seeds: [1, 1]", "line 2: seeds: give at least one seed"),
+        ("seeds: 2", "seeds: 0", "line 2: seeds: there can be 1 to 10000 seeds, got 0"),
         ("seeds: 2", "seeds: [1.5]", "line 2: seeds.0: input should be a valid integer, got 1.5"),
         ("name: mine\n", "", "line 1: name: this field is required; add it"),
         ("name: mine", "name: a/b", "line 1: name"),

@@ -242,6 +242,16 @@ def test_a_list_of_trusted_keys_that_everybody_can_change(tmp_path, monkeypatch)
         trusted_keys()
 
 
+def test_a_public_key_that_everybody_can_change(tmp_path, monkeypatch):
+    """Whoever puts another key in its place would be trusted as the user."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    generate_key()
+    public = default_key_path().with_name("default.pub")
+    public.chmod(0o666)
+    with pytest.raises(RecordError, match="changed by everybody"):
+        trusted_keys()
+
+
 def test_keys_are_not_looked_for_in_the_folder_one_is_in(tmp_path, monkeypatch):
     """It may be a folder that somebody has handed over."""
     monkeypatch.chdir(tmp_path)

@@ -264,7 +264,7 @@ def _source(reader: RunReader) -> RecordCheck:
         here = env_source(find_registered(reader.manifest["subject"]))
     except (Error, ImportError, AttributeError) as problem:
         return RecordCheck("source", "skipped", str(problem))
-    if here is None or source is None:
+    if here is None:
         return RecordCheck("source", "skipped", "the environment's code has no source file")
     if here != source:
         detail = f"the environment's source was {source!r:.13}…, here it is {here:.12}…"

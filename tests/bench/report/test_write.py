@@ -126,6 +126,12 @@ def test_a_report_that_cannot_be_made_leaves_the_old_one(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.md"]
 
 
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"file/report\.html'$"):
+        write_report([result()], tmp_path / "file" / "report.html")
+
+
 def test_the_same_results_give_the_same_bytes(tmp_path):
     one = write_report(usual(3), tmp_path / "a.html", references=REFERENCES)
     other = write_report(usual(3), tmp_path / "b.html", references=REFERENCES)

@@ -10,6 +10,7 @@ from sqlalchemy import insert, select
 
 from ludus.bench.store import open_store
 from ludus.bench.store.tables import results, runs, series
+from ludus.errors import StoreError
 from tests.bench.stating import some_key, stated
 from tests.bench.store.support import make_result
 
@@ -148,3 +149,17 @@ def test_verified_rows_that_were_deleted_are_missed(tmp_path):
             board, *others = store.leaderboard(**options)
             assert f"3 {words}." in board.notes
             assert not any(words in " ".join(one.notes) for one in others)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE ludus_results SET series = 999", "UPDATE ludus_series SET agent = x'ff'"],
+)
+@pytest.mark.parametrize("keys", [[some_key().public], []], ids=["trusted", "not trusted"])
+def test_rows_that_cannot_be_read_are_named(store, damage, keys):
+    with store._database.writing() as connection:
+        connection.exec_driver_sql(damage)
+    with open_store(store.name, trusted_keys=keys) as other:
+        for read in (other.leaderboard, other.runs, other.tallies, lambda: list(other.results())):
+            with pytest.raises(StoreError, match="s.sqlite: .*damaged"):
+                read()

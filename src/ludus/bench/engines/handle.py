@@ -12,11 +12,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import ludus
 from ludus.bench.engines.worker import LENGTH
 from ludus.foreign_files import open_to_append
 
 __all__ = ["WorkerHandle"]
 
+_START = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from ludus.bench.engines.worker import main; sys.exit(main(sys.argv[1:]))"
+)
 _MOST_BYTES = 2**30
 _CHUNK = 1 << 20
 
@@ -41,8 +46,11 @@ class WorkerHandle:
         self.owner, self.is_trusted = owner, True
         jobs, self._jobs = os.pipe()
         self.answers, answers = os.pipe()
-        words = [sys.executable, "-m", "ludus.bench.engines.worker"]
-        words += [str(jobs), str(answers), str(os.getpid())]
+        self._content = os.memfd_create("ludus-job")
+        # Not -m: that would load modules from the working directory first, and an agent can put
+        # a json.py there.
+        words = [sys.executable, "-P", "-c", _START, str(Path(ludus.__file__).parents[1])]
+        words += map(str, (jobs, answers, self._content, os.getpid()))
         # The same text gives the same order of sets in every worker, and one thread each is
         # what as many workers as processors can use.
         settings = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONHASHSEED": "0"}
@@ -56,13 +64,14 @@ class WorkerHandle:
                 stdout=output,
                 stderr=output,
                 env=settings,
-                pass_fds=(jobs, answers),
+                pass_fds=(jobs, answers, self._content),
                 # Its own group: killing it kills what it started, and Ctrl-C does not reach it.
                 start_new_session=True,
             )
         os.close(jobs)
         os.close(answers)
         os.set_blocking(self.answers, False)
+        os.set_blocking(self._jobs, False)
         self._received = bytearray()
         self._is_open, self._hung_up = True, False
         self.busy_since = time.monotonic()
@@ -74,16 +83,25 @@ class WorkerHandle:
         """Its process id."""
         return self._process.pid
 
-    def send(self, thing: Any) -> None:
-        """Send a job; a worker that is dead already is noticed later."""
+    def send(self, job: Any) -> None:
+        """Send a job; a worker that is dead or stopped is noticed later.
+
+        The job is in a file and only its length goes through the pipe: the agent can stop the
+        process, and writing more than a pipe holds would wait for it forever.
+        """
         from cloudpickle import dumps
 
         self.busy_since, self.playing_since, self.answer = time.monotonic(), None, None
-        data = memoryview(dumps(thing))
-        with contextlib.suppress(BrokenPipeError):
-            for part in (memoryview(LENGTH.pack(len(data))), data):
-                while part:
-                    part = part[os.write(self._jobs, part) :]
+        # The path first: what the job is made of may be found nowhere else.
+        data = dumps((list(sys.path), dumps(job)))
+        os.ftruncate(self._content, 0)
+        done = 0
+        while done < len(data):
+            done += os.pwrite(self._content, memoryview(data)[done:], done)
+        try:
+            os.write(self._jobs, LENGTH.pack(len(data)))
+        except (BrokenPipeError, BlockingIOError):
+            self._hung_up = True
 
     def receive(self) -> None:
         """Take what has arrived."""
@@ -145,18 +163,19 @@ class WorkerHandle:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        os.close(self._jobs)
-        os.close(self.answers)
+        for descriptor in (self._jobs, self.answers, self._content):
+            os.close(descriptor)
 
     def _read(self, line: bytes) -> None:
         try:
             message = json.loads(line)
-        except ValueError:
-            message = {"fault": "the worker wrote something that is no answer"}
+        except (ValueError, RecursionError):
+            message = None
         if not isinstance(message, dict):
             message = {"fault": "the worker wrote something that is no answer"}
         if "playing" in message:
-            self.playing_since = time.monotonic()
+            # Only the first time: the agent may write this too, to prolong its time.
+            self.playing_since = self.playing_since or time.monotonic()
             self.is_trusted = self.is_trusted and not self.owner
         else:
             self.answer = message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import selectors
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -57,7 +56,7 @@ class ProcessEngine:
         self._busy[worker] = job
         # Unpickling an agent runs its code before it plays.
         worker.is_trusted = worker.is_trusted and job.unit.agent.by_name
-        worker.send((list(sys.path), job))
+        worker.send(job)
 
     def wait(self, timeout: float | None = None) -> Done | None:
         """Return the next job to come back, having killed those that took too long."""
@@ -145,7 +144,7 @@ class ProcessEngine:
             return Done(job, fault=str(answer["fault"]), playing=playing)
         try:
             result = Result.from_dict(answer["result"])  # type: ignore[arg-type]
-        except (KeyError, ValueError) as problem:
+        except (KeyError, ValueError, RecursionError) as problem:
             fault = f"the worker's answer cannot be read: {one_line(problem)}"
             return Done(job, fault=fault, playing=playing)
         if not job.accepts(result):

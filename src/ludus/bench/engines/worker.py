@@ -1,7 +1,7 @@
 """The program of a worker process: takes jobs from one pipe, answers into another.
 
-Started as ``python -m ludus.bench.engines.worker READ WRITE PARENT``, the numbers being two file
-descriptors and the process that it must not outlive.
+Called as ``main([READ, WRITE, CONTENT, PARENT])``: the file descriptors of two pipes and of the
+file that holds the next job, and the process that the worker must not outlive.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, BinaryIO
 __all__ = ["LENGTH", "main"]
 
 LENGTH = struct.Struct("<Q")
-"""What a job is preceded by: its size in bytes."""
+"""What the pipe carries of a job: its size in bytes."""
 _PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
     """Do jobs until there are no more."""
-    read, write, parent = (int(text) for text in arguments)
+    read, write, content, parent = (int(text) for text in arguments)
     die_with(parent)
     # Ctrl-C does not reach this process, so only an agent sends this to itself. A handler, unlike
     # ignoring it, is not inherited by what the agent starts.
     signal.signal(signal.SIGINT, lambda *_: None)
-    for descriptor in (read, write):
+    for descriptor in (read, write, content):
         # What an agent starts must not keep the pipes open after this process.
         os.set_inheritable(descriptor, False)
     from cloudpickle import loads
@@ -37,10 +37,10 @@ def main(arguments: list[str]) -> int:
     from ludus.errors import InfrastructureFailed
 
     with os.fdopen(read, "rb") as jobs, os.fdopen(write, "wb", buffering=0) as answers:
-        while (payload := _next(jobs)) is not None:
+        while (payload := _next(jobs, content)) is not None:
             # The bytes were written by the process that started this one.
-            sys_path, job = loads(payload)
-            sys.path[:] = sys_path
+            sys.path[:], pickled = loads(payload)
+            job = loads(pickled)
             try:
                 result = job.execute(on_playing=lambda: _tell(answers, playing=True))
                 _tell(answers, result=result.to_dict())
@@ -58,20 +58,16 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _next(jobs: BinaryIO) -> bytes | None:
+def _next(jobs: BinaryIO, content: int) -> bytes | None:
     header = jobs.read(LENGTH.size)
     if len(header) < LENGTH.size:
         return None
-    size = LENGTH.unpack(header)[0]
-    payload = jobs.read(size)
-    return payload if len(payload) == size else None
+    with open(content, "rb", closefd=False) as file:
+        file.seek(0)
+        return file.read(LENGTH.unpack(header)[0])
 
 
 def _tell(answers: Any, **message: Any) -> None:
     data = memoryview(json.dumps(message).encode() + b"\n")
     while data:
         data = data[answers.write(data) :]
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

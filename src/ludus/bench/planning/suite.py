@@ -168,7 +168,11 @@ class Suite(BaseModel):
     @field_validator("seeds", mode="before")
     @classmethod
     def _counted(cls, value: Any) -> Any:
-        return tuple(range(value)) if isinstance(value, int) and 0 < value <= 10_000 else value
+        if not isinstance(value, int):
+            return value
+        if not 0 < value <= _MOST:
+            raise ValueError(f"there can be 1 to {_MOST} seeds")
+        return tuple(range(value))
 
     @field_validator("seeds")
     @classmethod
@@ -274,6 +278,11 @@ def load_suite(name_or_path: str | Path) -> Suite:
         text = files("ludus.bench").joinpath("suites", f"{name}.yaml").read_text("utf-8")
         return parse_suite(text, f"{name}.yaml")
     path = Path(name_or_path)
+    if path.is_dir():
+        raise SuiteError(
+            f"{name} is a folder, not a suite. Give the path of a YAML file, or one of "
+            f"{', '.join(suites())}."
+        )
     try:
         text = read_text(path, 4 * LONGEST)
     except (OSError, UnicodeDecodeError) as problem:

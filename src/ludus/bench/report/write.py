@@ -83,11 +83,15 @@ def write_report(
     target = Path(path)
     if target.suffix.lower() not in _SUFFIXES:
         target = target / "report.html"
-    target.parent.mkdir(parents=True, exist_ok=True)
     html = target if target.suffix.lower() != ".md" else target.with_suffix(".html")
     markdown = target.with_suffix(".md")
-    _replace(html, to_html(document))
-    _replace(markdown, to_markdown(document))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(html, to_html(document).encode(), durable=False)
+        write_whole(markdown, to_markdown(document).encode(), durable=False)
+    except OSError as problem:
+        # By its own name: the error is about a draft that nobody has heard of.
+        raise OSError(problem.errno, problem.strerror, str(target)) from problem
     return ReportFiles(html, markdown)
 
 
@@ -134,7 +138,3 @@ def _sections(
         reproduction(facts, given),
     )
     return tuple(section for section in found if section is not None)
-
-
-def _replace(path: Path, text: str) -> None:
-    write_whole(path, text.encode(), durable=False)

@@ -24,6 +24,7 @@ from ludus.bench.running.execute import UnitJob
 from ludus.bench.running.folder import AgentRow, BenchFolder
 from ludus.bench.running.progress import NoProgress, Progress
 from ludus.errors import BenchError, StoreError
+from ludus.record import load_signing_key
 
 __all__ = ["BenchRun", "RunSettings", "resume_run", "run_plan", "run_suite"]
 
@@ -127,9 +128,12 @@ def run_suite(
 
     Raises:
         BenchError: The run cannot begin; the message says what to do.
+        RecordError: The key cannot be read.
+        StoreError: The store cannot be opened.
     """
     chosen = suite if isinstance(suite, Suite) else load_suite(suite)
     work = make_plan(chosen, agents, skip_missing=skip_missing, trust=trust)
+    _check_settings(settings or RunSettings())
     folder = BenchFolder.create(out, work, name=name)
     return run_plan(folder, work, settings)
 
@@ -160,6 +164,7 @@ def resume_run(
             f"The work of {path} is not what it was: {_difference(folder, work)}. Results of "
             "different work are not mixed; start another run."
         )
+    _check_settings(settings or RunSettings())
     return run_plan(folder, work, settings)
 
 
@@ -175,6 +180,18 @@ def run_plan(folder: BenchFolder, work: BenchPlan, settings: RunSettings | None 
         BenchError: Another process is at it, or nothing can be written.
     """
     return _Runner(folder, work, settings or RunSettings()).run()
+
+
+def _check_settings(settings: RunSettings) -> None:
+    """Raise for settings that no unit can be done with, before a folder is made."""
+    if isinstance(settings.engine, str):
+        open_engine(settings.engine, workers=settings.workers).close()
+    if settings.key is not None:
+        load_signing_key(settings.key)
+    if settings.store is not None:
+        from ludus.bench.store import open_store
+
+        open_store(settings.store).close()
 
 
 def _known(row: AgentRow, trust: bool) -> AgentSpec:

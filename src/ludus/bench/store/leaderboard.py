@@ -177,6 +177,7 @@ class _Making:
         self.budgets: dict[str, str] = {}
         self.sources: dict[str, set[str]] = defaultdict(set)
         self.identities: dict[str, set[str]] = defaultdict(set)
+        self.uneven: set[str] = set()
         self.agents = sorted({tally.agent for tally in tallies if self._count(tally)})
         played = {env for _, env, _ in self._attempted()}
         self.envs = sorted(played)
@@ -201,6 +202,7 @@ class _Making:
         self.verified[tally.agent] += tally.results if tally.verified == "verified" else 0
         self.budgets[tally.env] = tally.budget
         self.identities[tally.agent] |= tally.identities
+        self.uneven |= {tally.agent} if tally.is_uneven else set()
         if tally.source_hash is not None:
             self.sources[tally.env].add(tally.source_hash)
         worst = tally.highest if lower else tally.lowest
@@ -365,10 +367,12 @@ class _Making:
         few = {agent for agent, env, cell in self._attempted() if cell.attempts < most[env]}
         if few:
             yield f"Fewer results than others have on some task: {_some(sorted(few))}."
+        if self.uneven:
+            yield f"Some units have more results than others of: {_some(sorted(self.uneven))}."
         merged = sorted(agent for agent, found in self.identities.items() if len(found) > 1)
         if merged:
             yield f"Different code or options under one name, in one row: {_some(merged)}."
-        alike = [" and ".join(map(repr, group[:3])) for group in lookalikes(self.agents)]
+        alike = [" and ".join(map(ascii, group[:3])) for group in lookalikes(self.agents)]
         if alike:
             yield f"Names that look alike are different agents here: {_some(alike)}."
 

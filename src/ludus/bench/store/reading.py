@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, select
 from ludus.bench.result import Result
 from ludus.bench.store.rows import OWN_FIELDS, Series, restore
 from ludus.bench.store.tables import results, runs, series
+from ludus.errors import StoreError
 
 __all__ = ["load_series", "read_places", "read_results"]
 
@@ -17,9 +18,25 @@ _Conditions = Sequence[ColumnElement[bool]]
 
 
 def load_series(connection: Connection, wanted: _Conditions) -> dict[int, Series]:
-    """Return the series that fit, by number."""
+    """Return the series that fit, by number.
+
+    Raises:
+        StoreError: If somebody else than a store wrote one. Also for a number that is not there.
+    """
     query = select(series.c.number, *(series.c[name] for name in Series._fields)).where(*wanted)
-    return {number: Series(*values) for number, *values in connection.execute(query)}
+    found = _Known()
+    for number, *values in connection.execute(query):
+        if not all(value is None or isinstance(value, str) for value in values):
+            raise StoreError(f"series {number} is damaged: it holds something that is no text")
+        found[number] = Series(*values)
+    return found
+
+
+class _Known(dict[int, Series]):
+    """Series by number; a row may name one that somebody has deleted."""
+
+    def __missing__(self, number: int) -> Series:
+        raise StoreError(f"a result is damaged: it belongs to series {number}, which is not here")
 
 
 def read_results(

@@ -13,7 +13,7 @@ from ludus.bench.result import OutcomeKind, Result, Verified
 from ludus.bench.store.board import BoardScale
 from ludus.bench.verifying.copies import without_copies
 
-__all__ = ["SOURCE", "ScaleOf", "ScoreTally", "identity_of", "tally_results"]
+__all__ = ["SOURCE", "ScaleOf", "ScoreTally", "identity_of", "is_uneven", "tally_results"]
 
 ScaleOf: TypeAlias = Callable[[str, str], BoardScale]
 """Gives what scores are measured with, for a suite's name and digest."""
@@ -25,7 +25,8 @@ class ScoreTally(NamedTuple):
     Scores are what they count as: one that is worse than its task's floor is the floor. ``total``,
     ``lowest`` and ``highest`` are ``None`` for faults. Copies of a result count once.
     ``identities`` are those of the agents that the results say they are of; a store knows them of
-    runs that a trusted statement speaks of.
+    runs that a trusted statement speaks of. ``is_uneven`` if some units of the series have
+    more results than others.
     """
 
     suite: str
@@ -41,6 +42,7 @@ class ScoreTally(NamedTuple):
     lowest: float | None
     highest: float | None
     identities: frozenset[str] = frozenset()
+    is_uneven: bool = False
 
 
 SOURCE = ScoreTally._fields.index("source_hash")
@@ -52,9 +54,12 @@ def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> li
     scores: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     counts: Counter[tuple[Any, ...]] = Counter()
     identities: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    units: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     for one in without_copies(results):
         key = tuple(getattr(one, name) for name in ScoreTally._fields[:_KEY])
         counts[key] += 1
+        if one.outcome != "infrastructure_fault":
+            units[_without_outcome(key)].append(one.id)
         if (identity := identity_of(one)) is not None:
             identities[key].add(identity)
         if one.score is None:
@@ -67,8 +72,18 @@ def tally_results(results: Iterable[Result], scale: ScaleOf | None = None) -> li
     for key, count in counts.items():
         found = scores.get(key)
         numbers = (fsum(found), min(found), max(found)) if found else (None, None, None)
-        made.append(ScoreTally._make((*key, count, *numbers, frozenset(identities[key]))))
+        uneven = is_uneven(units[_without_outcome(key)])
+        made.append(ScoreTally._make((*key, count, *numbers, frozenset(identities[key]), uneven)))
     return made
+
+
+def is_uneven(units: Iterable[str]) -> bool:
+    """Tell whether some units occur more often than others."""
+    return len(set(Counter(units).values())) > 1
+
+
+def _without_outcome(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*key[: SOURCE + 1], *key[SOURCE + 2 :])
 
 
 def identity_of(result: Result) -> str | None:

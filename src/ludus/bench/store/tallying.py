@@ -7,7 +7,7 @@ relies on the tables' keys: whoever has the database can make its tables anew wi
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from math import fsum
 from typing import Any, NamedTuple, TypeAlias
@@ -20,7 +20,7 @@ from ludus.bench.store.board import BoardScale
 from ludus.bench.store.reading import read_places
 from ludus.bench.store.rows import Series
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import ScaleOf, ScoreTally, identity_of
+from ludus.bench.store.tally import ScaleOf, ScoreTally, identity_of, is_uneven
 from ludus.bench.verifying.copies import IDENTITY, STANDING
 from ludus.bench.verifying.standing import Standing
 
@@ -29,7 +29,7 @@ __all__ = ["count_missing", "read_tallies"]
 _GROUP = (results.c.series, results.c.outcome)
 _MOST_AT_ONCE = 500  # parameters of one query
 _COUNTED = ("seed", *IDENTITY)
-_OUTCOME, _SCORE = (_COUNTED.index(name) for name in ("outcome", "score"))
+_ID, _OUTCOME, _SCORE = (_COUNTED.index(name) for name in ("id", "outcome", "score"))
 _Row: TypeAlias = tuple[Any, ...]
 """Numbers of series and run, and all values of a row that are counted."""
 
@@ -163,8 +163,11 @@ def _counted_again(
             if STANDING.index(one.verdict) < STANDING.index(known.verdict):
                 rows[kinds[number], *values] = one
     groups: dict[tuple[Series, Any, Verified], list[tuple[float | None, str | None]]] = {}
+    units: dict[tuple[Series, Verified], list[str]] = defaultdict(list)
     for (kind, *values), (verdict, identity) in rows.items():
         outcome, score = values[_OUTCOME], values[_SCORE]
+        if outcome != "infrastructure_fault":
+            units[kind, verdict].append(values[_ID])
         scale = scales[kind.suite, kind.suite_digest]
         if score is not None:
             floor, lower = scale.floors.get(kind.env), scale.falls(kind.env)
@@ -175,5 +178,8 @@ def _counted_again(
         scores = [score for score, _ in found if score is not None]
         sums = (fsum(scores), min(scores), max(scores)) if scores else (None, None, None)
         identities = frozenset(identity for _, identity in found if identity is not None)
-        made.append(ScoreTally._make((*kind, outcome, verdict, len(found), *sums, identities)))
+        uneven = is_uneven(units[kind, verdict])
+        made.append(
+            ScoreTally._make((*kind, outcome, verdict, len(found), *sums, identities, uneven))
+        )
     return made

@@ -178,15 +178,17 @@ def sign_statement(
         "public_key": key.public.hex,
     }
     fields["findings"] = tuple(
-        replace(one, problems=_bounded(one.problems), executed=_plain_text(one.executed))
+        replace(
+            one,
+            problems=tuple(map(_plain_text, one.problems[:_MOST_PROBLEMS])),
+            executed=_plain_text(one.executed),
+            # Of a failed result it is whatever the result says.
+            source=None if one.source is None else _plain_text(one.source),
+        )
         for one in findings
     )
     unsigned = Statement(**fields, signature="")
     return replace(unsigned, signature=key.sign(_signed_bytes(unsigned.to_dict())).hex())
-
-
-def _bounded(problems: Sequence[str]) -> tuple[str, ...]:
-    return tuple(map(_plain_text, problems[:_MOST_PROBLEMS]))
 
 
 def _plain_text(text: str) -> str:

@@ -56,6 +56,8 @@ __all__ = [
     "verify_units",
 ]
 
+_REMOVED = "the result was removed while the run was verified"
+
 
 @dataclass(frozen=True, slots=True)
 class UnitVerification:
@@ -165,15 +167,15 @@ def verify_units(
     """
     expected = {unit.id: unit for unit in units}
     everywhere = tuple(_plan_problems(folder, list(expected)))
-    incomplete = without_siblings(
-        folder.suite,
-        expected.values(),
-        {unit_id for unit_id in expected if _told(folder, unit_id) is None},
-    )
+    there = {one.id: _finding(one, (_REMOVED,)) for one in _told_results(folder)}
+    incomplete = without_siblings(folder.suite, expected.values(), expected.keys() - there.keys())
     with keeping_statements(folder, key, store) as verifier:
         for unit_id in folder.unit_ids:
             result = _told(folder, unit_id)
             if result is None:
+                # Its siblings were judged as if it were there, so readers must miss it.
+                if unit_id in there and verifier is not None and not everywhere:
+                    verifier.add(there[unit_id])
                 continue
             found = _looked(expected.get(unit_id), result, check)
             if unit_id in incomplete:
@@ -186,15 +188,7 @@ def verify_units(
                 # Of a plan that was changed; about a result that somebody copied it says nothing.
                 yield UnitVerification(result.marked("failed"), problems, found.unchecked)
                 continue
-            finding = Finding(
-                id=result.id,
-                result=result.digest,
-                record=result.head or NO_RECORD,
-                source=result.source_hash,
-                executed=found.executed,
-                verdict="failed" if problems else "verified",
-                problems=problems,
-            )
+            finding = _finding(result, problems, found.executed)
             if verifier is not None:
                 verifier.add(finding)
             marked = result.marked(finding.verdict)
@@ -267,6 +261,24 @@ def _told(folder: BenchFolder, unit_id: str) -> Result | None:
         return result
     record = folder.path / RECORDS / result.id / MANIFEST
     return result if record.exists() else None
+
+
+def _told_results(folder: BenchFolder) -> Iterator[Result]:
+    for unit_id in dict.fromkeys(folder.unit_ids):
+        if (result := _told(folder, unit_id)) is not None:
+            yield result
+
+
+def _finding(result: Result, problems: tuple[str, ...], executed: str = "") -> Finding:
+    return Finding(
+        id=result.id,
+        result=result.digest,
+        record=result.head or NO_RECORD,
+        source=result.source_hash,
+        executed=executed,
+        verdict="failed" if problems else "verified",
+        problems=problems,
+    )
 
 
 def _plan_problems(folder: BenchFolder, expected: list[str]) -> Iterator[str]:
@@ -350,3 +362,7 @@ def _fault_problems(
     killed = (0, reader.rows * (unit.agent.num_envs or 1))
     if (claim["counted"], claim["steps"]) not in (killed, (len(returns), steps)):
         yield "the claim of a fault counts other episodes or steps than were recorded"
+    stopped = claim["stopped"]
+    limits = [name for name in ("max_cost", "max_steps") if getattr(unit.budget, name) is not None]
+    if stopped is not None and stopped not in limits:
+        yield f"{stopped!r:.40} is said to have ended it, which is no limit of this unit"

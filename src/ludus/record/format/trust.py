@@ -62,23 +62,15 @@ def trusted_keys(more: Iterable[str | Path] = ()) -> tuple[PublicKey, ...]:
     found = [load_public_key(one) for one in more]
     public = default_key_path().with_name(f"{default_key_path().name}.pub")
     if public.exists():
+        _read_own(public)
         found.append(load_public_key(public))
     return tuple(dict.fromkeys((*found, *_listed(trusted_keys_path()))))
 
 
 def _listed(path: Path) -> Iterable[PublicKey]:
-    try:
-        content, mode = read_small(path, _LONGEST)
-    except FileNotFoundError:
+    if not path.exists():
         return
-    except OSError as problem:
-        raise RecordError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    if mode & stat.S_IWOTH:
-        raise RecordError(
-            f"{path} can be changed by everybody, so nobody knows who put the keys there. Look "
-            f"through it, then run `chmod go-w {path}`."
-        )
-    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(_read_own(path).decode("utf-8", "replace").splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
@@ -86,3 +78,21 @@ def _listed(path: Path) -> Iterable[PublicKey]:
             yield PublicKey(words[0])
         except RecordError as problem:
             raise RecordError(f"{path}, line {number}: {problem}") from None
+
+
+def _read_own(path: Path) -> bytes:
+    """Return the content of a file of the user's own.
+
+    Raises:
+        RecordError: It cannot be read, or everybody can change it.
+    """
+    try:
+        content, mode = read_small(path, _LONGEST)
+    except OSError as problem:
+        raise RecordError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+    if mode & stat.S_IWOTH:
+        raise RecordError(
+            f"{path} can be changed by everybody, so nobody knows who put the keys there. Look "
+            f"through it, then run `chmod go-w {path}`."
+        )
+    return content
