@@ -35,7 +35,16 @@ _F_OFD_SETLK, _F_OFD_SETLKW = 37, 38
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_VMA = 1, 22, 0x53564D41
-_SOL_SOCKET, _SO_ATTACH_FILTERS = 1, [26, 50, 51, 52]
+_SOL_IP, _SOL_SOCKET, _SOL_TCP, _SOL_IPV6 = 0, 1, 6, 41
+_ATTACH_FILTERS = [26, 50, 51, 52]
+# What the kernel keeps for a socket because of an option, and counts as nobody's memory: keys of
+# TCP (MD5, AO), memberships in multicast groups, obsolete packet options, flow labels.
+_JOIN_GROUP = [42, 43, 46, 48]
+_HOARDS = {
+    _SOL_IP: [35, 38, 39, 41, *_JOIN_GROUP],
+    _SOL_TCP: [14, 32, 38],
+    _SOL_IPV6: [6, 20, 27, 32, *_JOIN_GROUP],
+}
 _RWF_NOWAIT = 0x8
 _RLIMIT_CORE = 4
 _MAP_HUGETLB, _MFD_HUGETLB, _SHM_HUGETLB = 0x40000, 0x4, 0o4000
@@ -56,8 +65,9 @@ def program(
     Args:
         network: which socket families a sandbox may open.
         machine: ``"x86_64"`` or ``"aarch64"``; this machine's by default.
-        netlink: with a network, also allow the sockets that list its interfaces. What the kernel
-            keeps in them counts as nobody's memory, so a limit on memory does without.
+        netlink: with a network, also allow the sockets that list its interfaces, and the options
+            of sockets in ``_HOARDS``. What the kernel keeps in them counts as nobody's memory, so
+            a limit on memory does without.
         unsupported: allowed calls that are answered as on a file system without them.
 
     Raises:
@@ -192,6 +202,9 @@ def _memory() -> dict[str, list[Instruction]]:
         # may be ignored, so it is answered with success and not taken.
         "fadvise64": [_refuse(0)],
         "readahead": [_refuse(0)],
+        # The kernel keeps access control lists of up to 64 KB per file, in memory that counts as
+        # nobody's, and a filter does not see which attribute is set.
+        **{name: [_refuse(errno.EOPNOTSUPP)] for name in ("fsetxattr", "lsetxattr", "setxattr")},
         **{
             name: [_argument(index), (_BITS, 0, 1, flag), _refuse(number), _return(_ALLOW)]
             for name, (index, flag, number) in huge.items()
@@ -207,6 +220,12 @@ def _sockets(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]
         sockets += [(_EQUAL, 1, 0, _AF_NETLINK), _refuse(errno.EAFNOSUPPORT)]
         sockets += [_argument(2), *_allow_if_equal([0])]
     sockets.append(_refuse(errno.EAFNOSUPPORT))
+    # Filters of sockets are compiled into memory that counts as nobody's.
+    refused = {_SOL_SOCKET: _ATTACH_FILTERS, **({} if netlink else _HOARDS)}
+    options = [_argument(1)]
+    for level, numbers_of in refused.items():
+        block = [_argument(2), *_refuse_if_equal(numbers_of, errno.EPERM), _return(_ALLOW)]
+        options += [(_EQUAL, 0, len(block), level), *block]
     return {
         "socket": sockets,
         "socketpair": [
@@ -214,14 +233,7 @@ def _sockets(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]
             *_allow_if_equal([_AF_UNIX]),
             _refuse(errno.EAFNOSUPPORT),
         ],
-        # Filters of sockets are compiled into memory that counts as nobody's.
-        "setsockopt": [
-            _argument(1),
-            *_allow_unless_equal(_SOL_SOCKET),
-            _argument(2),
-            *_refuse_if_equal(_SO_ATTACH_FILTERS, errno.EPERM),
-            _return(_ALLOW),
-        ],
+        "setsockopt": [*options, _return(_ALLOW)],
     }
 
 
