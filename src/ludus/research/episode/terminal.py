@@ -115,7 +115,8 @@ class Terminal:
             path = found["file"]
         except (SandboxError, ValueError, KeyError, TypeError, RecursionError):
             return ""
-        return path if isinstance(path, str) else ""
+        # Half of a surrogate pair can be written in JSON, and in no record or request.
+        return path.encode("utf-8", "replace").decode() if isinstance(path, str) else ""
 
     def requests(self) -> frozenset[str]:
         """Return what was asked for since the last look: ``validate``, ``submit``."""
