@@ -1,8 +1,8 @@
-"""A seccomp filter for programs in a sandbox, assembled here: an allow-list with argument checks.
+"""The seccomp filter of a sandbox: an allow-list of system calls with argument checks.
 
-The program is the classic BPF that ``bwrap --seccomp`` loads. A call that is not allowed fails
-with EPERM, one that is newer than the table with ENOSYS, so that programs fall back instead of
-dying; only a foreign instruction set is fatal.
+The program is the classic BPF that ``bwrap --seccomp`` loads. A call that is not allowed fails with
+EPERM, one that is newer than the table with ENOSYS, so that programs fall back. Only a foreign
+instruction set is fatal.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def program(
     netlink: bool = False,
     unsupported: tuple[str, ...] = (),
 ) -> bytes:
-    """Return the filter as the kernel takes it.
+    """Return the filter in the kernel's binary form.
 
     Args:
-        network: which socket families a sandbox may open.
+        network: decides which socket families are allowed.
         machine: ``"x86_64"`` or ``"aarch64"``; this machine's by default.
-        netlink: with a network, also allow the sockets that list its interfaces, and the options
-            of sockets in ``_HOARDS``. What the kernel keeps in them counts as nobody's memory, so
-            a limit on memory does without.
-        unsupported: allowed calls that are answered as on a file system without them.
+        netlink: also allow netlink sockets, which list interfaces, and the socket options in
+            ``_HOARDS``. The kernel charges nobody for their memory, so they are refused where
+            memory is limited.
+        unsupported: calls that fail as on a file system that lacks them.
 
     Raises:
         KeyError: there is no table for the machine.
@@ -78,10 +78,9 @@ def program(
 
 
 def engine_profile(machine: str | None = None) -> dict[str, Any]:
-    """Return the allow-list as container engines take it, for what they start themselves.
+    """Return the allow-list as a profile for container engines, for their sleeping program.
 
-    That is a program that sleeps. Of the calls whose arguments decide, it gets those that need no
-    more than an engine's profile can say, and no others.
+    Of the calls whose arguments are checked, it has only those that a profile can express.
     """
     machine = machine or os.uname().machine
     threads = {"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
@@ -242,10 +241,7 @@ _FALL: Instruction = (_JUMP, 0, 0, 0xFFFFFFFF)
 
 
 def _search(ranges: list[tuple[int, int]]) -> list[Instruction]:
-    """Return code that allows the numbers in ``ranges`` and falls through for all others.
-
-    It is a binary search: a call costs a handful of comparisons, not hundreds.
-    """
+    """Return a binary search that allows the numbers in ``ranges``, and else falls through."""
     flat = _branch(ranges)
     last = len(flat) - 1
     return [

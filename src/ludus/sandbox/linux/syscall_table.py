@@ -1,8 +1,8 @@
 """The system calls that programs in a sandbox may make, with their numbers by architecture.
 
-Each word is ``name:x86_64:aarch64``; a dash stands where an architecture lacks the call. What is
-missing here is missing on purpose: mounts and namespaces, tracing and other processes' memory,
-modules, keys, clocks, io_uring, BPF, performance counters, user faults, handles of files.
+Each word is ``name:x86_64:aarch64``, with a dash where an architecture lacks the call. Left out on
+purpose: mounts, namespaces, tracing, other processes' memory, modules, keys, clocks, io_uring, BPF,
+performance counters, userfaultfd, file handles.
 """
 
 from __future__ import annotations
