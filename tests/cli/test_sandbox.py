@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import subprocess
 import sys
 
@@ -42,6 +44,25 @@ def test_a_program_runs_in_a_box():
 
 
 @boxed
+def test_options_after_the_program_are_its_own():
+    done = ludus("run", "echo", "--timeout", "0.001")
+    assert (done.returncode, done.stdout) == (0, b"--timeout 0.001\n")
+
+
+@boxed
+def test_a_terminal_is_shown_control_characters_and_a_pipe_is_sent_them():
+    """A program in a sandbox could otherwise drive the terminal of whoever started it."""
+    program = ["run", "--", "printf", r"\033[2J\007hello"]
+    assert ludus(*program).stdout == b"\x1b[2J\x07hello"
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "ludus", "sandbox", *program]
+    assert subprocess.run(command, stdout=follower, timeout=60).returncode == 0
+    os.close(follower)
+    assert os.read(leader, 4096) == rb"\x1b[2J\x07hello"
+    os.close(leader)
+
+
+@boxed
 def test_a_program_that_takes_too_long_is_killed():
     assert ludus("run", "--timeout", "0.3", "--", "sleep", "60").returncode == 137
 
@@ -51,6 +72,7 @@ def test_a_program_that_takes_too_long_is_killed():
     [
         (["run", "--memory", "lots", "--", "true"], b"lots"),
         (["run", "--backend", "cardboard", "--", "true"], b"cardboard"),
+        (["run", "--network", "none", "--", "true"], b"--network"),
     ],
 )
 def test_wrong_calls(arguments, words):

@@ -74,6 +74,14 @@ def test_every_number(machine, network):
         ("setsockopt", (3, 6, 26), "host", ALLOW),
         ("setsockopt", (3, 1, 26), "none", ERRNO | errno.EPERM),
         ("setsockopt", (3, (7 << 32) | 1, (7 << 32) | 52), "host", ERRNO | errno.EPERM),
+        ("setsockopt", (3, 6, 1), "host", ALLOW),
+        ("setsockopt", (3, 6, 14), "host", ERRNO | errno.EPERM),
+        ("setsockopt", (3, 0, 35), "loopback", ERRNO | errno.EPERM),
+        ("setsockopt", (3, 41, 6), "loopback", ERRNO | errno.EPERM),
+        ("setsockopt", (3, 41, 26), "loopback", ALLOW),
+        ("setxattr", (0, 0, 0, 4), "none", ERRNO | errno.EOPNOTSUPP),
+        ("fsetxattr", (3, 0, 0, 4), "none", ERRNO | errno.EOPNOTSUPP),
+        ("lsetxattr", (0, 0, 0, 4), "none", ERRNO | errno.EOPNOTSUPP),
         ("socket", (1, 1, 0), "none", ALLOW),
         ("socket", (2, 1, 0), "none", ERRNO | errno.EAFNOSUPPORT),
         ("socket", (10, 1, 0), "none", ERRNO | errno.EAFNOSUPPORT),
@@ -155,3 +163,12 @@ def test_netlink_lists_interfaces_where_memory_is_not_limited(machine, network, 
     made = assemble(network, machine, netlink=True)
     number = numbers(FILTERED, machine)["socket"]
     assert evaluate(made, machine, number, 16, 3, family) == verdict
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("level", "option"), [(6, 14), (0, 35), (41, 6), (41, 42)])
+def test_options_that_hoard_are_allowed_where_memory_is_not_limited(machine, level, option):
+    made = assemble("loopback", machine, netlink=True)
+    assert (
+        evaluate(made, machine, numbers(FILTERED, machine)["setsockopt"], 3, level, option) == ALLOW
+    )

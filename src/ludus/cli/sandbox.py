@@ -12,6 +12,7 @@ from ludus.cli.console import FAILED, echo, fail, out
 from ludus.errors import SandboxError
 from ludus.sandbox import Policy, doctor, open_sandbox, sweep
 from ludus.sandbox.policy import parse_size
+from ludus.terminal_text import escaped
 
 __all__ = ["app"]
 
@@ -57,7 +58,8 @@ def remove_leftovers() -> None:
     echo(f"{len(names)} sandboxes removed.", to_err=True)
 
 
-@app.command("run", context_settings={"ignore_unknown_options": True})
+# What follows the program is the program's own, also where it has the name of an option.
+@app.command("run", context_settings={"allow_interspersed_args": False})
 def run_command(
     command: Annotated[list[str], typer.Argument(help="The program and its arguments.")],
     backend: Annotated[str | None, typer.Option(help="bubblewrap, podman, docker.")] = None,
@@ -66,13 +68,16 @@ def run_command(
 ) -> None:
     """Run a program in a fresh sandbox and pass on what it writes and its exit code.
 
-    Exit code 137 if it was killed: by the time-out, or for its memory.
+    Options come before the program. On a terminal, control characters are shown as escapes. Exit
+    code 137 if it was killed: by the time-out, or for its memory.
     """
     try:
         with open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as sandbox:
             done = sandbox.run(command, timeout=timeout)
     except (SandboxError, ValueError) as problem:
         fail(problem)
-    sys.stdout.buffer.write(done.stdout)
-    sys.stderr.buffer.write(done.stderr)
+    for stream, data in ((sys.stdout, done.stdout), (sys.stderr, done.stderr)):
+        if stream.isatty():
+            data = escaped(data.decode("utf-8", "replace")).encode()
+        stream.buffer.write(data)
     raise typer.Exit(done.returncode)

@@ -1,4 +1,4 @@
-"""Sandboxes for code that is not trusted: limits that hold, a shell that persists, files that pass.
+"""Sandboxes for untrusted code: enforced limits, a persistent shell, safe file transfer.
 
 ::
 

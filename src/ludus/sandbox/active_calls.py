@@ -1,4 +1,4 @@
-"""Who is in the middle of a call, so that closing can wait until everybody has left."""
+"""Counts the calls in progress, so that closing can wait for them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ __all__ = ["Callers"]
 
 
 class Callers:
-    """Counts calls under way, by thread.
-
-    Args:
-        guard: the lock under which calls begin.
-    """
+    """Calls in progress, by thread; ``guard`` is the lock under which calls begin."""
 
     def __init__(self, guard: threading.RLock) -> None:
         self._changed = threading.Condition(guard)

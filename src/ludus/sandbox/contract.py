@@ -1,4 +1,4 @@
-"""The contract of a sandbox: what every backend offers, and the few things it must do for that."""
+"""The contract of a sandbox: what every backend offers, and what a backend implements."""
 
 from __future__ import annotations
 
@@ -36,27 +36,26 @@ _ENDING = 5.0
 
 
 class Sandbox(Files):
-    """A sandbox: a place for untrusted programs, held to a policy, owned by this object.
+    """A place for untrusted programs with the limits of a policy; this object owns it.
 
     Use it as a context manager, or call :meth:`close`. Its commands share ``/workspace`` (their
-    home), ``/tmp``, ``/dev/shm`` and the network; a command and all it started ends with it.
+    home), ``/tmp``, ``/dev/shm`` and the network; a command ends with everything it started.
     Methods may be called from any thread.
 
     A backend implements ``unavailable``, ``enforcement``, ``_open``, ``_spawn``, ``_root``,
-    ``_usage`` and ``_close``, and a function ``reclaim(record)`` beside the class that gives back
-    what it noted in the lease of a dead owner.
+    ``_usage`` and ``_close``, and a function ``reclaim(record)`` in its module that releases what
+    the lease of a dead owner records.
 
     Args:
         policy: the limits.
-        workspace: a host folder that becomes ``/workspace``; ``None`` makes an empty one that
-            vanishes with the sandbox.
-        label: part of the sandbox's name, for people.
-        image: name of a container image that becomes the root, for backends of container
-            engines; it must be there already.
+        workspace: a host folder to use as ``/workspace``; by default a new one that is removed with
+            the sandbox.
+        label: part of the sandbox's name.
+        image: name of an existing container image to use as root, for container engines.
 
     Raises:
         ValueError: the backend has no images.
-        PolicyNotEnforceable: some limits would not hold; nothing was started.
+        PolicyNotEnforceable: some limits cannot be enforced; nothing was started.
         SandboxUnavailable: the backend cannot run here.
     """
 
@@ -165,15 +164,15 @@ class Sandbox(Files):
         timeout: float | None = None,
         idle: float | None = None,
     ) -> Completed:
-        """Run a program to its end and return what it wrote.
+        """Run a program to its end and return its output.
 
         Args:
             argv: the program, found by ``PATH`` inside, and its arguments.
-            input: what it reads.
+            input: its standard input.
             cwd: folder inside the sandbox; ``/workspace`` by default.
-            env: variables besides the policy's.
-            timeout: seconds after which it is killed, with all it started.
-            idle: seconds it may be silent; the policy's where ``None``.
+            env: variables in addition to the policy's.
+            timeout: seconds after which it is killed, with everything it started.
+            idle: seconds without output after which it is killed; the policy's by default.
 
         Raises:
             SandboxClosed: the sandbox is closed.
@@ -238,7 +237,7 @@ class Sandbox(Files):
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
     ) -> SandboxProcess:
-        """Start a program and return it running; the caller ends it with ``SandboxProcess.close``.
+        """Start a program and return its handle; the caller ends it with ``SandboxProcess.close``.
 
         Raises:
             SandboxClosed: the sandbox is closed.
@@ -328,9 +327,9 @@ class Sandbox(Files):
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
-        """Keep what the sandbox holds from being given back in the middle of a call.
+        """Delay closing until the block ends, and stop shells that run no command.
 
-        Shells without a command are stopped: nothing that was loaded into one runs meanwhile.
+        Nothing that was loaded into such a shell runs meanwhile.
         """
         self._close_when_over()
         with self._guard:

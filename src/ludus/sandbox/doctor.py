@@ -14,12 +14,12 @@ _FIELDS = ("memory", "cpus", "pids", "disk", "tmp", "files", "wall", "network")
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The state of one backend here.
+    """Whether one backend works here.
 
-    Args:
+    Attributes:
         backend: its name.
         reason: why it cannot run, with the next step; ``None`` if it can.
-        enforcement: what it would hold a sandbox to.
+        enforcement: which limits it enforces.
     """
 
     backend: str

@@ -1,7 +1,7 @@
-"""Who owns what: one folder per sandbox in a state folder, so that what a dead owner left is found.
+"""Leases: one folder per sandbox that records its owner and resources.
 
-Whatever a sandbox holds beyond its own processes (a control group, a user, a container) is written
-down before it is taken. ``sweep`` gives back what belongs to owners that no longer run.
+What a sandbox holds beyond its processes (a control group, a user, a container) is recorded before
+it is taken. ``sweep`` releases what belongs to owners that no longer run.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _PATIENCE, _OLD = 20.0, 60.0
 
 
 def state_folder() -> Path:
-    """Return the folder that holds the leases, making it if need be.
+    """Return the folder of the leases, creating it if necessary.
 
-    ``$LUDUS_STATE``, else ``/run/ludus`` for root, else ``$XDG_RUNTIME_DIR/ludus``, else a folder
-    of the user's own among the temporary files.
+    ``$LUDUS_STATE``, else ``/run/ludus`` for root, else ``$XDG_RUNTIME_DIR/ludus``, else a private
+    folder among the temporary files.
 
     Raises:
-        SandboxError: it is not a folder of this user alone.
+        SandboxError: other users can change it.
     """
     user = os.geteuid()
     if given := os.environ.get("LUDUS_STATE"):
@@ -78,12 +78,7 @@ left: list[str] = []
 
 
 class Lease:
-    """The folder of one sandbox.
-
-    Attributes:
-        name: the sandbox's name.
-        folder: its folder; ``folder / "stage"`` is free for the backend's use.
-    """
+    """The folder of one sandbox; ``folder / "stage"`` is free for the backend's use."""
 
     def __init__(self, name: str, folder: Path, record: dict[str, Any]) -> None:
         self.name, self.folder, self._record = name, folder, record
@@ -94,10 +89,10 @@ class Lease:
 
     @classmethod
     def take(cls, backend: str, *, label: str | None, deadline: float | None) -> Lease:
-        """Make the lease of a new sandbox owned by this process.
+        """Create the lease of a new sandbox owned by this process.
 
         Args:
-            backend: whose ``reclaim`` gives its resources back.
+            backend: whose ``reclaim`` releases its resources.
             label: part of the name.
             deadline: seconds the sandbox may live.
 
@@ -151,7 +146,7 @@ class Lease:
 def process_start(pid: int) -> str | None:
     """Return when a process started, in ticks since boot; ``None`` if there is none.
 
-    A pid alone may have been given to another process since.
+    Tells it from a later process with the same pid.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
@@ -205,7 +200,7 @@ class SweepBusy(SandboxError):
 
 @contextmanager
 def sweep_lock(patience: float) -> Iterator[None]:
-    """Keep two sweeps from giving the same things back twice.
+    """Prevent two sweeps at a time.
 
     Raises:
         SweepBusy: another one has not ended after ``patience`` seconds.
@@ -244,16 +239,16 @@ def _sweep_half_made() -> None:
 
 
 def sweep_with(reclaim: Callable[[Record], None], *, wait: bool = True) -> list[str]:
-    """Give back what dead owners left and return the names of their sandboxes.
+    """Release what dead owners left and return the names of their sandboxes.
 
-    What cannot be given back now, because its engine does not answer, stays for the next sweep.
+    What cannot be released now, because its engine does not answer, is left for the next sweep.
 
     Args:
-        reclaim: gives back what a record names.
+        reclaim: releases what a record names.
         wait: whether to wait for another sweep to end.
 
     Raises:
-        SweepBusy: another process sweeps, and does not come to an end.
+        SweepBusy: another process is sweeping and does not finish.
     """
     swept = []
     with sweep_lock(_PATIENCE if wait else 0.0):

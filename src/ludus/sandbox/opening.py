@@ -37,21 +37,20 @@ def open_sandbox(
 ) -> Sandbox:
     """Open a sandbox.
 
-    A process's first sandbox is preceded by a :func:`sweep`.
+    The first one of a process runs :func:`sweep` before.
 
     Args:
-        policy: its limits; ``None`` takes the defaults of :class:`Policy`, or no limits where
-            the backend ``"process"`` is named.
+        policy: its limits; by default those of :class:`Policy`, or none for ``"process"``.
         backend: ``"bubblewrap"``, ``"podman"``, ``"docker"``, ``"gvisor"``, or ``"process"``, which
-            isolates nothing; ``None`` takes the first isolating one that works here.
-        workspace: a host folder that becomes ``/workspace``; needs ``Policy(disk=None)``.
+            isolates nothing; by default the first isolating one that works here.
+        workspace: a host folder to use as ``/workspace``; needs ``Policy(disk=None)``.
         label: part of the sandbox's name.
-        image: a local image that becomes the sandbox's root, with ``"podman"`` or ``"docker"``; by
-            default the root is made of the host's own folders.
+        image: a local image to use as root, with ``"podman"`` or ``"docker"``; by default the root
+            is made of the host's folders.
 
     Raises:
         SandboxUnavailable: the backend, or without a name every one, cannot run here.
-        PolicyNotEnforceable: some limits would not hold.
+        PolicyNotEnforceable: some limits cannot be enforced.
         ValueError: there is no backend of that name, or it has no images.
     """
     chosen = backend_class(backend) if backend is not None else _first_that_works()
@@ -101,7 +100,7 @@ def _sweep(*, wait: bool) -> list[str]:
 def _sweep_once(_left: int) -> None:
     """Sweep when a process opens its first sandbox, and its first after each unclean close.
 
-    What cannot be swept keeps no sandbox from opening.
+    A failed sweep does not prevent opening.
     """
     try:
         _sweep(wait=False)

@@ -8,11 +8,7 @@ __all__ = ["Output"]
 
 
 class Output:
-    """Collects a stream of any length.
-
-    Args:
-        limit: bytes kept, half from the beginning and half from the end.
-    """
+    """Keeps ``limit`` bytes of a stream: half from its beginning, half from its end."""
 
     __slots__ = ("_head", "_head_limit", "_tail", "_tail_limit", "_tail_size", "total")
 

@@ -1,4 +1,4 @@
-"""What a sandbox may use and reach: one frozen value, checked when it is made."""
+"""The limits of a sandbox: one frozen value, checked when it is made."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 def parse_size(size: int | str) -> int:
-    """Return ``size`` in bytes; ``"256M"``, ``"1.5 GiB"`` and plain numbers are understood.
+    """Return ``size`` in bytes, from a number or a string such as ``"256M"`` or ``"1.5 GiB"``.
 
     Units are powers of 1024.
 
@@ -48,9 +48,9 @@ class Mount:
     """A host path shown inside the sandbox.
 
     Args:
-        source: an existing path of the host; the sandbox's user needs the right to read it.
+        source: an existing path of the host that the sandbox's user may read.
         target: an absolute path inside; not one the sandbox makes itself.
-        writable: whether the sandbox may change it. What it writes there is not counted as disk.
+        writable: whether the sandbox may change it. What it writes there does not count as disk.
     """
 
     source: str
@@ -78,11 +78,11 @@ class Mount:
 class Policy:
     """The limits of one sandbox. ``None`` asks for no limit where the field allows it.
 
-    Sizes are bytes or strings such as ``"256M"``. A backend that cannot hold the sandbox to one of
-    the limits refuses the policy.
+    Sizes are bytes or strings such as ``"256M"``. A backend that cannot enforce one of the limits
+    refuses the policy.
 
     Args:
-        memory: of the whole tree of processes, swap included; tmpfs contents count too.
+        memory: of the whole process tree, swap and tmpfs contents included.
         cpus: CPU bandwidth of the tree.
         pids: processes and threads of the tree.
         disk: size of ``/workspace``. ``None`` only with a host folder as workspace.
@@ -94,8 +94,8 @@ class Policy:
         network: ``"none"``; ``"loopback"``, private to the sandbox; ``"host"``, no isolation.
         mounts: host paths shown inside.
         environment: variables besides ``PATH``, ``HOME``, ``LANG``, ``TMPDIR``.
-        uid: host user the sandbox runs as; ``None`` gives a root caller's sandbox one of its own,
-            and any other caller's the caller's.
+        uid: host user the sandbox runs as; by default a user of its own if the caller is root, else
+            the caller.
 
     Raises:
         ValueError: a field is out of range; the message names it.
@@ -141,8 +141,8 @@ class Policy:
     def from_spec(cls, security: SecuritySpec, **overrides: Any) -> Policy:
         """Return the policy that grants what ``security`` declares, and nothing else.
 
-        Each path of ``filesystem`` is mounted read-only at its own place; without ``subprocess``
-        the tree still gets some ``pids``, since threads count as well.
+        Each path of ``filesystem`` is mounted read-only at its own place. Without ``subprocess``
+        some ``pids`` are left, since threads count as well.
 
         Raises:
             ValueError: a declared path cannot be mounted, or an override is out of range.

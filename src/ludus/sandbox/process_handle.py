@@ -1,7 +1,7 @@
-"""One process started in a sandbox, as the host sees it: its pipes, its end, and how to kill it.
+"""The host's handle of a process in a sandbox: its pipes, its exit status, and how to kill it.
 
-Whatever comes through the pipes is hostile: they never block the host, and nobody who holds the
-other end open can make it wait.
+Whatever comes through the pipes is hostile. They never block the host, and holding the other end
+open does not make it wait.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["LocalJob", "Pipes", "SandboxCommand", "SandboxProcess", "check_comma
 class SandboxCommand:
     """What a backend is asked to start.
 
-    Args:
+    Attributes:
         argv: program and arguments, found inside the sandbox.
         env: its whole environment.
         cwd: folder inside the sandbox.
         pass_fds: host descriptors it inherits under the same numbers.
-        is_shell: it is the persistent shell: where the backend has process namespaces it
-            becomes the first process of one, and it gets a status channel.
+        is_shell: whether it is the persistent shell, which has a status channel and, where the
+            backend has process namespaces, is the first process of one.
     """
 
     argv: Sequence[str]
@@ -43,10 +43,10 @@ class SandboxCommand:
 
 
 def check_command(argv: Sequence[str], cwd: str | None, env: Mapping[str, str]) -> None:
-    """Check what a caller wants to be started.
+    """Check the arguments of a command.
 
     Raises:
-        ValueError: no list of strings, or something that no program can be given.
+        ValueError: no list of strings, or something that no program accepts.
     """
     if isinstance(argv, str) or not argv or not all(isinstance(word, str) for word in argv):
         raise ValueError(
@@ -108,12 +108,12 @@ class Pipes:
 
 
 class SandboxProcess(ABC):
-    """A running process of a sandbox and all that it starts.
+    """A running process of a sandbox and everything that it starts.
 
     Attributes:
         pipes: the host's ends, none of which blocks.
         exit_fd: becomes readable when the process has ended.
-        alone: it is the first process of a process namespace of its own.
+        alone: whether it is the first process of its own process namespace.
         status_target: what follows ``99`` in the shell's redirection to its status channel.
     """
 
@@ -124,10 +124,7 @@ class SandboxProcess(ABC):
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether what held it was killed, which nobody can do from within the sandbox.
-
-        Where that cannot be told it is ``False``.
-        """
+        """Whether it was ended from outside the sandbox; ``False`` where that is unknown."""
         return False
 
     @property

@@ -37,10 +37,10 @@ class Pump:
     """The streams of one command.
 
     Args:
-        job: whose pipes are moved.
+        job: the process whose pipes are read and written.
         limit: bytes kept of each output stream.
-        data: what the process reads; its input is closed afterwards unless ``token`` is given.
-        token: what a status line of the shell must begin with; ``None`` waits for the exit.
+        data: its input, which is closed afterwards unless ``token`` is given.
+        token: first word of the shell's status line to wait for; ``None`` waits for the exit.
     """
 
     def __init__(
@@ -65,7 +65,9 @@ class Pump:
             self._poll.register(pipes.stdin, select.POLLOUT)
 
     def run(self, deadline: float | None, idle: float | None = None) -> Ending:
-        """Pump until something ends it; may be called again after a time-out.
+        """Read and write until the command ends or a limit is reached.
+
+        May be called again after a limit.
 
         Args:
             deadline: point of the monotonic clock.

@@ -1,7 +1,7 @@
 """Stops shells to which no command was sent for a few milliseconds.
 
-Signals before and after each command would lengthen every round trip. A thread that stops the
-shell a little later does not: commands that follow each other find it as it was.
+Signals before and after each command would slow down every round trip. A thread that stops the
+shell a little later does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a sandbox says: about one command, about itself, and about what it can promise here."""
+"""What a sandbox returns: the result of a command, its usage, and which limits it enforces."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Usage:
 class Completed:
     """One finished command.
 
-    Args:
-        stdout: what it wrote, exactly; the middle is missing if ``stdout_cut`` is not zero.
+    Attributes:
+        stdout: its output, exactly; the middle is missing if ``stdout_cut`` is not zero.
         stderr: likewise.
         returncode: its exit status; 128 + n if signal n ended it.
-        timed_out: whether it was killed because its time, or its time without output, was over.
-        oom_killed: whether a process of the sandbox was killed for want of memory meanwhile.
+        timed_out: whether it was killed by its time limit, with or without output.
+        oom_killed: whether a process of the sandbox was killed meanwhile for lack of memory.
         usage: of the sandbox at the command's end; ``wall_seconds`` is the command's own.
         stdout_cut: bytes left out of the middle of ``stdout``.
         stderr_cut: likewise.
-        note: what else the caller should know, such as that the shell had to be started anew.
-        cut_off: whether it ended because somebody outside of the sandbox killed what held it.
+        note: what else the caller should know, such as that the shell was restarted.
+        cut_off: whether it was ended from outside the sandbox.
     """
 
     stdout: bytes
@@ -86,12 +86,11 @@ def _tail(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Enforcement:
-    """What a backend can hold a sandbox to on this machine.
+    """Which limits a backend can enforce on this machine.
 
-    Args:
-        missing: why a field of the policy does not hold, by its name. A field that is absent
-            is enforced.
-        missing_with_network: likewise, of fields that hold only where ``network`` is ``"none"``.
+    Attributes:
+        missing: why a field of the policy cannot be enforced, by its name.
+        missing_with_network: likewise, for fields that need ``network="none"``.
     """
 
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -109,15 +108,15 @@ class Enforcement:
         return name not in self.missing
 
     def require(self, policy: Policy, backend: str, *, host_folder: bool) -> None:
-        """Refuse a policy that asks for more.
+        """Refuse a policy with limits that cannot be enforced.
 
         Args:
-            policy: what is asked.
+            policy: the limits.
             backend: name, for the message.
-            host_folder: the workspace is a folder of the host, which has no size of its own.
+            host_folder: whether the workspace is a folder of the host, which has no size limit.
 
         Raises:
-            PolicyNotEnforceable: naming each field and why it would not hold.
+            PolicyNotEnforceable: naming each field and the reason.
         """
         missing = {} if policy.network == "none" else dict(self.missing_with_network)
         missing |= self.missing

@@ -1,23 +1,22 @@
 """A persistent bash: commands one after the other, each with its own output, status and time.
 
 How it works. bash reads from a pipe, as if a person typed, so that an interrupt brings it back to
-its prompt with folder, variables and functions as they are. Each command is sent as a line that
-runs its text, with ``/dev/null`` as input, and reports the status together with a token that is
-made up for this command. The status has a channel of its own, closed for the command, so that
-nothing needs to be looked for in the output and every byte of it is the command's. What a command
-does to its own descriptors (``exec >file``) ends with it.
+its prompt with folder, variables and functions unchanged. Each command is sent as a line that runs
+its text, with ``/dev/null`` as input, and reports the status together with a random token. The
+status has its own channel, closed for the command, so that every byte of the output is the
+command's. What a command does to its own descriptors (``exec >file``) ends with it.
 
-Between commands the shell itself is stopped, from outside of its process namespace: a command can
-load a library into it (``enable -f``) whose threads, timers and signal handlers would run on. A
-thread does it a few milliseconds after a command, so that a round trip costs no signals; whatever
-else the host does with the sandbox, such as reading its files, does it first. A command that keeps
-its background keeps the shell running as well.
+Between commands the shell is stopped from outside its process namespace: a command can load a
+library into it (``enable -f``) whose threads, timers and signal handlers would keep running. A
+thread stops it a few milliseconds after a command, so that a round trip needs no signals; anything
+else the host does with the sandbox, such as reading its files, stops it first. A command that keeps
+its background processes keeps the shell running as well.
 
-What is not promised. A command runs with the rights of the shell that runs it. It can find the
-channel through ``/proc`` and forge its own status, or redefine what later commands find, exactly
-as it could return another status or change ``PATH``. It cannot forge the status of a command that
-has not been sent yet, cannot keep the host waiting beyond the command's time, and cannot reach
-anything outside the sandbox. Whatever the channel carries besides the expected line is ignored.
+What is not promised. A command has the rights of the shell that runs it. It can find the channel
+through ``/proc`` and forge its own status, or redefine what later commands use, just as it could
+return another status or change ``PATH``. It cannot forge the status of a later command, cannot
+delay the host beyond the command's time limit, and cannot reach anything outside the sandbox.
+Anything on the channel but the expected line is ignored.
 """
 
 from __future__ import annotations
@@ -76,10 +75,10 @@ class Shell:
 
     Args:
         start: starts a shell's process in the sandbox.
-        usage: gives the sandbox's usage, with the given seconds as ``wall_seconds``.
-        oom_kills: counts the sandbox's processes killed for want of memory so far.
+        usage: returns the sandbox's usage, with the given seconds as ``wall_seconds``.
+        oom_kills: returns how many processes of the sandbox were killed for lack of memory.
         output: bytes kept of each stream of a command.
-        idle: seconds a command may be silent, unless it says otherwise.
+        idle: default number of seconds a command may be silent.
         deadline: point of the monotonic clock at which the sandbox ends.
     """
 
@@ -121,13 +120,13 @@ class Shell:
 
         Args:
             command: any number of lines of bash.
-            timeout: seconds after which it is killed, with all it started.
-            idle: seconds it may be silent; the policy's where ``None``.
-            keep_background: leave processes alone that outlive the command.
+            timeout: seconds after which it is killed, with everything it started.
+            idle: seconds without output after which it is killed; the policy's by default.
+            keep_background: whether processes may outlive the command.
 
         Raises:
             SandboxClosed: shell or sandbox are closed.
-            ValueError: the command holds a NUL, which no shell takes.
+            ValueError: the command holds a NUL character.
         """
         if "\0" in command:
             raise ValueError("The command holds a NUL character; write such bytes to a file.")
@@ -145,10 +144,10 @@ class Shell:
             job.abort_command()
 
     def sweep(self) -> None:
-        """Kill whatever commands have left running, and stop the shell until its next command.
+        """Kill what commands left running, and stop the shell until its next command.
 
-        A shell ends what a command started when the command ends. But it is the sandbox's own: a
-        hostile command can redefine what the shell does that with. This is done from outside.
+        The shell does this itself after each command, but a hostile command can change how. This is
+        done from outside.
         """
         with self._lock:
             if self._job is not None:
@@ -156,7 +155,7 @@ class Shell:
                 self._job.sweep_background()
 
     def rest(self, since: float | None = None) -> None:
-        """Stop the shell until its next command, unless one runs or kept its background.
+        """Stop the shell until its next command, unless one runs or kept its background processes.
 
         Args:
             since: only if no command ended after this point of the monotonic clock.

@@ -1,8 +1,7 @@
 """A thread that belongs to one sandbox and starts all of its processes.
 
-Two things in Linux are a thread's and not a process's: namespaces that were unshared, and the
-signal that children get when the one who started them ends. So one thread lives as long as the
-sandbox, whoever calls, and what it has unshared is private to the sandbox and gone with it.
+In Linux, unshared namespaces and the parent-death signal belong to a thread, not to a process. One
+thread therefore lives as long as the sandbox; what it has unshared is private to the sandbox.
 """
 
 from __future__ import annotations
@@ -22,11 +21,7 @@ _Answers = SimpleQueue[tuple[Any, BaseException | None]]
 
 
 class Worker:
-    """Runs functions one after the other in its own thread.
-
-    Args:
-        name: of the thread.
-    """
+    """Runs functions one after the other in its own thread, called ``name``."""
 
     def __init__(self, name: str) -> None:
         self._queue: SimpleQueue[tuple[_Answers, Callable[[], Any]] | None] = SimpleQueue()
@@ -37,10 +32,10 @@ class Worker:
         self._thread.start()
 
     def call(self, function: Callable[[], _T]) -> _T:
-        """Run ``function`` in the thread and return or raise what it does.
+        """Run ``function`` in the thread and return its result, or raise its exception.
 
         Raises:
-            SandboxClosed: the thread has been told to end.
+            SandboxClosed: the thread has ended.
         """
         answers: _Answers = SimpleQueue()
         with self._guard:

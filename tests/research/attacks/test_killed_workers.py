@@ -13,7 +13,7 @@ pytestmark = boxed
 
 PROCESSES = RunSettings(engine="processes", workers=1, retries=1, backoff=0.01)
 AGENT = """\
-import os, pathlib, shutil, signal
+import itertools, os, pathlib, shutil, signal
 RECORDS = {records!r}
 def end():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -32,6 +32,10 @@ WAYS = {
     "with its record spoilt": (
         "pass",
         "[pathlib.Path(p, 'manifest.json').write_text('x') for p in os.scandir(RECORDS)]; end()",
+    ),
+    "by costs that add up to infinity": (
+        "n = itertools.count(); Agent.cost = property(lambda _: 1.7e308 * (next(n) % 2))",
+        "pass",
     ),
 }
 

@@ -291,6 +291,31 @@ def test_nothing_outlives_its_command_whatever_the_shell_was_told(guess):
         assert output.splitlines()[-1] == "0"
 
 
+# Starts something when the host asks the shell for its aliases.
+WAITS = """\
+builtin() {
+    case "$1" in
+        kill) return 0;;
+        alias) (while :; do date +%s%N > /workspace/now; sleep .01; done) >/dev/null 2>&1 &
+    esac
+    command builtin "$@"
+}
+enable -n kill
+"""
+
+
+def test_nothing_outlives_a_checkpoint(tmp_path):
+    """The host's own questions to the shell are commands too, and a test may follow them."""
+    with make(write_task(tmp_path / "answers"), grade=FakeGrade()) as env:
+        env.reset(seed=0)
+        env.step("date > now")
+        env.step(WAITS)
+        env.get_state()
+        before = env.sandbox.read_bytes("now")
+        time.sleep(0.2)
+        assert env.sandbox.read_bytes("now") == before
+
+
 def test_the_last_observation_holds_nothing_that_was_written_during_the_test(guess, monkeypatch):
     """Also not if something in the sandbox still writes."""
     with make(guess) as env:

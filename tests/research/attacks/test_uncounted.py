@@ -89,6 +89,43 @@ def test_what_content_does_not_cause_stays_a_fault_of_the_server(status):
         agent.close()
 
 
+POISON = "<|special token|>"
+
+
+def fragile(*broken):
+    """Return the policy of a server that fails on a word, and on some requests besides."""
+
+    def policy(request):
+        is_ill = POISON in request.text or request.number in broken
+        return Fail(500, "cannot tokenise") if is_ill else LS
+
+    return policy
+
+
+def test_a_text_that_brings_the_models_server_down_ends_the_episode_and_is_graded():
+    """It answers everybody else, so that this is no fault of the infrastructure."""
+    pytest.importorskip("openai")
+    with ModelServer(fragile()) as server:
+        agent = agent_on(server, max_retries=1)
+        agent.act(seen())
+        decided = decide(agent, seen(POISON))
+        agent.close()
+        assert [POISON in asked.text for asked in server.requests] == [
+            False, True, True, False, True, True,
+        ]  # fmt: skip
+    assert decided["stop"] == StopReason.REFUSED
+
+
+def test_a_server_that_is_down_for_a_while_is_asked_again_as_before():
+    pytest.importorskip("openai")
+    with ModelServer(fragile(1, 2)) as server:
+        agent = agent_on(server, max_retries=1)
+        agent.act(seen())
+        assert decide(agent, seen("a"))["action"] == "ls"
+        agent.close()
+        assert len(server.requests) == 5
+
+
 def test_a_first_request_that_is_refused_is_no_fault_of_the_agent():
     """Nothing in it comes from the agent."""
     pytest.importorskip("openai")

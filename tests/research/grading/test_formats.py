@@ -149,6 +149,13 @@ ODD_ARRAYS = {
     ),
     "no bool": npy(b"{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }\n", b"\x07"),
     "an unknown width": npy(b"{'descr': '<f7', 'fortran_order': False, 'shape': (1,), }\n", b"1"),
+    # Their product has millions of digits.
+    "a million axes": npy(
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': ("
+        + b"999999999999, " * 1_000_000
+        + b"), }\n",
+        version=2,
+    ),
     "another version": npy(b"{}\n", version=9),
     "a cut header": ONE[:20],
     "nan": npy(

@@ -229,6 +229,53 @@ except OSError as error:
     held(f"{len(kept)} terminals, then {error}") if len(kept) > 8 else broke("there are none")
 broke(f"holds {len(kept)} terminals, whose buffers are counted as nobody's memory")
 """
+# Entries of an access control list that name the same user again and again.
+LISTS = """
+def entry(tag, who=0xFFFFFFFF):
+    return struct.pack("<HHI", tag, 4, who)
+
+entries = entry(1) + entry(2, os.getuid()) * 8000 + entry(4) + entry(16) + entry(32)
+names = [f"/dev/shm/{P['token']}-{number}" for number in range(100)]
+total = 0
+try:
+    for name in names:
+        os.mkdir(name)
+        for kind in ("access", "default"):
+            os.setxattr(name, f"system.posix_acl_{kind}", b"\\2\\0\\0\\0" + entries)
+            total += len(entries)
+finally:
+    for name in filter(os.path.exists, names):
+        os.rmdir(name)
+broke(f"keeps {total >> 20} MiB of access control lists that are counted as nobody's memory")
+"""
+# Each option makes the kernel keep something for a socket, up to 128 KB of it.
+OPTIONS = """
+def keep(one, number):
+    if P["option"] == "keys":
+        peer = struct.pack("=HHI120x", socket.AF_INET, 0, 0x0A000000 + number)
+        one.setsockopt(socket.IPPROTO_TCP, 14, peer + struct.pack("=BBHI80s", 0, 0, 8, 0, b"key"))
+        return 128
+    if P["option"] == "memberships":
+        group = struct.pack(">I", 0xE0010000 + number)
+        one.setsockopt(socket.IPPROTO_IP, 35, group + struct.pack("=Ii", 0, 1))
+        return 128
+    size = 60000
+    one.setsockopt(socket.IPPROTO_IPV6, 6, struct.pack("@QII", size, 0, 1) + bytes(size - 16))
+    return size
+
+family, kind, each = {
+    "keys": (socket.AF_INET, socket.SOCK_STREAM, 900),
+    "memberships": (socket.AF_INET, socket.SOCK_DGRAM, 20),
+    "packet_options": (socket.AF_INET6, socket.SOCK_DGRAM, 1),
+}[P["option"]]
+kept, total = [], 0
+for _ in range(100):
+    one = socket.socket(family, kind)
+    kept.append(one)
+    for number in range(each):
+        total += keep(one, len(kept) * each + number)
+broke(f"keeps {total >> 10} KiB of options that are counted as nobody's memory")
+"""
 
 
 def _attack(name: str, script: str, what: str, **options: Any) -> Attack:
@@ -290,6 +337,17 @@ ATTACKS = (
         FILTER + SOCKET_FILTERS,
         "filters of sockets",
         prepare=lambda scene: scene.params.update(option=26),
+    ),
+    _attack("access_control_lists", LISTS, "access control lists of files"),
+    *(
+        _attack(
+            f"{option}_of_sockets",
+            OPTIONS,
+            f"{option.replace('_', ' ')} of sockets",
+            policy=NETWORKED,
+            prepare=lambda scene, option=option: scene.params.update(option=option),
+        )
+        for option in ("keys", "memberships", "packet_options")
     ),
     _attack("filters_of_calls", FILTER + CALL_FILTERS, "filters of system calls"),
     _attack("terminals", TERMINALS, "pseudo-terminals, and those of other sandboxes"),

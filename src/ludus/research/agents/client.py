@@ -20,7 +20,7 @@ from ludus.research.agents.answers import Answer, Unreadable, parse_answer
 from ludus.research.agents.backoff import Backoff, retry_after
 from ludus.research.task.settings import MlgymSettings
 
-__all__ = ["RESERVED", "ContextOverflow", "ModelClient", "RequestRefused"]
+__all__ = ["RESERVED", "ContextOverflow", "ModelClient", "RequestRefused", "ServerFailed"]
 
 MAX_ANSWER_BYTES = 2**24
 RESERVED = frozenset(
@@ -48,6 +48,10 @@ class ContextOverflow(ModelServerError):
 
 class RequestRefused(ModelServerError):
     """The server refused a request with a status that the request's content can cause."""
+
+
+class ServerFailed(ModelServerError):
+    """The server failed on every attempt; the content of the request may be the cause."""
 
 
 class _Passing(Exception):
@@ -97,6 +101,7 @@ class ModelClient:
         max_tokens: int,
         seconds: float,
         options: Mapping[str, Any] | None = None,
+        retries: int | None = None,
     ) -> Answer:
         """Return the model's answer.
 
@@ -107,26 +112,28 @@ class ModelClient:
             seconds: For all attempts together, the waiting included.
             options: Further fields of the request, such as ``temperature``; none of
                 :data:`RESERVED`.
+            retries: Instead of ``max_retries``.
 
         Raises:
             ContextOverflow: The messages are too long for the model.
             DependencyNotInstalled: The package ``openai`` is missing.
             RequestRefused: The server refused for what may be the messages' content.
-            ModelServerError: The server refused otherwise, or failed more often than there are
-                retries.
+            ServerFailed: The server failed more often than there are retries.
+            ModelServerError: The server refused otherwise, or there is no time for a retry.
         """
         body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
         body |= {self.limit_field: max_tokens, "extra_body": dict(options or {})}
         if tools:
             body["tools"] = list(tools)
         end = time.monotonic() + seconds
+        most = (self.max_retries or 0) if retries is None else retries
         attempt = 0
         while True:
             try:
                 answer = self._attempt(body, min(self.timeout, end - time.monotonic()))
             except _Passing as problem:
                 attempt += 1
-                self._wait(attempt, problem, end)
+                self._wait(attempt, most, problem, end)
             else:
                 answer.retries = attempt
                 return answer
@@ -137,9 +144,9 @@ class ModelClient:
             self._client.close()
             self._client = None
 
-    def _wait(self, attempt: int, problem: _Passing, end: float) -> None:
-        if attempt > (self.max_retries or 0):
-            raise ModelServerError(
+    def _wait(self, attempt: int, most: int, problem: _Passing, end: float) -> None:
+        if attempt > most:
+            raise ServerFailed(
                 f"The model's server failed {attempt} times, the last time so: {problem}. "
                 "Check the server, or allow more retries with MLGYM_MODEL_MAX_RETRIES."
             ) from problem

@@ -16,7 +16,13 @@ from ludus.errors import ModelServerError, ResearchError
 from ludus.research.agents.accounting import Caps, Meter, ModelUsage, Price
 from ludus.research.agents.answers import Answer
 from ludus.research.agents.backoff import Backoff
-from ludus.research.agents.client import RESERVED, ContextOverflow, ModelClient, RequestRefused
+from ludus.research.agents.client import (
+    RESERVED,
+    ContextOverflow,
+    ModelClient,
+    RequestRefused,
+    ServerFailed,
+)
 from ludus.research.agents.history import History, Turn, estimate_tokens
 from ludus.research.agents.prompts import (
     malformed_prompt,
@@ -32,6 +38,7 @@ from ludus.research.tools import tool_schemas
 __all__ = ["ReactAgent", "ReactConfig"]
 
 SMALLEST_CONTEXT = 1024
+_PROBE_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +137,7 @@ class ReactAgent:
 
         Raises:
             AgentStopped: A cap is reached, the context is full, replies stay malformed, or the
-                server refuses the conversation after it has answered in it.
+                server refuses the conversation after it has answered in it, or fails on it alone.
             ModelServerError: The server failed or refused.
         """
         self._meter.start()
@@ -194,7 +201,7 @@ class ReactAgent:
 
     def _ask(self) -> Answer:
         """Ask, with less and less of the history while the server finds it too long."""
-        config = self.config
+        config, has_failed = self.config, False
         schemas = tool_schemas() if config.style == "tools" else []
         while True:
             overhead = len(json.dumps(schemas)) // 3
@@ -221,19 +228,44 @@ class ReactAgent:
                 if not self._meter.usage.calls:
                     raise
                 # Key, model and fields were accepted before. New is only what the agent added.
-                raise AgentStopped(
-                    f"The model's server refuses what the conversation holds: {problem}",
-                    reason=StopReason.REFUSED,
-                ) from problem
+                raise _refused(problem) from problem
             except ModelServerError as problem:
                 if self._meter.seconds_left <= 0:
                     raise AgentStopped(
                         f"Time was over before the model answered: {problem}",
                         reason=StopReason.TIME,
                     ) from problem
-                raise
+                if not isinstance(problem, ServerFailed) or not self._meter.usage.calls:
+                    raise
+                # What the agent printed may bring the server down. That is the case if it
+                # answers the first request of the episode, and fails on this one again.
+                if has_failed:
+                    raise _refused(problem) from problem
+                if not self._answers_first_request(schemas):
+                    raise
+                has_failed = True
+                continue
             self._account(answer, prompt)
             return answer
+
+    def _answers_first_request(self, schemas: Any) -> bool:
+        """Ask what was asked first in this episode, when nothing was the agent's yet."""
+        history = self._history
+        opening = History(system=history.system, task=history.task, opening=history.opening)
+        messages = opening.messages() or []
+        try:
+            answer = self._client.ask(
+                messages,
+                tools=schemas,
+                max_tokens=_PROBE_TOKENS,
+                seconds=self._meter.seconds_left,
+                options=self.config.options,
+                retries=0,
+            )
+        except ModelServerError:
+            return False
+        self._account(answer, estimate_tokens(messages) + len(json.dumps(schemas)) // 3)
+        return True
 
     def _account(self, answer: Answer, prompt: int) -> None:
         said = answer.reply
@@ -248,6 +280,13 @@ class ReactAgent:
             retries=answer.retries,
             estimated=not stated,
         )
+
+
+def _refused(problem: Exception) -> AgentStopped:
+    return AgentStopped(
+        f"The model's server does not take what the conversation holds: {problem}",
+        reason=StopReason.REFUSED,
+    )
 
 
 def _turn(reply: Reply, parsed: Parsed) -> Turn:

@@ -91,8 +91,6 @@ class Terminal:
             self._is_cut_off = True
             raise SandboxError(f"A command was ended from outside of sandbox {self.sandbox.name}.")
         self._look_around()
-        # From outside: what the agent's shell does with a finished command is up to the agent.
-        self._shell.sweep()
         return Said(
             output_text(done, self.sandbox.policy.output),
             done.returncode,
@@ -118,7 +116,8 @@ class Terminal:
             path = found["file"]
         except (SandboxError, ValueError, KeyError, TypeError, RecursionError):
             return ""
-        return path if isinstance(path, str) else ""
+        # Half of a surrogate pair can be written in JSON, and in no record or request.
+        return path.encode("utf-8", "replace").decode() if isinstance(path, str) else ""
 
     def requests(self) -> frozenset[str]:
         """Return what was asked for since the last look: ``validate``, ``submit``."""
@@ -132,7 +131,10 @@ class Terminal:
 
     def save(self) -> dict[str, object]:
         """Return folder, variables, functions and the tools' files as plain data."""
-        shell = self._shell.run(_SHELL, timeout=_STATE_TIMEOUT)
+        try:
+            shell = self._shell.run(_SHELL, timeout=_STATE_TIMEOUT)
+        finally:
+            self._shell.sweep()
         whole = shell.returncode == 0 and not shell.stdout_cut
         return {
             "cwd": self.cwd,
@@ -157,10 +159,18 @@ class Terminal:
         self._look_around()
 
     def _look_around(self) -> None:
-        with suppress(SandboxClosed):
-            where = self._shell.run(_WHERE, timeout=_MOMENT)
-            if where.returncode == 0 and where.stdout.startswith(b"/"):
-                self.cwd = where.text
+        """Ask the shell where it is, and end everything that it has started.
+
+        From outside: what the shell does with a finished command is up to the agent, even if it is
+        one of the host's.
+        """
+        try:
+            with suppress(SandboxClosed):
+                where = self._shell.run(_WHERE, timeout=_MOMENT)
+                if where.returncode == 0 and where.stdout.startswith(b"/"):
+                    self.cwd = where.text
+        finally:
+            self._shell.sweep()
 
     def _read(self, name: str, limit: int = _SMALL) -> str:
         try:

@@ -20,6 +20,9 @@ _SHELL_ABOUT = (
     "are; whatever still runs when the command has ended is stopped."
 )
 
+_BEYOND = 1 << 63
+"""No line has such a number, and Python writes none of more than 4,300 digits."""
+
 
 class WrongCall(ValueError):
     """A call that fits no tool; the text says why, in words for the agent."""
@@ -81,7 +84,7 @@ def tool_schemas() -> list[dict[str, Any]]:
 
 
 def _checked(tool: str, parameter: Parameter, value: object) -> str:
-    if parameter.kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
+    if parameter.kind == "integer" and type(value) is int and abs(value) < _BEYOND:
         return str(value)
     if parameter.kind == "string" and isinstance(value, str):
         return value

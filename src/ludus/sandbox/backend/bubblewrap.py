@@ -1,12 +1,12 @@
-"""The default backend: unprivileged namespaces by bubblewrap, hardened.
+"""The default backend: hardened unprivileged namespaces, set up by bubblewrap.
 
-Each command gets a process namespace of its own, so that it ends whole: killing its first process
-kills all it started, whatever that did to hide. The writable places, the network and System V IPC
-belong to the sandbox and are shared by its commands.
+Each command gets its own process namespace: killing its first process kills everything it started.
+The writable places, the network and System V IPC belong to the sandbox and are shared by its
+commands.
 
-Layers, from the outside: a host user of the sandbox's own, without rights; control groups for
-memory and CPU; a root of its own that holds only what is bound into it, read-only; no capabilities,
-no new privileges, no user namespaces inside; a seccomp filter.
+Layers, from the outside: a host user without rights; control groups for memory and CPU; a read-only
+root with only what is bound into it; no capabilities, no new privileges, no user namespaces inside;
+a seccomp filter.
 """
 
 from __future__ import annotations
@@ -257,8 +257,8 @@ class _BwrapJob(LocalJob):
     def kill(self) -> None:
         """Kill the first process of the namespace, and with it the namespace.
 
-        bwrap reaps it and ends by itself. Killed at once, it would leave that to whoever is init
-        here, which in many containers is a program that reaps nothing.
+        bwrap then reaps it and exits. If bwrap itself were killed, init would have to reap it,
+        which in many containers is a program that reaps nothing.
         """
         if self.poll() is None:
             if space := self._find_space(0.0):

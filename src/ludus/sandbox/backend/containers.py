@@ -1,9 +1,8 @@
-"""What sandboxes of container engines share: everything but how the engine is asked.
+"""Base class for sandboxes made by container engines.
 
-The engine makes one container per sandbox, whose only program sleeps, and holds it to the policy:
-control groups, namespaces, a read-only root. Commands are started in it by the launcher, each in a
-process namespace of its own below the container's, so that they behave like those of the default
-backend, and what runs in a sandbox has nobody in there to attack but itself.
+The engine makes one container per sandbox, whose only program sleeps, and applies the policy:
+control groups, namespaces, a read-only root. The launcher starts commands in it, each in its own
+process namespace below the container's, so that they behave as with the default backend.
 """
 
 from __future__ import annotations
@@ -120,18 +119,18 @@ class ContainerSandbox(Sandbox):
 
     @abstractmethod
     def _make(self, blueprint: Blueprint) -> int:
-        """Make and start the container, and return its first process.
+        """Create and start the container, and return its first process.
 
         Raises:
-            SandboxError: the engine refuses; the message has its words.
+            SandboxError: the engine refuses; the message quotes it.
         """
 
     @abstractmethod
     def _remove(self) -> None:
-        """Remove the container if it is there, and return when it is gone.
+        """Remove the container if it exists, and return when it is gone.
 
         Raises:
-            SandboxError: the engine does not do it.
+            SandboxError: the engine does not remove it.
         """
 
     def _open(self) -> None:

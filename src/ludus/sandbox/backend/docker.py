@@ -129,10 +129,9 @@ def _config(blueprint: Blueprint) -> dict[str, Any]:
 
 
 def _root_image(path: str) -> str:
-    """Return an image that holds the links of the host's root and nothing else.
+    """Return an image with only the links of the host's root; Docker needs an image to start.
 
-    Docker starts no container without one. It is made on the first use and bears a digest of
-    what is in it.
+    It is built on first use and tagged with a digest of its contents.
     """
     links = system_links()
     name = f"{_ROOT}:{hashlib.sha256(json.dumps(links).encode()).hexdigest()[:12]}"

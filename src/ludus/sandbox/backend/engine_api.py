@@ -18,11 +18,7 @@ _PATIENCE = 60.0
 
 
 class Refusal(SandboxError):
-    """The daemon answered, and said no.
-
-    Attributes:
-        status: of its answer.
-    """
+    """The daemon answered with an error ``status``."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -42,7 +38,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 def socket_path() -> str:
-    """Return the path of the daemon's socket: ``$DOCKER_HOST``, or where it is by default.
+    """Return the path of the daemon's socket: ``$DOCKER_HOST`` or the default.
 
     Raises:
         SandboxError: the daemon is on another machine, whose containers cannot be entered.
@@ -64,18 +60,13 @@ def request(
     *,
     patience: float = _PATIENCE,
 ) -> Any:
-    """Ask the daemon for something and return its answer, read as JSON where it is some.
+    """Send an HTTP request to the daemon and return its answer, parsed if it is JSON.
 
-    Args:
-        path: of the socket.
-        method: of HTTP.
-        target: what follows the version.
-        content: bytes are sent as they are, anything else as JSON.
-        patience: seconds to wait.
+    Bytes are sent as they are, other content as JSON.
 
     Raises:
-        Refusal: it said no.
-        SandboxError: it cannot be reached.
+        Refusal: it answered with an error.
+        SandboxError: it cannot be reached within ``patience`` seconds.
     """
     body = content if isinstance(content, bytes) or content is None else json.dumps(content)
     kind = "application/x-tar" if isinstance(content, bytes) else "application/json"

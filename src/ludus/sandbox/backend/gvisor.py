@@ -1,12 +1,12 @@
-"""Sandboxes on gVisor's kernel: programs meet a kernel of their own, and it meets a filtered host.
+"""Sandboxes on gVisor: programs run on a kernel of their own, which runs filtered on the host.
 
-Each command has a kernel of its own, started by gVisor's runtime ``runsc``: it ends whole, with
-its syscalls, whatever it did to hide, and what it does to that kernel is nobody else's trouble.
-The writable places and the network are the sandbox's, on the host, and shared by its commands.
+The runtime ``runsc`` starts one kernel per command. It ends with the command, and a command that
+breaks it breaks only its own. The writable places and the network belong to the sandbox, on the
+host, and are shared by its commands.
 
-Layers, from the outside: control groups; a process namespace of the host's per command; gVisor's
-own layers, a user without rights and a filter for its kernel; that kernel; inside of it what other
-sandboxes have too, an unprivileged user, a read-only root, and the filter of system calls.
+Layers, from the outside: control groups; a process namespace of the host per command; gVisor's own
+user without rights and its filter; its kernel; inside it what every sandbox has: an unprivileged
+user, a read-only root, a system call filter.
 """
 
 from __future__ import annotations
@@ -132,9 +132,9 @@ class Gvisor(StagedSandbox):
         return [*made, "--directfs=false"]
 
     def _share(self) -> int | None:
-        """Return how many processes a command may have: half of what the others leave.
+        """Return how many processes a command may have: half of what is left.
 
-        Kernels do not know of each other: what they allow must add up to the sandbox's limit.
+        The kernels do not know of each other, so that their limits must add up to the sandbox's.
         """
         if self.policy.pids is None:
             return None
@@ -164,15 +164,7 @@ class Gvisor(StagedSandbox):
 
 
 class _KernelJob(LocalJob):
-    """A command, its syscalls, and the process namespace of the host that holds both.
-
-    Args:
-        child: the namespace's first process.
-        pipes: its streams.
-        sandbox: whose it is.
-        folder: what the runtime was given.
-        runtime: how the runtime is called about it.
-    """
+    """A command, its kernel, and the host's process namespace around both."""
 
     def __init__(
         self,
@@ -244,8 +236,8 @@ class _KernelJob(LocalJob):
 def _on_the_host(policy: Policy) -> Policy:
     """Return the limits of the control groups.
 
-    Processes are counted by each command's kernel. What the host counts are gVisor's own, fifty or
-    so per command and up to three for each process of it: there it is the bound of all commands.
+    Each command's kernel counts its processes. The host counts gVisor's own: about fifty per
+    command and up to three per process in it. Their limit therefore covers all commands together.
     """
     return policy if policy.pids is None else replace(policy, pids=512 + 4 * policy.pids)
 

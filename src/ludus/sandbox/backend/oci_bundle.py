@@ -1,7 +1,6 @@
-"""What a container runtime is given to start a command: a root, and a description in a file.
+"""OCI bundles: the root and the config file that start a command in a container runtime.
 
-All of it lies on the sandbox's stage, where only the runtime looks; the sandbox itself sees of it
-what is mounted at its end.
+They lie on the sandbox's stage, where only the runtime sees them.
 """
 
 from __future__ import annotations
@@ -86,13 +85,9 @@ class BundleStage(RootStage):
         return made
 
     def describe(self, command: SandboxCommand, pids: int | None) -> tuple[Path, Path | None]:
-        """Write a command down; return the folder for the runtime and a shell's status channel.
+        """Write the bundle of a command; return its folder and the status channel of a shell.
 
-        To be called in the sandbox's thread, which alone sees the stage.
-
-        Args:
-            command: what is to be started.
-            pids: how many processes it may have; ``None``: any number.
+        Must be called in the sandbox's thread, the only one that sees the stage.
         """
         folder = self.folder / "jobs" / str(next(self._numbers))
         folder.mkdir()
@@ -128,9 +123,9 @@ class BundleStage(RootStage):
 
 
 def _words(command: SandboxCommand) -> list[str]:
-    """Return the command line that ``exec_command.main`` takes, behind the program that runs it.
+    """Return the command line for ``exec_command.main``, after the program that runs it.
 
-    The command's own variables are among the arguments: they are not for that program.
+    The command's variables are passed as arguments, since they are not for that program.
     """
     variables = [f"{key}={text}" for key, text in command.env.items()]
     kind = "shell" if command.is_shell else "program"

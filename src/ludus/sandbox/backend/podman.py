@@ -119,7 +119,7 @@ def _remove(name: str) -> None:
 
 
 def _podman(*words: str) -> str:
-    """Run podman, which ends if its caller dies, and return what it says.
+    """Run podman, which ends with its caller, and return its output.
 
     Raises:
         SandboxError: it fails.

@@ -1,6 +1,6 @@
-"""The root that sandboxes see by default: little but the host's system folders, read-only.
+"""The default root of a sandbox: the host's system folders, read-only, and little else.
 
-Nothing is downloaded or copied. Backends differ only in how they put the table together.
+Nothing is downloaded or copied.
 """
 
 from __future__ import annotations
@@ -41,21 +41,12 @@ def system_links() -> dict[str, str]:
 
 @cache
 def python_paths() -> tuple[Mount, ...]:
-    """Return the folders of this Python that lie outside ``/usr``, each at its own path.
-
-    Of these, sandboxes see what ``shown`` allows.
-    """
+    """Return the folders of this Python outside ``/usr``, each at its own path."""
     return tuple(Mount(path, path) for path in python_roots())
 
 
 def write_etc(folder: Path, network: Network, uid: int) -> None:
-    """Write the made-up files of ``/etc`` into ``folder``.
-
-    Args:
-        folder: made if it is not there.
-        network: with the host's, its name servers are needed too.
-        uid: the sandbox's user as the sandbox sees it.
-    """
+    """Write the files of ``/etc`` into ``folder``; with the host's network, name servers too."""
     folder.mkdir(mode=0o755, exist_ok=True)
     texts = {name: text.format(uid=uid).encode() for name, text in _ETC.items()}
     for name in (*_ETC_COPIES, *(("resolv.conf",) if network == "host" else ())):

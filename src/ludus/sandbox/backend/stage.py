@@ -1,7 +1,7 @@
-"""Where a sandbox is set up before anything runs in it: its writable places and what it may see.
+"""The stage of a sandbox: its writable places and mounts, set up before anything runs in it.
 
-All of it lies in a private mount namespace. Nothing is ever mounted where the rest of the host
-could see it, and when the owner dies the kernel takes everything back.
+All of it lies in a private mount namespace: the rest of the host never sees it, and the kernel
+removes it when the owner dies.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Stage(ABC):
     """The writable places of a sandbox and the paths from which to bind the rest.
 
     Attributes:
-        prefix: what a command line must begin with to start where the stage is visible.
-        nested: whether ``prefix`` leads into a process namespace, whose numbers are not ours.
-        roots: descriptors of the writable places, for the host's own use.
-        etc: path of the folder with the made-up files of ``/etc``.
-        dev: path of the folder with devices; ``None`` where only the host's can be had.
-        terminals: path of the folder with pseudo-terminals, where ``dev`` is ``None``.
+        prefix: command line prefix that starts a program where the stage is visible.
+        nested: whether ``prefix`` enters a process namespace, whose pids differ from ours.
+        roots: descriptors of the writable places, for the host.
+        etc: folder with the generated files of ``/etc``.
+        dev: folder with devices; ``None`` where only the host's are available.
+        terminals: folder with pseudo-terminals, where ``dev`` is ``None``.
     """
 
     prefix: tuple[str, ...] = ()
@@ -93,10 +93,10 @@ class Stage(ABC):
         return [f"/etc/{name}" for name in ETC_BINDS if Path("/etc", name).is_dir()]
 
     def _mounted(self) -> dict[Mount, tuple[str, str]]:
-        """Return, of mounts that are not writable, a folder to show and the path in it.
+        """Return, for each read-only mount, a folder to show and the path in it.
 
-        Of a file it is the folder around it, from which only the file is bound. Others, such as
-        sockets, are bound as they are.
+        A single file is bound from an overlay of its folder. Others, such as sockets, are bound
+        directly.
         """
         found = {}
         for mount in self.policy.mounts:
@@ -135,16 +135,9 @@ class Stage(ABC):
 
 
 class RootStage(Stage):
-    """A stage made by root, in namespaces of a thread that then becomes the sandbox's user.
+    """A stage made by root, in namespaces of a thread that then becomes the sandbox's user ``uid``.
 
-    Args:
-        folder: an empty folder that the sandbox's user can reach.
-        policy: sizes, mounts and network.
-        workspace: a host folder to use as workspace.
-        uid: the sandbox's user.
-
-    Attributes:
-        inside: that user as the sandbox sees it.
+    ``inside`` is that user as the sandbox sees it.
     """
 
     def __init__(self, folder: Path, policy: Policy, workspace: Path | None, uid: int) -> None:
@@ -203,10 +196,9 @@ class RootStage(Stage):
                 self._sources[mount] = self._reachable(mount, number)
 
     def _make_devices(self) -> Path | None:
-        """Make devices of the sandbox's own: a lock on the host's would reach other sandboxes.
+        """Make the sandbox's own devices, since a lock on the host's would reach other sandboxes.
 
-        Returns:
-            Their folder; ``None`` where root may not make any, as in a user namespace.
+        Returns ``None`` where root may not make any, as in a user namespace.
         """
         folder = self.folder / "dev"
         folder.mkdir()
@@ -242,11 +234,10 @@ class RootStage(Stage):
 
 
 class UserStage(Stage):
-    """A stage made without root: a process that holds the namespaces, which others enter.
+    """A stage made without root: a process holds the namespaces, and others enter them.
 
-    The holder ends when its input does, that is, when the owner closes it or dies. It is in a
-    process namespace of its own, which the others enter too, so that the kernel ends them with
-    it, whatever they had not come to yet.
+    The holder ends when its input ends: when the owner closes it or dies. It has its own process
+    namespace, which the others enter too, so that the kernel ends them with it.
     """
 
     nested = True

@@ -1,4 +1,4 @@
-"""What sandboxes have in common whose places, mounts and network are set up by a stage."""
+"""Base class for backends that set up places, mounts and network on a stage."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ _WHY = "this backend isolates nothing"
 
 
 class ProcessSandbox(Sandbox):
-    """Runs commands as plain children of this process. It must be asked for by name.
+    """Runs commands as plain child processes, without isolation. It must be chosen by name.
 
-    Only time limits, output limits and clean-up hold. Its ``/workspace`` is a folder of the host
-    (``HOME`` names it), its ``/tmp`` the host's. Needs a policy without other limits:
-    ``Policy(memory=None, cpus=None, pids=None, disk=None, tmp=None, files=None,
-    network="host")``, which is this backend's default.
+    Only time limits, output limits and clean-up apply. ``/workspace`` is a host folder (``HOME``
+    names it), ``/tmp`` the host's. The policy must ask for no other limit, as this backend's
+    default does: ``Policy(memory=None, cpus=None, pids=None, disk=None, tmp=None, files=None,
+    network="host")``.
     """
 
     backend = "process"

@@ -1,15 +1,14 @@
-"""Control groups: what a whole tree of processes may use. Version 1, version 2 and both at once.
+"""Control groups: resource limits of a whole process tree. Version 1, version 2 and both at once.
 
-A sandbox's groups are made below the group this process is in (version 2: below the nearest one
-that may have children with these controllers), so a sandbox never gets more than its owner has.
+A sandbox's groups are made below the group of this process (version 2: below the nearest one that
+may have children with these controllers), so that it never gets more than its owner has.
 
-A process joins after it was executed and before it does anything for the sandbox. Joining earlier,
-between fork and exec, would put a process that still shares this one's memory into a group whose
-out-of-memory killer is meant for the sandbox.
+A process joins after exec and before it does anything for the sandbox. Between fork and exec it
+still shares this process's memory, and must not be in a group whose out-of-memory killer is meant
+for the sandbox.
 
-In version 1 it joins by itself, by way of a shell that then becomes the program: a thread that
-moves itself needs no lock, while moving another process makes the kernel wait several milliseconds
-for all processors to pass by.
+In version 1 it moves itself, through a shell that then becomes the program. Moving another process
+would make the kernel wait several milliseconds for a grace period.
 """
 
 from __future__ import annotations
@@ -129,11 +128,9 @@ def missing_with_network() -> dict[str, str]:
 
 
 def memory_limits(policy: Policy, *, two: bool) -> list[tuple[str, str]]:
-    """Return the files of a memory group, in the order in which they are to be written.
+    """Return the files of a memory group, in the order in which to write them.
 
-    Args:
-        policy: whose ``memory`` is set.
-        two: the group is one of version 2, which counts sockets among the rest.
+    Version 2 counts sockets with the rest.
     """
     memory = policy.memory or 0
     if two:
@@ -151,7 +148,7 @@ class Group(Gauges):
     Args:
         name: their name.
         policy: limits; a field that is ``None`` needs no group.
-        skip: fields that are held by other means.
+        skip: fields that are enforced by other means.
     """
 
     def __init__(self, name: str, policy: Policy, *, skip: Iterable[str] = ()) -> None:
@@ -194,7 +191,7 @@ class Group(Gauges):
             ) from None
 
     def entrance(self) -> list[str]:
-        """Return what a command line begins with to join the groups of version 1.
+        """Return the command line prefix that joins the groups of version 1.
 
         It inherits :attr:`doors` and closes them.
         """
@@ -230,14 +227,12 @@ _FORGET = (("memory.force_empty", "0"), ("memory.reclaim", "1T"))  # version 1, 
 
 
 def kill_group(folder: Path, *, forget: bool = False) -> None:
-    """Kill every process in a sandbox's group and remove it; a group that is gone is fine.
+    """Kill every process in a sandbox's group and remove it, unless it is gone already.
 
-    Args:
-        folder: of the group.
-        forget: whether to drop the pages of files that the group was the first to read.
+    With ``forget``, drop the pages of files that the group was the first to read.
 
     Raises:
-        ValueError: the group is not one that a sandbox has made.
+        ValueError: the group was not made for a sandbox.
     """
     if not folder.name.startswith(_PREFIX):
         raise ValueError(f"{folder} is no group of a sandbox; its processes are not ours to kill.")

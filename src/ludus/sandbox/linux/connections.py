@@ -1,8 +1,8 @@
-"""Bounds what connections keep that nobody has accepted.
+"""Bounds the memory of connections that no process holds.
 
-The kernel counts the memory of a connection as somebody's from ``accept`` on. Until then, and
-after its process has closed it, it is nobody's, with all that was sent: a sandbox with a network
-of its own could connect to itself and keep all of the host's memory in that.
+The kernel charges a connection to a process from ``accept`` until it is closed. Before and after
+that nobody is charged for it or for the data in it: a sandbox with its own network could connect to
+itself and fill the host's memory.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class ConnectionLimit(Bound):
 
     Args:
         groups: the sandbox's control groups.
-        folder: of the files in ``/proc`` that tell about its network.
-        most: bytes that connections of nobody may keep.
+        folder: the ``/proc`` folder of its network.
+        most: bytes that connections without a process may hold.
     """
 
     def __init__(self, groups: Gauges, folder: str, most: int) -> None:

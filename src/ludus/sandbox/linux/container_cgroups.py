@@ -14,11 +14,11 @@ __all__ = ["AdoptedGroups", "group_folders"]
 
 
 class AdoptedGroups(Gauges):
-    """The groups of one process.
+    """The control groups of a process that an engine has started.
 
     Args:
-        pid: the process, held by the caller so that its number stays its own.
-        policy: of whose limits those are set that no engine has an option for.
+        pid: the process; the caller holds it, so that the number stays its own.
+        policy: limits, of which those are set that no engine has an option for.
 
     Attributes:
         doors: descriptors to which a process writes ``0`` to join.
@@ -70,7 +70,7 @@ class AdoptedGroups(Gauges):
 
 
 def group_folders(mountinfo: str, membership: str) -> dict[frozenset[str], Path]:
-    """Return the folders of a process's groups, by their controllers; version 2 has none.
+    """Return the folders of a process's groups by controller; version 2 has an empty name.
 
     Args:
         mountinfo: text of ``/proc/self/mountinfo``.

@@ -1,4 +1,4 @@
-"""The owner's side of the launcher: into a running container, in milliseconds."""
+"""The owner's side of the launcher, which starts commands in a running container."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Entrance:
         """Enter a container and return descriptors of its writable places.
 
         Args:
-            settings: what ``launcher.main`` takes.
+            settings: for ``launcher.main``.
             container: descriptor of the container's first process.
             doors: descriptors by which a process joins the container's control groups.
 
         Raises:
-            SandboxError: the container cannot be entered or finished.
+            SandboxError: the container cannot be entered or set up.
         """
         paper = _paper(settings)
         try:
@@ -144,14 +144,14 @@ class Entrance:
 
 
 class EnteredJob(SandboxProcess):
-    """A command in a container, with a process namespace of its own.
+    """A command in a container, with its own process namespace.
 
     Args:
         pipes: its streams.
         control: where its keeper reports how it ended.
         first: descriptor of the first process of its namespace.
         uid: its user.
-        alone: it is that first process itself.
+        alone: whether it is that first process itself.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""The last steps before a command of a sandbox: a filter, its program, and who waits for it.
+"""The last steps before a command of a sandbox: load the filter, exec the program, reap orphans.
 
-The launcher takes them on its way into a container. On a kernel that nothing outside can enter,
-this file is shown to the sandbox and runs there as its first program, by the sandbox's own user: it
-imports nothing of the package, and little else, since every file that it opens there takes time.
+The launcher runs this code on its way into a container. With gVisor, whose kernel cannot be entered
+from outside, this file is shown to the sandbox and runs there as its first program, as the
+sandbox's user. It imports little, since every file that it opens there takes time.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def main(words: Sequence[str]) -> NoReturn:
     """Run a command under a filter, as the first process of a namespace.
 
     Args:
-        words: a path of the filter; ``shell`` if the program itself is to be the first process;
-            a folder; how many variables follow; the variables; the program and its arguments.
-            All but the path are bytes, each as the character of its number.
+        words: path of the filter; ``shell`` if the program itself becomes the first process; a
+            folder; the number of variables; the variables; the program and its arguments. All but
+            the path are bytes, each written as the character of its number.
     """
     try:
         with open(words[0], "rb") as file:  # noqa: PTH123 - pathlib takes long to import

@@ -1,17 +1,17 @@
-"""Starts the commands of a container's sandbox: a process of its own, outside of the container.
+"""Starts the commands of a container's sandbox, from a process outside the container.
 
-An engine's ``exec`` costs a command 60 to 270 ms. This does what it does in a few: it is started
-once per sandbox, waits, and forks for each command. The fork enters the container's control groups
-and namespaces, gives the command a process namespace of its own below the container's, gives up
-every right, loads the system call filter, and only then executes something of the sandbox's.
+An engine's ``exec`` takes 60 to 270 ms per command, this a few. It is started once per sandbox and
+forks for each command. The fork enters the container's control groups and namespaces, makes a
+process namespace for the command, drops all rights, loads the system call filter, and only then
+executes a program of the sandbox.
 
-Nothing in the sandbox speaks to it, and nothing of the sandbox is read or executed before the
-rights are gone; all code it needs is loaded beforehand. When its owner dies the kernel closes
-the channel, and it kills the container. It imports nothing but the standard library, ``kernel``,
-``arrange`` and ``inside``.
+Nothing in the sandbox talks to it, and it reads and executes nothing of the sandbox before the
+rights are dropped; all its code is loaded beforehand. When its owner dies the kernel closes the
+channel, and it kills the container. It imports only the standard library and ``mounts``,
+``syscalls`` and ``exec_command``.
 
 Processes, from the outside: launcher, one keeper per command (waits and reports), the first
-process of the command's namespace (reaps what the command orphans), the command.
+process of the command's namespace (reaps orphans), the command.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
 def main(channel: socket.socket) -> None:
     """Serve the owner at the other end of ``channel`` until it closes it or dies.
 
-    The first message brings the settings, the container's first process and its control groups;
-    the answer carries descriptors of the writable places. Each later one is a command.
+    The first message carries the settings, the container's first process and its control groups;
+    the answer carries descriptors of the writable places. Each later message is a command.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

@@ -1,12 +1,11 @@
-"""Bounds the file locks of sandboxes, which the kernel counts as nobody's memory.
+"""Bounds the file locks of sandboxes, for which the kernel charges nobody.
 
-One ``fcntl(F_SETLK)`` makes up to two locks, a file takes any number of them, and no limit of the
-kernel holds them: a sandbox could keep all of the host's memory in them. A filter of system calls
-sees neither how many there are nor whether a call makes one. So they are counted from outside, ten
-times a second, and a sandbox's processes that hold too many are killed, as for want of memory.
+One ``fcntl(F_SETLK)`` makes up to two locks, and no limit of the kernel applies to them: a sandbox
+could fill the host's memory with them. A system call filter cannot count them. So they are counted
+from outside, ten times a second, and processes of a sandbox that hold too many are killed, as if it
+had run out of memory.
 
-It reads one number, of how many locks there are on the machine; only where these are many does it
-read whose they are.
+First one number is read, the locks of the whole machine; only if there are many, their holders.
 """
 
 from __future__ import annotations
@@ -31,11 +30,7 @@ _LONGEST = 4 * MOST_LOCKS
 
 
 class LockLimit(Bound):
-    """The limit on one sandbox's locks, from now until :meth:`close`.
-
-    Args:
-        groups: the sandbox's control groups, which tell its processes.
-    """
+    """The limit on the locks of one sandbox, given by its control groups."""
 
     def __init__(self, groups: Gauges) -> None:
         super().__init__(groups)

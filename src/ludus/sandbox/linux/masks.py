@@ -17,10 +17,7 @@ __all__ = ["mask_folder"]
 
 
 def mask_folder(steps: Steps) -> str | None:
-    """Return a folder with the mask of ``steps``; ``None`` where none can be kept.
-
-    It bears the digest of the steps: what is there under that name is what they make.
-    """
+    """Return a folder with the mask of ``steps``; ``None`` if it cannot be made."""
     return _made(steps, str(state_folder()))
 
 

@@ -1,10 +1,8 @@
 """Arranges the mounts of stages that are made without root.
 
-Entering somebody's user namespace takes a process with one thread, which the owner of a sandbox is
-not. Starting a Python for each sandbox takes longer than all else that opening one does. So there
-is one process per owner: it is started with the first sandbox, and forks for each.
-
-The process reads plans from its input and ends when that does: when the owner ends, however.
+Only a process with a single thread can enter another user namespace. Starting a Python for each
+sandbox would take longer than the rest of opening it. So one helper process per owner is started
+with the first sandbox, and forks for each. It reads plans from its input and ends with it.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ def start_arranger() -> None:
 
 
 def arrange_stage(holder: int, plan: Mapping[str, Any]) -> None:
-    """Mount what a plan says in the namespaces of a process.
+    """Mount a plan in the namespaces of a process.
 
     Args:
         holder: pid of the process.

@@ -1,13 +1,13 @@
-"""Mounts what a sandbox sees of the host, each folder as a file system of the sandbox's own.
+"""Mounts what a sandbox sees of the host, each folder as an overlay of the sandbox's own.
 
 A plain bind would share the host's inodes between all sandboxes, and with them locks, leases and
-watches, by which sandboxes could talk to each other; and the list of mounts would tell where on
-the host it comes from. An overlay without an upper layer has inodes of its own and a neutral name.
+watches, by which they could communicate; and the list of mounts would show host paths. An overlay
+without an upper layer has its own inodes and a neutral name.
 
-Where only some names of a folder are to be seen, a layer on top, the mask, says which. Without
-overlays, what is not to be seen is covered by something empty.
+Where only some names of a folder are shown, a layer on top, the mask, hides the others. Without
+overlays, hidden paths are covered by something empty.
 
-Imports little: it also runs as a program of its own, see ``arranger``.
+Imports little, since it also runs as a program of its own, see ``mount_helper``.
 """
 
 from __future__ import annotations
@@ -49,11 +49,7 @@ _OPAQUE, _REDIRECT, _METACOPY = (
 
 
 class Arrangement:
-    """The mounts of one sandbox, below a folder that only it has.
-
-    Args:
-        folder: an empty folder in a mount namespace of the sandbox's own.
-    """
+    """The mounts of one sandbox, below an empty ``folder`` in its own mount namespace."""
 
     def __init__(self, folder: str) -> None:
         self._folder, self._count, self._points = folder, 0, _mount_points()
@@ -73,9 +69,9 @@ class Arrangement:
 
         Args:
             source: the folder.
-            steps: what :func:`make_mask` takes.
-            mask: a folder that was made by it; made for this mount alone where ``None``.
-            apart: what is mounted below the folder but not to be seen in it.
+            steps: for :func:`make_mask`.
+            mask: a folder made by it; by default one for this mount alone.
+            apart: mounts below the folder that are not to be shown.
         """
         number, self._count = self._count, self._count + 1
         names = {name: f"{name}-{number}" for name in ("source", "mask", "shown")}
@@ -124,11 +120,11 @@ class Arrangement:
 
 
 def rearrange(scratch: str, folders: Sequence[tuple[str, Steps]]) -> None:
-    """Put overlays in the place of folders that somebody else has mounted.
+    """Replace mounted folders by overlays of them.
 
     Args:
         scratch: a folder that is covered meanwhile, with none of the others below it.
-        folders: where they are mounted, the outer ones first, and what is seen of each.
+        folders: where they are mounted, the outer ones first, and what is shown of each.
     """
     syscalls.mount(
         "tmpfs", scratch, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "size=4m,mode=755"
@@ -146,14 +142,14 @@ def rearrange(scratch: str, folders: Sequence[tuple[str, Steps]]) -> None:
 
 
 def make_mask(folder: str, steps: Steps) -> None:
-    """Fill a layer that shows some names of the one below it, and hides others.
+    """Fill a layer that shows some names of the layer below it, and hides others.
 
     Args:
         folder: the layer, empty.
-        steps: in order, ``("pass", path)`` for a folder on the way to others, ``("hide", path)``,
-            ``("choose", path)`` for a folder of which only what is named by a later step is seen,
-            and within that ``("folder", path)``, ``("file", path, size)``, ``("link", path,
-            target)``. Choosing takes root.
+        steps: in order, ``("pass", path)`` for a parent of others, ``("hide", path)``,
+            ``("choose", path)`` for a folder of which only what later steps name is shown, and in
+            it ``("folder", path)``, ``("file", path, size)``, ``("link", path, target)``. Choosing
+            needs root.
     """
     for kind, path, *more in steps:
         made, target = f"{folder}/{path}", os.fsencode(f"/{path}")
@@ -229,12 +225,12 @@ def _mount_points() -> list[str]:
 
 
 def serve() -> None:
-    """Arrange stages that are made without root: one per plan in the input, until that ends.
+    """Arrange stages that are made without root: one per plan in the input, until it ends.
 
     A plan is a line with its length, and words that end with a null byte each: the pid of the
-    process whose namespaces they are; where to mount; how many file systems to limit, and the path
-    and size of each; then of each folder its path, how many steps its mask has, and of each step
-    three words. Each plan is answered by a line: ``done``, or what failed.
+    process whose namespaces they are; where to mount; the number of file systems to limit, with the
+    path and size of each; then for each folder its path, the number of steps of its mask, and three
+    words per step. Each plan is answered by a line: ``done``, or what failed.
     """
     while line := sys.stdin.buffer.readline():
         words = iter(os.fsdecode(sys.stdin.buffer.read(int(line))).split("\0")[:-1])

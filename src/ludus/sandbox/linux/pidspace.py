@@ -1,4 +1,4 @@
-"""A process namespace, held from outside: kill all of it, or all but its first process."""
+"""Handle of a process namespace: kill all of it, or all but its first process."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ _SIGKILL_BIT = 1 << (signal.SIGKILL - 1)
 class PidSpace:
     """The namespace whose first process is ``pid``.
 
-    Everything is held by descriptors, so that a pid which is given to another process later
-    is never acted upon.
+    It is held by descriptors, so that a later process with the same pid is never affected.
 
     Args:
-        pid: the first process, as this process sees it; a child of somebody who has not reaped it.
-        first: a descriptor of it where the caller has one, which is then owned by this object.
+        pid: the first process; a child of a process that has not reaped it.
+        first: a descriptor of it, if the caller has one; owned by this object from then on.
 
     Raises:
         ProcessLookupError: it is gone, or is not in a namespace of its own.
@@ -62,11 +61,10 @@ class PidSpace:
                 signal.pidfd_send_signal(self._first, number)
 
     def is_at_rest(self) -> bool:
-        """Return whether the first process is stopped, and alone; ``False`` where nobody can tell.
+        """Return whether the first process is stopped and alone; ``False`` if that is unknown.
 
-        What is left without its parent becomes a child of the first process. A process that is
-        being killed does nothing any more and is left out of account: while its parent is
-        stopped nobody reaps it.
+        Orphans become children of the first process. Processes that are being killed do not count:
+        while their parent is stopped nobody reaps them.
         """
         try:
             told = Path(f"/proc/self/fdinfo/{self._first}").read_text("ascii")
@@ -88,12 +86,9 @@ class PidSpace:
             return False
 
     def leave_stopped(self, uid: int | None) -> None:
-        """Stop the first process and kill all others; kill it too where they keep coming back.
+        """Stop the first process and kill all others; kill it too if others keep appearing.
 
-        Stopped from outside of its namespace, it can only be continued by processes in there.
-
-        Args:
-            uid: as for :meth:`kill_others`.
+        Only processes inside the namespace could continue it.
         """
         self.signal_first(signal.SIGSTOP)
         for _ in range(_ROUNDS):
@@ -106,9 +101,7 @@ class PidSpace:
             self.signal_first(signal.SIGKILL)
 
     def kill_others(self, uid: int | None) -> None:
-        """Kill everything in the namespace but its first process, all at once.
-
-        kill(-1) from inside does that; whatever forks meanwhile is hit as well.
+        """Kill everything in the namespace but its first process, by one kill(-1) from inside.
 
         Args:
             uid: the user to do it as, where this process is root; ``None``: this user.

@@ -1,8 +1,8 @@
-"""A seccomp filter for programs in a sandbox, assembled here: an allow-list with argument checks.
+"""The seccomp filter of a sandbox: an allow-list of system calls with argument checks.
 
-The program is the classic BPF that ``bwrap --seccomp`` loads. A call that is not allowed fails
-with EPERM, one that is newer than the table with ENOSYS, so that programs fall back instead of
-dying; only a foreign instruction set is fatal.
+The program is the classic BPF that ``bwrap --seccomp`` loads. A call that is not allowed fails with
+EPERM, one that is newer than the table with ENOSYS, so that programs fall back. Only a foreign
+instruction set is fatal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,16 @@ _F_OFD_SETLK, _F_OFD_SETLKW = 37, 38
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_VMA = 1, 22, 0x53564D41
-_SOL_SOCKET, _SO_ATTACH_FILTERS = 1, [26, 50, 51, 52]
+_SOL_IP, _SOL_SOCKET, _SOL_TCP, _SOL_IPV6 = 0, 1, 6, 41
+_ATTACH_FILTERS = [26, 50, 51, 52]
+# What the kernel keeps for a socket because of an option, and counts as nobody's memory: keys of
+# TCP (MD5, AO), memberships in multicast groups, obsolete packet options, flow labels.
+_JOIN_GROUP = [42, 43, 46, 48]
+_HOARDS = {
+    _SOL_IP: [35, 38, 39, 41, *_JOIN_GROUP],
+    _SOL_TCP: [14, 32, 38],
+    _SOL_IPV6: [6, 20, 27, 32, *_JOIN_GROUP],
+}
 _RWF_NOWAIT = 0x8
 _RLIMIT_CORE = 4
 _MAP_HUGETLB, _MFD_HUGETLB, _SHM_HUGETLB = 0x40000, 0x4, 0o4000
@@ -51,14 +60,15 @@ def program(
     netlink: bool = False,
     unsupported: tuple[str, ...] = (),
 ) -> bytes:
-    """Return the filter as the kernel takes it.
+    """Return the filter in the kernel's binary form.
 
     Args:
-        network: which socket families a sandbox may open.
+        network: decides which socket families are allowed.
         machine: ``"x86_64"`` or ``"aarch64"``; this machine's by default.
-        netlink: with a network, also allow the sockets that list its interfaces. What the kernel
-            keeps in them counts as nobody's memory, so a limit on memory does without.
-        unsupported: allowed calls that are answered as on a file system without them.
+        netlink: also allow netlink sockets, which list interfaces, and the socket options in
+            ``_HOARDS``. The kernel charges nobody for their memory, so they are refused where
+            memory is limited.
+        unsupported: calls that fail as on a file system that lacks them.
 
     Raises:
         KeyError: there is no table for the machine.
@@ -68,10 +78,9 @@ def program(
 
 
 def engine_profile(machine: str | None = None) -> dict[str, Any]:
-    """Return the allow-list as container engines take it, for what they start themselves.
+    """Return the allow-list as a profile for container engines, for their sleeping program.
 
-    That is a program that sleeps. Of the calls whose arguments decide, it gets those that need no
-    more than an engine's profile can say, and no others.
+    Of the calls whose arguments are checked, it has only those that a profile can express.
     """
     machine = machine or os.uname().machine
     threads = {"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
@@ -192,6 +201,9 @@ def _memory() -> dict[str, list[Instruction]]:
         # may be ignored, so it is answered with success and not taken.
         "fadvise64": [_refuse(0)],
         "readahead": [_refuse(0)],
+        # The kernel keeps access control lists of up to 64 KB per file, in memory that counts as
+        # nobody's, and a filter does not see which attribute is set.
+        **{name: [_refuse(errno.EOPNOTSUPP)] for name in ("fsetxattr", "lsetxattr", "setxattr")},
         **{
             name: [_argument(index), (_BITS, 0, 1, flag), _refuse(number), _return(_ALLOW)]
             for name, (index, flag, number) in huge.items()
@@ -207,6 +219,12 @@ def _sockets(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]
         sockets += [(_EQUAL, 1, 0, _AF_NETLINK), _refuse(errno.EAFNOSUPPORT)]
         sockets += [_argument(2), *_allow_if_equal([0])]
     sockets.append(_refuse(errno.EAFNOSUPPORT))
+    # Filters of sockets are compiled into memory that counts as nobody's.
+    refused = {_SOL_SOCKET: _ATTACH_FILTERS, **({} if netlink else _HOARDS)}
+    options = [_argument(1)]
+    for level, numbers_of in refused.items():
+        block = [_argument(2), *_refuse_if_equal(numbers_of, errno.EPERM), _return(_ALLOW)]
+        options += [(_EQUAL, 0, len(block), level), *block]
     return {
         "socket": sockets,
         "socketpair": [
@@ -214,14 +232,7 @@ def _sockets(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]
             *_allow_if_equal([_AF_UNIX]),
             _refuse(errno.EAFNOSUPPORT),
         ],
-        # Filters of sockets are compiled into memory that counts as nobody's.
-        "setsockopt": [
-            _argument(1),
-            *_allow_unless_equal(_SOL_SOCKET),
-            _argument(2),
-            *_refuse_if_equal(_SO_ATTACH_FILTERS, errno.EPERM),
-            _return(_ALLOW),
-        ],
+        "setsockopt": [*options, _return(_ALLOW)],
     }
 
 
@@ -230,10 +241,7 @@ _FALL: Instruction = (_JUMP, 0, 0, 0xFFFFFFFF)
 
 
 def _search(ranges: list[tuple[int, int]]) -> list[Instruction]:
-    """Return code that allows the numbers in ``ranges`` and falls through for all others.
-
-    It is a binary search: a call costs a handful of comparisons, not hundreds.
-    """
+    """Return a binary search that allows the numbers in ``ranges``, and else falls through."""
     flat = _branch(ranges)
     last = len(flat) - 1
     return [

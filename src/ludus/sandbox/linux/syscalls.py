@@ -62,9 +62,9 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
 
 def become(uid: int, gid: int) -> None:
-    """Make the calling thread, and only it, another user without any rights of its own.
+    """Make only the calling thread another user, without rights.
 
-    The C library's functions would change every thread; the kernel's change the caller.
+    The C library's functions would change every thread.
     """
     groups, gids, uids = (ctypes.c_long(number) for number in _IDS[os.uname().machine])
     call = _libc().syscall
@@ -74,11 +74,9 @@ def become(uid: int, gid: int) -> None:
 
 
 def enter(process: int, spaces: int) -> None:
-    """Move the calling thread into namespaces of a process.
+    """Move the calling thread into the namespaces ``spaces`` (``CLONE_NEW`` flags) of a process.
 
-    Args:
-        process: descriptor of the process (a pidfd), or of the one namespace itself.
-        spaces: the ``CLONE_NEW`` flags of the namespaces.
+    ``process`` is a pidfd, or a descriptor of the one namespace itself.
     """
     _check(_libc().setns(ctypes.c_int(process), ctypes.c_int(spaces)), "setns")
 

@@ -1,7 +1,7 @@
-"""One host user per sandbox, leased by a file that bears its number.
+"""One host user per sandbox, leased by a file named after its number.
 
-Limits, signals and files that the kernel keeps per user then end at the sandbox's edge: sandboxes
-cannot see, signal or starve each other, and everything of a sandbox can be killed in one call.
+Limits and signals that the kernel keeps per user then apply to one sandbox only: sandboxes cannot
+see, signal or starve each other, and one call kills everything in a sandbox.
 """
 
 from __future__ import annotations
@@ -27,10 +27,7 @@ _FIRST, _COUNT = 1_900_000_000, 65_536
 
 
 def pool(uid_map: str | None = None) -> range:
-    """Return the users that sandboxes run as: the reserved ones, or the top of what is mapped here.
-
-    Args:
-        uid_map: text of ``/proc/self/uid_map``; read if not given.
+    """Return the users for sandboxes: the reserved ones, or the highest that are mapped here.
 
     Raises:
         SandboxUnavailable: this user namespace maps too few.
@@ -74,10 +71,7 @@ def choose_user(policy: Policy, workspace: Path | None, lease: Lease) -> tuple[i
 
 
 def lease_uid(name: str) -> int:
-    """Take a user that no other sandbox has.
-
-    Args:
-        name: the sandbox's, written into the lease.
+    """Lease an unused user for the sandbox ``name``.
 
     Raises:
         SandboxUnavailable: all are taken.
@@ -132,10 +126,8 @@ def release_uid(uid: int) -> None:
 def kill_user(uid: int) -> None:
     """Kill every process of a leased user, wherever it is.
 
-    Only for users from :func:`pool`: anybody else's would lose their session.
-
     Raises:
-        ValueError: ``uid`` is not one that sandboxes lease.
+        ValueError: ``uid`` is not from :func:`pool`.
     """
     if uid not in pool():
         raise ValueError(f"{uid} is no user of sandboxes; its processes are not ours to kill.")

@@ -1,7 +1,7 @@
-"""Limits on what the kernel counts as nobody's: looked at from outside, held by killing processes.
+"""Limits on memory that the kernel charges to nobody, enforced from outside by killing processes.
 
-A thread of the owner looks at all of its sandboxes ten times a second. What a sandbox can hoard
-between two looks is bounded by its processor time.
+A thread checks all sandboxes of this process ten times a second. What a sandbox can hoard between
+two checks is bounded by its processor time.
 """
 
 from __future__ import annotations
@@ -21,13 +21,9 @@ _PERIOD, _PATIENCE = 0.1, 1.0
 
 
 class Bound:
-    """A limit on one sandbox, from now until :meth:`close`.
+    """A limit on the sandbox with the control groups ``groups``, until :meth:`close`.
 
-    Args:
-        groups: the sandbox's control groups, which tell its processes.
-
-    Attributes:
-        kills: how many processes were killed for it.
+    ``kills`` counts the processes that were killed for it.
     """
 
     def __init__(self, groups: Gauges) -> None:
@@ -59,11 +55,11 @@ _B = TypeVar("_B", bound=Bound)
 
 
 class Watch(Generic[_B]):
-    """The thread that looks at all sandboxes of a process; it runs while there are any.
+    """The thread that checks all sandboxes of a process, while there are any.
 
     Args:
         name: of the thread.
-        look: what it does again and again, with the limits of all sandboxes.
+        look: the check, called with the limits of all sandboxes.
     """
 
     def __init__(self, name: str, look: Callable[[frozenset[_B]], None]) -> None:

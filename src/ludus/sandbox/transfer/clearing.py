@@ -30,19 +30,19 @@ def clear(
     keep: Collection[str] = (),
     owner: int | None = None,
 ) -> None:
-    """Remove everything in a folder, however deep it is.
+    """Remove everything in the folder ``root``, however deep it is.
 
-    Folders in folders are first moved to the top, so that depth costs nothing. What lies in a
-    folder of somebody else is moved to where the sandbox cannot enter, as it could not before.
+    Nested folders are first moved to the top, so that depth costs nothing. The contents of other
+    users' folders are moved to where the sandbox cannot enter.
 
     Args:
         root: the folder.
-        patience: seconds after which to give up, since somebody may be filling it again.
+        patience: seconds after which to give up, since a process may be refilling it.
         keep: names in it that stay.
-        owner: the sandbox's user; that of the folder where ``None``.
+        owner: the sandbox's user; by default that of the folder.
 
     Raises:
-        SandboxError: it fills up again faster than it is emptied, or something cannot be removed.
+        SandboxError: it is refilled faster than it is emptied, or something cannot be removed.
     """
     with _Clearing(root, time.monotonic() + patience, owner) as clearing:
         clearing.empty(root, keep)

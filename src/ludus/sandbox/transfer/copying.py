@@ -1,8 +1,8 @@
-"""Files in and out of a sandbox that may still be running, and hostile.
+"""Copies files into and out of a sandbox that may be running hostile code.
 
-Every step is taken from a descriptor of a folder to one name in it, without following links, so
-there is no moment at which swapping a folder for a link leads anywhere else. What is opened is
-looked at after it was opened. Nothing is run inside the sandbox for a copy.
+Every step goes from a descriptor of a folder to one name in it, without following links, so that
+swapping a folder for a link never leads elsewhere. Files are checked after they were opened.
+Nothing is run inside the sandbox for a copy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PLACES = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a san
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing found in a sandbox; ``file`` is open while the walk stands at it.
+    """One file, folder or link in a sandbox; ``file`` is open while the walk is at it.
 
     ``size`` is what was counted of the file: a copy must not read more of it.
     """
@@ -64,10 +64,10 @@ class Entry:
 
 
 def locate(path: str, *, home: str = "/workspace") -> tuple[str, tuple[str, ...]]:
-    """Return which writable place ``path`` lies in, and the names that lead to it from there.
+    """Return the writable place that holds ``path``, and the names that lead to it from there.
 
     Raises:
-        SandboxError: it lies in none, or has ``..`` or NUL in it.
+        SandboxError: no place holds it, or it has ``..`` or NUL in it.
     """
     pure = PurePosixPath(path)
     if ".." in pure.parts or "\0" in path:
@@ -86,8 +86,8 @@ def read_bytes(root: int, parts: Sequence[str], limit: int) -> bytes:
     """Return a file's contents, at most ``limit`` bytes.
 
     Raises:
-        SandboxViolation: it is larger, or no plain file.
-        SandboxError: it is not there.
+        SandboxViolation: it is larger, or not a plain file.
+        SandboxError: it does not exist.
     """
     with _parent(root, parts) as (folder, name), _opened(folder, name, parts) as file:
         kept, size = [], 0
@@ -163,19 +163,19 @@ def walk(
     skip: Collection[str] = (),
     limits: SnapshotLimits | None = None,
 ) -> Iterator[Entry]:
-    """Yield what ``parts`` names and all below it, folders first, paths relative to it.
+    """Yield the entry at ``parts`` and all below it, folders first, paths relative to it.
 
     Args:
-        root: where to begin.
-        parts: the names that lead to what is walked.
-        limit: bytes of all files.
-        skip: names directly in ``root``, where that is walked as a whole.
-        limits: besides; the smaller number of bytes counts.
+        root: the folder to start from.
+        parts: the names that lead to the entry.
+        limit: bytes of all files; of this and ``limits``, the smaller number counts.
+        skip: names directly in ``root``, where all of it is walked.
+        limits: further limits.
 
     Raises:
-        ContentsExceeded: more than the limits, found while reading.
-        SandboxViolation: something that is neither file, folder nor link.
-        SandboxError: it is not there.
+        ContentsExceeded: a limit was exceeded while reading.
+        SandboxViolation: something is neither file, folder nor link.
+        SandboxError: it does not exist.
     """
     given = limits or SnapshotLimits(total_bytes=_ANY)
     tally = TransferTally(replace(given, total_bytes=min(limit, given.total_bytes)), _show(parts))
@@ -259,7 +259,7 @@ def write_entry(
 ) -> None:
     """Write one entry of a walk below ``root``; ``confined`` refuses links that lead out.
 
-    A folder that is there already keeps its owner and its mode.
+    An existing folder keeps its owner and its mode.
     """
     if entry.is_folder:
         os.close(_folder(root, path, create_for=owner, mode=(entry.mode & 0o755) | 0o700))
@@ -276,7 +276,7 @@ def write_entry(
 
 
 def _stays_inside(path: tuple[str, ...], link: str) -> bool:
-    """Return whether a link leads only to real folders above it and names below them.
+    """Return whether a link only leads to real folders above it and names below them.
 
     ``..`` may only come first: after a name, that name could be a link itself.
     """
@@ -299,9 +299,9 @@ def _parent(
 
 
 def _folder(root: int, parts: Sequence[str], *, create_for: Owner | bool, mode: int = 0o755) -> int:
-    """Open a folder below ``root``; make what is missing unless ``create_for`` is ``False``.
+    """Open a folder below ``root``; create what is missing unless ``create_for`` is ``False``.
 
-    The last one is made with ``mode``, those on the way to it like any other folder.
+    The last one is created with ``mode``, its parents with the default mode.
     """
     here = os.open(".", _FOLDER, dir_fd=root)
     try:
@@ -352,10 +352,7 @@ def _opened(folder: int, name: str, shown: Sequence[str]) -> Iterator[int]:
 
 
 def chunks(file: int, most: int | None = None) -> Iterator[bytes]:
-    """Yield the contents of an open file, at most so many bytes.
-
-    A file that grows meanwhile is cut: at ``most``, or at the size it had when this began.
-    """
+    """Yield the contents of an open file, at most ``most`` bytes or its size at the start."""
     left = os.fstat(file).st_size if most is None else most
     while left > 0:
         chunk = os.read(file, min(_CHUNK, left))

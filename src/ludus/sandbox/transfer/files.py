@@ -44,10 +44,10 @@ class Files(ABC):
         """Copy a file or folder out of the sandbox to a host path that does not exist yet.
 
         Raises:
-            ContentsExceeded: there are more data, files, names or levels than ``limits``.
-            SandboxViolation: there are devices, or links that lead out; nothing of it is left on
-                the host.
-            SandboxError: it is not there, or the target exists.
+            ContentsExceeded: there is more than ``limits`` allow.
+            SandboxViolation: there are devices, or links that lead out; nothing is left on the
+                host.
+            SandboxError: it does not exist, or the target exists.
         """
         with self._in_use():
             root, path = self._place(source)
@@ -57,15 +57,15 @@ class Files(ABC):
         """Return the contents of a file in the sandbox.
 
         Raises:
-            SandboxViolation: it is larger than ``limit`` or no plain file.
-            SandboxError: it is not there.
+            SandboxViolation: it is larger than ``limit`` or not a plain file.
+            SandboxError: it does not exist.
         """
         with self._in_use():
             root, parts = self._place(path)
             return copying.read_bytes(root, parts, limit)
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a file in the sandbox, in place of whatever has that name.
+        """Write a file in the sandbox, replacing what has that name.
 
         Raises:
             SandboxError: it cannot be written, for instance because the disk is full.
@@ -75,7 +75,7 @@ class Files(ABC):
             copying.write_bytes(root, parts, data, owner=self._owner())
 
     def snapshot(self, *, limits: SnapshotLimits | None = None) -> Snapshot:
-        """Return a copy of ``/workspace``; a consistent one if nothing runs meanwhile.
+        """Return a copy of ``/workspace``, which is consistent if nothing runs meanwhile.
 
         Raises:
             ContentsExceeded: it holds more than ``limits``.
@@ -90,10 +90,10 @@ class Files(ABC):
             )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Make ``/workspace`` what it was when ``snapshot`` was taken.
+        """Restore ``/workspace`` to the contents of ``snapshot``.
 
         Raises:
-            SandboxError: it could not be written back whole.
+            SandboxError: it could not be restored completely.
         """
         with self._in_use():
             snapshot.restore(self._root("/workspace"), owner=self._owner())

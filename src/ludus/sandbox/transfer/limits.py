@@ -22,13 +22,12 @@ class SnapshotLimits:
 
     Args:
         entries: files, folders and links.
-        path_bytes: of all names, with the folders that lead to them and the targets of links, as
-            they are stored.
-        depth: folders within each other.
+        path_bytes: of all paths and link targets, as they are stored.
+        depth: nested folders.
         total_bytes: of the contents of all files.
 
     Raises:
-        ValueError: one of them is negative or no whole number.
+        ValueError: one of them is negative or not a whole number.
     """
 
     entries: int = 200_000
@@ -46,31 +45,26 @@ class SnapshotLimits:
 
 
 class TransferTally:
-    """What one copy has met so far.
-
-    Args:
-        limits: how much it may be.
-        name: of what is copied, for messages.
-    """
+    """Counts what one copy has met so far; ``name`` is for messages."""
 
     def __init__(self, limits: SnapshotLimits, name: str) -> None:
         self._limits, self._name = limits, name
         self._found = dict.fromkeys(_WORDS, 0)
 
     def add(self, limit: str, amount: int) -> None:
-        """Count something.
+        """Add to a count.
 
         Raises:
-            ContentsExceeded: that makes it too much.
+            ContentsExceeded: the limit is exceeded.
         """
         self._found[limit] += amount
         self.check(limit, self._found[limit])
 
     def check(self, limit: str, found: int) -> None:
-        """Check something that does not add up.
+        """Check a number that does not add up.
 
         Raises:
-            ContentsExceeded: it is too much.
+            ContentsExceeded: the limit is exceeded.
         """
         allowed: int = getattr(self._limits, limit)
         if found > allowed:

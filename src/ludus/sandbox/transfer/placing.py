@@ -1,7 +1,7 @@
 """Makes files, links and folders in a sandbox's folder, with their owner.
 
-Whoever owns the folder can swap what is in it at any moment. So only that changes hands which is
-held by the descriptor that made it, or which lies where nobody else can enter.
+The owner of the folder can swap its contents at any moment. So a file changes owner only by the
+descriptor that made it, or in a folder that nobody else can enter.
 """
 
 from __future__ import annotations

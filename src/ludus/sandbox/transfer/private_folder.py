@@ -1,7 +1,7 @@
-"""A folder in a sandbox's own folder that the sandbox cannot enter.
+"""A folder inside a sandbox's folder that the sandbox cannot enter.
 
-The sandbox's user owns the folder around it, and can rename whatever is there at any moment. What
-is to change its owner is therefore made in here, where nobody else can put something in its place.
+The sandbox's user owns the folder around it and can rename its contents at any moment. What changes
+owner is therefore made in here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def private_folder(root: int) -> Iterator[int]:
-    """Make a folder in ``root`` that only this user can enter, and remove it at the end.
-
-    Who leaves something in it leaves the folder, too.
+    """Make a folder in ``root`` that only this user can enter; remove it at the end if it is empty.
 
     Raises:
         SandboxViolation: something else was put in its place.
@@ -46,10 +44,7 @@ def private_folder(root: int) -> Iterator[int]:
 
 
 def _refuse_others(folder: int) -> None:
-    """Refuse a folder that others may enter or that holds something.
-
-    Any empty folder that only this user can enter is as good as the one that was made.
-    """
+    """Refuse a folder that others may enter or that is not empty."""
     found = os.fstat(folder)
     closed = found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
     if not closed or os.listdir(folder):

@@ -1,4 +1,4 @@
-"""A copy of a workspace, in a file without a name: it vanishes with the last who holds it."""
+"""A copy of a workspace in an unnamed temporary file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _Record = tuple[copying.Entry, Iterator[bytes] | None]
 
 
 class Snapshot:
-    """What a workspace held at one moment. Made by ``Sandbox.snapshot()``.
+    """The contents of a workspace at one moment. Made by ``Sandbox.snapshot()``.
 
-    What belonged to the sandbox's user belongs to the user of the sandbox in which it is restored.
-    What belonged to others belongs to them again, where the caller is root.
+    Files of the sandbox's user belong to the user of the sandbox in which they are restored. Files
+    of others keep their owner, where the caller is root.
 
     Attributes:
-        entries: files, folders and links in it.
+        entries: number of files, folders and links.
         size: bytes of its files.
     """
 
@@ -49,19 +49,18 @@ class Snapshot:
         limits: SnapshotLimits | None = None,
         owner: int | None = None,
     ) -> Snapshot:
-        """Copy all below the folder ``root``, but for some names in it.
+        """Copy everything below the folder ``root``.
 
         Args:
             root: the folder.
-            limit: bytes of all files; besides ``limits``, the smaller number counts.
+            limit: bytes of all files; of this and ``limits``, the smaller number counts.
             skip: names in the folder that are left out.
-            limits: how much it may hold. They are checked while reading: the host spends no
-                more than that, in memory or on disk.
-            owner: the sandbox's user; that of the folder where ``None``.
+            limits: checked while reading: the host spends no more, in memory or on disk.
+            owner: the sandbox's user; by default that of the folder.
 
         Raises:
             ContentsExceeded: it holds more than the limits.
-            SandboxViolation: it holds devices, fifos, sockets.
+            SandboxViolation: it holds devices, fifos or sockets.
         """
         given = limits or SnapshotLimits()
         most = given.total_bytes if limit is None else min(limit, given.total_bytes)
@@ -91,14 +90,14 @@ class Snapshot:
     ) -> None:
         """Empty the folder ``root`` and write everything back.
 
-        As root it is put together where the sandbox cannot enter: nothing of it is seen before
-        it has its owner and its mode.
+        As root, files are first written where the sandbox cannot enter: it sees none before it has
+        its owner and its mode.
 
         Args:
             root: the folder.
             owner: of what belonged to the sandbox's user.
-            keep: names in the folder that are left as they are, such as where something is mounted.
-            limits: how much is written; a snapshot may come from a file that somebody changed.
+            keep: names in the folder to leave unchanged, such as mount points.
+            limits: how much is written; the snapshot may have been tampered with.
 
         Raises:
             ContentsExceeded: it holds more than the limits.
@@ -167,7 +166,7 @@ class Snapshot:
             yield entry.path, entry.mode, entry.link, chunks
 
     def _read(self, limits: SnapshotLimits) -> Iterator[_Record]:
-        """Yield what is stored; it may come from a file that somebody changed.
+        """Yield what is stored; the file may have been tampered with.
 
         Raises:
             ContentsExceeded: it is more than the limits.
