@@ -250,8 +250,9 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
             Exception: Whatever an environment raised, with a note that says which.
         """
         self._end("step_wait", AsyncState.WAITING_STEP)
+        # Limits, resets and infos are the workers' work: nothing is left to settle.
         _, stepped = self._finish(self.num_envs, self._deadline(timeout))
-        return self._settle(stepped)
+        return self._observe(), *stepped
 
     def _start(self, rows: Any, actions: Any) -> None:
         self._pool.start_step(actions)
