@@ -323,6 +323,10 @@ class BatchEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
         """Check that a step may start now."""
         if self.closed or self.not_forkable:
             self._check_open()
+        self._check_episodes()
+
+    def _check_episodes(self) -> None:
+        """Check that every environment has an episode that goes on, or is reset by the step."""
         episodes = self._episodes
         if not episodes.ready:
             episodes.check_started(strict=self.checks_started)
