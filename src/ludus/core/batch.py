@@ -224,8 +224,8 @@ class BatchEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
             ResetNeeded: There was no reset yet.
             ValueError: Not one action per environment.
         """
-        episodes = self._episodes
-        if self.closed or not episodes.ready or episodes.any_over or self.not_forkable:
+        episodes, forked = self._episodes, self.not_forkable and os.getpid() != self._maker
+        if self.closed or forked or not episodes.ready or episodes.any_over:
             self._check_ready()
         given = self._read_actions(actions)
         if episodes.any_over and self._resets_next:
