@@ -296,7 +296,7 @@ def main() -> None:
         row
         for row in rows(options.part, quick=options.quick)
         if not options.only
-        or any(text in f"{row.name} {family(row.name)}" for text in options.only)
+        or any(text in f"{row.name} {family(row.name.split()[0])}" for text in options.only)
     ]
     tables = {
         part: table(f"{part}: µs, median round", ["", "ludus", "gymnasium", "times", "bar"])

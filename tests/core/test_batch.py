@@ -330,6 +330,29 @@ def test_parts_of_a_batch_count_like_the_whole(mode: AutoresetMode) -> None:
     assert whole.last_lengths.tolist() == [3, 3, 3]
 
 
+def test_the_count_tells_whether_an_episode_ended() -> None:
+    none, one = np.zeros(2, np.bool_), np.array([False, True])
+    for mode in AutoresetMode:
+        for sums in (True, False):
+            episodes = Episodes(2, mode, sums=sums)
+            episodes.begin(np.arange(2))
+            assert not episodes.count(np.zeros(2), none)
+            assert episodes.count(np.zeros(2), one)
+            assert episodes.any_over is (mode is not SAME)
+            assert episodes.over.tolist() == ([False, False] if mode is SAME else [False, True])
+
+
+def test_an_ended_episode_of_another_mode_is_counted_once() -> None:
+    episodes = Episodes(2, SAME)
+    episodes.load(started=True, over=np.array([False, True]), sums={"lengths": 4, "returns": 2.0})
+    for length in (1, 2):
+        episodes.count(np.ones(2), np.zeros(2, np.bool_))
+        assert episodes.lengths.tolist() == [4 + length, length - 1]
+        assert episodes.last_lengths.tolist() == [0, 4]
+        assert not episodes.any_over
+        assert not episodes.over.any()
+
+
 def test_flags_of_others_are_compared_with_the_counts() -> None:
     episodes = Episodes(2, NEXT, limit=2)
     episodes.begin(np.arange(2))

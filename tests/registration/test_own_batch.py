@@ -11,7 +11,7 @@ import pytest
 import ludus
 from ludus.envs.classic_control.cartpole import CartPoleEnv
 from ludus.envs.classic_control.pendulum import PendulumEnv
-from ludus.errors import Error
+from ludus.errors import Error, InvalidArgument, KernelError
 from ludus.kernel import KernelVectorEnv
 from ludus.vector import AutoresetMode, SyncVectorEnv
 
@@ -117,3 +117,43 @@ def test_vector_kwargs_beside_the_entry_point_are_refused_as_in_gymnasium() -> N
             vectorization_mode="vector_entry_point",
             vector_kwargs={"autoreset_mode": "SameStep"},
         )
+
+
+# --- compile ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compile", ["wait", "background", "never"])
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "TicTacToe-v1"])
+def test_own_batches_take_compile_whether_or_not_they_compile(env_id: str, compile: str) -> None:
+    envs = ludus.make_vec(env_id, 2, compile=compile)
+    assert envs.reset(seed=0)[0] is not None
+    again = ludus.make_vec(envs.spec)
+    assert type(again) is type(envs)
+    again.close()
+    envs.close()
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "TicTacToe-v1"])
+def test_an_unknown_way_to_compile_is_refused(env_id: str) -> None:
+    with pytest.raises(KernelError, match="compile must be 'wait', 'background' or 'never'"):
+        ludus.make_vec(env_id, 2, compile="soon")
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_single_environments_refuse_compile(mode: str) -> None:
+    with pytest.raises(InvalidArgument, match="single environments.*LUDUS_COMPILE"):
+        ludus.make_vec("CartPole-v1", 2, vectorization_mode=mode, compile="wait")
+
+
+class Compiler(PendulumEnv):
+    """Has an option of that name."""
+
+    def __init__(self, compile: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.compile_option = compile
+
+
+def test_an_option_of_that_name_reaches_its_environment() -> None:
+    ludus.register("tests/Compiler-v0", Compiler)
+    envs = ludus.make_vec("tests/Compiler-v0", 2, vectorization_mode="sync", compile="mine")
+    assert envs.get_attr("compile_option") == ("mine", "mine")

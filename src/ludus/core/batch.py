@@ -224,9 +224,11 @@ class BatchEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
             ResetNeeded: There was no reset yet.
             ValueError: Not one action per environment.
         """
-        self._check_ready()
+        episodes, forked = self._episodes, self.not_forkable and os.getpid() != self._maker
+        if self.closed or forked or not episodes.ready or episodes.any_over:
+            self._check_ready()
         given = self._read_actions(actions)
-        if self._resets_next and self._episodes.any_over:
+        if episodes.any_over and self._resets_next:
             return self._step_and_reset(given)
         return self._settle(self._step_rows(self._all, given))
 
@@ -236,8 +238,7 @@ class BatchEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
         if self.max_episode_steps is not None:
             truncations = self._episodes.truncated(truncations)
         over = terminations | truncations
-        self._episodes.count(rewards, over)
-        if self._resets_same and np.count_nonzero(over):
+        if self._episodes.count(rewards, over) and self._resets_same:
             infos = self._reset_finished(over, infos)
         elif type(infos) is not dict:
             infos = merge_infos([(self._all, infos)], self.num_envs) if infos else {}
@@ -246,7 +247,7 @@ class BatchEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
     def _step_and_reset(self, actions: Any) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
         """Reset the finished environments and step the others."""
         n, over = self.num_envs, self._episodes.over
-        rows, due = np.flatnonzero(~over), np.flatnonzero(over)
+        rows, due = (~over).nonzero()[0], over.nonzero()[0]
         rewards, flags = np.zeros(n), np.zeros((2, n), np.bool_)
         parts: list[tuple[Rows, Infos]] = []
         if len(rows):
@@ -262,7 +263,7 @@ class BatchEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
 
     def _reset_finished(self, over: Any, infos: Infos) -> dict[str, Any]:
         """Reset the environments that finished; return infos that hold their last results."""
-        n, ended, others = self.num_envs, np.flatnonzero(over), np.flatnonzero(~over)
+        n, ended, others = self.num_envs, over.nonzero()[0], (~over).nonzero()[0]
         kept = np.full(n, None, dtype=object)
         for row, observation in zip(ended.tolist(), self._final_observations(ended), strict=True):
             kept[row] = observation
@@ -315,13 +316,17 @@ class BatchEnv(VectorEnv[ObsType, ActType, Any], Generic[ObsType, ActType]):
                 f"Trying to operate on {self!r} after close(). Build a new vector environment."
                 + self._closed_because
             )
-        if self.not_forkable:
+        if self.not_forkable and os.getpid() != self._maker:
             refuse_after_fork(self, self._maker, self.not_forkable)
 
     def _check_ready(self) -> None:
         """Check that a step may start now."""
         if self.closed or self.not_forkable:
             self._check_open()
+        self._check_episodes()
+
+    def _check_episodes(self) -> None:
+        """Check that every environment has an episode that goes on, or is reset by the step."""
         episodes = self._episodes
         if not episodes.ready:
             episodes.check_started(strict=self.checks_started)

@@ -33,6 +33,7 @@ class Episodes:
         self, num_envs: int, mode: AutoresetMode, limit: int | None = None, *, sums: bool = True
     ) -> None:
         self._mode, self._limit, self._has_sums = mode, limit, sums
+        self._same_step = mode is AutoresetMode.SAME_STEP
         self.started: Any = np.zeros(num_envs, np.bool_)
         """Which environments were reset at least once."""
         self.ready = False
@@ -128,29 +129,32 @@ class Episodes:
                 f"environment {index} made {self._limit} steps, its limit, and was not truncated."
             )
 
-    def count(self, rewards: Any, over: Any, rows: Any | None = None) -> None:
+    def count(self, rewards: Any, over: Any, rows: Any | None = None) -> bool:
         """Count a step, which in next-step mode resets what was over before it.
 
         Args:
             rewards: One for each row.
             over: Of each row whether its episode ended with the step.
             rows: Numbers of the environments that were stepped; ``None`` for all.
+
+        Returns:
+            Whether an episode ended with the step.
         """
-        if not self._has_sums:
-            if self._mode is not AutoresetMode.SAME_STEP:
-                self.over, self.any_over = over, bool(np.count_nonzero(over))
-            return
-        if rows is not None:
+        ended = bool(np.count_nonzero(over))
+        if rows is not None and self._has_sums:
             self._count_some(rewards, over, rows)
-            return
-        if self.any_over:
-            self._renew(self.over, self._now + 1)
-        self._now += 1
-        self.returns += rewards
-        self.over, self.any_over = over, bool(np.count_nonzero(over))
-        if self.any_over and self._mode is AutoresetMode.SAME_STEP:
-            self._renew(over, self._now)
-            self.over, self.any_over = np.zeros_like(over), False
+            return ended
+        if self._has_sums:
+            if self.any_over:
+                self._renew(self.over.nonzero()[0], self._now + 1)
+                self.over, self.any_over = np.zeros_like(over), False
+            self._now += 1
+            self.returns += rewards
+            if ended and self._same_step:
+                self._renew(over.nonzero()[0], self._now)
+        if not self._same_step:
+            self.over, self.any_over = over, ended
+        return ended
 
     def _count_some(self, rewards: Any, over: Any, rows: Any) -> None:
         self._renew(rows[self.over[rows]], self._now + 1)
@@ -159,7 +163,7 @@ class Episodes:
         self._began += 1
         self._began[rows] -= 1
         self.returns[rows] += rewards
-        if self._mode is AutoresetMode.SAME_STEP:
+        if self._same_step:
             self._renew(rows[over], self._now)
         else:
             self.over[rows] = over
@@ -168,7 +172,8 @@ class Episodes:
     def _renew(self, rows: Any, began: int) -> None:
         """Keep lengths and returns of episodes as the last ones, and begin others."""
         self.last_returns[rows], self.returns[rows] = self.returns[rows], 0.0
-        self.last_lengths[rows], self._began[rows] = self.lengths[rows], began
+        self.last_lengths[rows] = np.maximum(self._now - self._began[rows], 0)
+        self._began[rows] = began
 
     def save(self) -> State:
         """Return lengths and returns as plain data."""

@@ -87,11 +87,14 @@ def merge_infos(parts: Sequence[tuple[Any, Infos]], num_envs: int) -> dict[str, 
 def _enter_columns(
     merged: dict[str, Any], columns: dict[str, Any], rows: Any, num_envs: int
 ) -> None:
-    for key, column in columns.items():
-        if len(rows) == num_envs:
-            merged[key], merged[f"_{key}"] = column, np.ones(num_envs, np.bool_)
-        elif len(rows):
-            if key not in merged:
+    if len(rows) == num_envs:
+        everyone = np.ones(num_envs, np.bool_)
+        for key, column in columns.items():
+            merged[key], merged[f"_{key}"] = column, everyone.copy()
+    elif len(rows):
+        for key, column in columns.items():
+            mask = merged.get(f"_{key}")
+            if mask is None:
+                mask = merged[f"_{key}"] = np.zeros(num_envs, np.bool_)
                 merged[key] = np.zeros((num_envs, *column.shape[1:]), column.dtype)
-                merged[f"_{key}"] = np.zeros(num_envs, np.bool_)
-            merged[key][rows], merged[f"_{key}"][rows] = column, True
+            merged[key][rows], mask[rows] = column, True

@@ -297,17 +297,20 @@ class KernelEnv(WatchedEnv):
         self._collect_arguments()
 
     @classmethod
-    def vector(cls, num_envs: int = 1, **kwargs: Any) -> Any:
+    def vector(cls, num_envs: int = 1, *, compile: str | None = None, **kwargs: Any) -> Any:
         """Build many environments that are stepped together, in compiled code.
 
         Args:
             num_envs: How many.
-            **kwargs: The constructor's arguments, and those of
+            compile: When to compile, as for :class:`~ludus.kernel.KernelVectorEnv`.
+            **kwargs: The constructor's arguments, and the others of
                 :class:`~ludus.kernel.KernelVectorEnv`.
         """
         from ludus.kernel.vector_env import VECTOR_ARGUMENTS
 
         own = {name: kwargs.pop(name) for name in VECTOR_ARGUMENTS if name in kwargs}
+        if compile is not None:
+            own["compile"] = compile
         return cls.vector_class()(cls(**kwargs), num_envs, **own)
 
     @classmethod

@@ -28,7 +28,7 @@ from ludus.spaces import Tuple
 
 __all__ = ["VECTOR_ARGUMENTS", "KernelVectorEnv"]
 
-VECTOR_ARGUMENTS = ("autoreset_mode", "compile", "copy", "max_episode_steps", "num_threads")
+VECTOR_ARGUMENTS = ("autoreset_mode", "copy", "max_episode_steps", "num_threads")
 _MODE_NAMES = {
     AutoresetMode.NEXT_STEP: "next_step",
     AutoresetMode.SAME_STEP: "same_step",

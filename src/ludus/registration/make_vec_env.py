@@ -16,7 +16,7 @@ from ludus.errors import Error
 from ludus.registration.entry_point import check_arguments, resolve
 from ludus.registration.foreign import as_spec
 from ludus.registration.make_env import make
-from ludus.registration.own_batch import find_own_batch, takes_autoreset_mode
+from ludus.registration.own_batch import find_own_batch, settle_compile, takes_autoreset_mode
 from ludus.registration.trust import decide
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def make_vec(
         wrappers: Applied to every environment, the first one innermost.
         sandbox: As in ``make``: all environments run in one sandbox, or, if there are wrappers,
             each in a sandbox of its own.
-        **kwargs: Arguments of the environments.
+        **kwargs: Arguments of the environments. Environments with a vector implementation of their
+            own in Ludus also take ``compile``: ``"wait"``, ``"background"`` or ``"never"``, as
+            the environment variable ``LUDUS_COMPILE``; one that an engine steps ignores it.
 
     Raises:
         Error: The id is unknown, or the arguments do not fit the mode.
@@ -103,7 +105,9 @@ def make_vec(
         )
         _check_autoreset_metadata(env)
         return env
-    if mode is VectorizeMode.VECTOR_ENTRY_POINT:
+    if "compile" in arguments and sandbox is None and known is not None:
+        settle_compile(spec, arguments, own_batch=mode is own)
+    if mode is own:
         env = _from_vector_entry_point(spec, num_envs, vector_kwargs, wrappers, arguments)
     else:
 

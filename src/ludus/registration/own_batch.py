@@ -7,10 +7,11 @@ import sys
 from typing import Any
 
 from ludus.core.spec import EnvSpec
+from ludus.errors import InvalidArgument
 from ludus.registration.entry_point import resolve
 from ludus.served_names import own_name
 
-__all__ = ["find_own_batch", "takes_autoreset_mode"]
+__all__ = ["find_own_batch", "settle_compile", "takes_autoreset_mode"]
 
 _BATCHED = ("step", "reset")
 """Methods whose place a compiled batch takes."""
@@ -60,5 +61,36 @@ def takes_autoreset_mode(spec: EnvSpec, vector_kwargs: dict[str, Any]) -> bool:
     parameters = inspect.signature(creator).parameters.values()
     if any(p.name == "autoreset_mode" and p.kind is not p.VAR_KEYWORD for p in parameters):
         return True
-    ours = inspect.unwrap(getattr(creator, "__func__", creator)).__module__
-    return any(p.kind is p.VAR_KEYWORD for p in parameters) and ours.startswith("ludus.")
+    return any(p.kind is p.VAR_KEYWORD for p in parameters) and _is_ours(creator)
+
+
+def settle_compile(spec: EnvSpec, arguments: dict[str, Any], *, own_batch: bool) -> None:
+    """Remove the argument ``compile`` for a batch of Ludus that has nothing to compile.
+
+    Args:
+        spec: Of the environment.
+        arguments: Of the environment or its own batch; changed in place.
+        own_batch: Whether the environment's own vector implementation is built.
+
+    Raises:
+        InvalidArgument: Single environments of Ludus are built, which do not take it.
+        KernelError: There is no such way to compile.
+    """
+    entry_point = spec.vector_entry_point if own_batch else spec.entry_point
+    creator: Any = None if entry_point is None else resolve(spec.id, entry_point)
+    if not _is_ours(creator) or "compile" in inspect.signature(creator).parameters:
+        return
+    if not own_batch:
+        raise InvalidArgument(
+            f"make_vec({spec.id!r}) got compile={arguments['compile']!r}, which says when the code "
+            "of an environment's own batch is compiled, but this batch is made of single "
+            "environments. Leave it out; the environment variable LUDUS_COMPILE says it for them."
+        )
+    from ludus.kernel.native.jit import checked_mode
+
+    checked_mode(arguments.pop("compile"), "compile")
+
+
+def _is_ours(creator: Any) -> bool:
+    function = inspect.unwrap(getattr(creator, "__func__", creator))
+    return str(getattr(function, "__module__", "")).startswith("ludus.")

@@ -250,8 +250,10 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
             Exception: Whatever an environment raised, with a note that says which.
         """
         self._end("step_wait", AsyncState.WAITING_STEP)
-        _, stepped = self._finish(self.num_envs, self._deadline(timeout))
-        return self._settle(stepped)
+        # Limits, resets and infos are the workers' work: nothing is left to settle.
+        stepped: Any = self._finish(self.num_envs, self._deadline(timeout))[1]
+        rewards, terminations, truncations, infos = stepped
+        return self._observe(), rewards, terminations, truncations, infos
 
     def _start(self, rows: Any, actions: Any) -> None:
         self._pool.start_step(actions)
@@ -367,7 +369,8 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         if self._pool.broken is not None:
             self._closed_because = f" Closed because: {self._pool.broken}"
             self.close(terminate=True)
-        super()._check_open()
+        if self.closed or os.getpid() != self._maker:
+            super()._check_open()
 
     def _deadline(self, timeout: float | None) -> float | None:
         limit = self.step_timeout if timeout is None else timeout

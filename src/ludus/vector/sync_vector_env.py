@@ -95,6 +95,12 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         self._env_obs: list[Any] = [None] * count
         self._observations: Any = create_empty_array(self.single_observation_space, count)
         self._fresh_arrays = _fills_arrays(self.single_observation_space)
+        # Looked up here rather than in every step.
+        self._iterate = iterate.dispatch(type(self.action_space))
+        self._concatenate = concatenate.dispatch(type(self.single_observation_space))
+        self._create = create_empty_array.dispatch(type(self.single_observation_space))
+        self._resets = mode is AutoresetMode.SAME_STEP
+        self._all_running = [False] * count
 
     @property  # type: ignore[misc]  # one generator per environment, so none can be assigned
     def np_random(self) -> tuple[np.random.Generator, ...]:
@@ -118,7 +124,7 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         return infos
 
     def _read_actions(self, actions: Any) -> list[Any]:
-        singles = list(iterate(self.action_space, actions))
+        singles = list(self._iterate(self.action_space, actions))
         if len(singles) != self.num_envs:
             raise ValueError(
                 f"Expected {self.num_envs} actions, one per environment, got {len(singles)}. "
@@ -131,8 +137,8 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         rewards = np.zeros(count, dtype=np.float64)
         terminations = np.zeros(count, dtype=np.bool_)
         truncations = np.zeros(count, dtype=np.bool_)
-        finished = self._episodes.over.tolist()
-        resets = self.autoreset_mode is AutoresetMode.SAME_STEP
+        episodes, resets = self._episodes, self._resets
+        finished = episodes.over.tolist() if episodes.any_over else self._all_running
         observations: list[Any] = self._env_obs
         infos: dict[str, Any] = {}
         for i, env in enumerate(self.envs):
@@ -154,10 +160,9 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         space = self.single_observation_space
         if self.copy and self._fresh_arrays:
             # Filling new arrays is cheaper than copying old ones, images most of all.
-            return concatenate(
-                space, self._env_obs, create_empty_array(space, self.num_envs, np.empty)
-            )
-        self._observations = concatenate(space, self._env_obs, self._observations)
+            empty = self._create(space, self.num_envs, np.empty)
+            return self._concatenate(space, self._env_obs, empty)
+        self._observations = self._concatenate(space, self._env_obs, self._observations)
         return copied_batch(self._observations) if self.copy else self._observations
 
     def render(self) -> tuple[Any, ...]:

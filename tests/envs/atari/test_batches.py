@@ -119,7 +119,7 @@ def test_autoreset_modes(mode):
 
 
 def test_make_vec_takes_the_same_ids_and_options():
-    envs = ludus.make_vec("ALE/Pong-v5", 2, num_threads=1, full_action_space=True)
+    envs = ludus.make_vec("ALE/Pong-v5", 2, num_threads=1, full_action_space=True, compile="wait")
     assert isinstance(envs, AtariVectorEnv)
     assert envs.observation_space.shape == (2, 4, 84, 84)
     assert envs.single_action_space.n == 18

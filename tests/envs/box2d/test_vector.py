@@ -11,7 +11,7 @@ import ludus
 from ludus.core import AutoresetMode
 from ludus.envs.box2d import native_program
 from ludus.envs.box2d.vector_env import Box2DVectorEnv
-from ludus.errors import EpisodeOver, InvalidAction, ResetNeeded, StateError
+from ludus.errors import EpisodeOver, InvalidAction, KernelError, ResetNeeded, StateError
 from ludus.testing import VectorEnvConformance
 from ludus.vector import SyncVectorEnv
 from tests.reference.twins import assert_same
@@ -236,6 +236,22 @@ def test_what_compiled_code_cannot_do_is_done_by_single_environments(env_id, kwa
         assert isinstance(envs, SyncVectorEnv)
         envs.reset(seed=0)
         assert envs.step([0, 2])[0].shape == (2, 8)
+
+
+@pytest.mark.parametrize(
+    ("compile", "kind"),
+    [("wait", Box2DVectorEnv), ("background", Box2DVectorEnv), ("never", SyncVectorEnv)],
+)
+@pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3"])
+def test_compile_chooses_between_compiled_code_and_single_environments(env_id, compile, kind):
+    envs = ludus.make_vec(env_id, 2, compile=compile)
+    assert type(envs) is kind
+    envs.close()
+
+
+def test_an_unknown_way_to_compile_is_refused():
+    with pytest.raises(KernelError, match="compile must be 'wait', 'background' or 'never'"):
+        ludus.make_vec("LunarLander-v3", 2, compile="soon")
 
 
 def test_without_the_engines_functions_single_environments_serve(monkeypatch):

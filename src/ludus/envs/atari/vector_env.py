@@ -25,6 +25,8 @@ from ludus.spaces import Box, Discrete
 
 __all__ = ["AtariVectorEnv"]
 
+_NUMBERS = (np.dtype(np.int64), np.dtype(np.int32))
+
 
 class AtariVectorEnv(BatchEnv[Any, Any]):
     """The emulator's own batch of games: stacked, scaled, gray frames, as agents like them.
@@ -186,7 +188,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
             numbers, strengths = push(actions, self.continuous_action_threshold, batch)
         else:
             numbers, strengths = self._checked(actions), self._full_strength
-        self._check_ready()
+        self._check_episodes()
         if self._sent:
             raise AlreadyPendingCallError(
                 "send() called twice: the games still play the last actions; call recv() first.",
@@ -200,7 +202,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
         shape = (self.batch_size,)
         if (
             not isinstance(actions, np.ndarray)
-            or actions.dtype not in (np.int64, np.int32)
+            or actions.dtype not in _NUMBERS
             or actions.shape != shape
         ):
             kind = getattr(actions, "dtype", type(actions).__name__)
@@ -209,7 +211,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
                 f"{np.shape(actions)}."
             )
         # The emulator's threads would die of an action that there is not, and recv() wait forever.
-        if actions.min() < 0 or actions.max() >= self._actions:
+        if np.count_nonzero((actions < 0) | (actions >= self._actions)):
             raise InvalidAction(
                 f"Actions are numbers from 0 to {self._actions - 1}; got {actions.tolist()}."
             )

@@ -263,17 +263,21 @@ class LunarLander(ReplayedEnv):
     # --- many at once ---------------------------------------------------------------------------
 
     @classmethod
-    def vector(cls, num_envs: int = 1, **kwargs: Any) -> VectorEnv[Any, Any, Any]:
+    def vector(
+        cls, num_envs: int = 1, *, compile: str | None = None, **kwargs: Any
+    ) -> VectorEnv[Any, Any, Any]:
         """Build many landers that are stepped together, in compiled code where that is possible.
 
         Args:
             num_envs: How many.
+            compile: ``"never"`` builds single environments instead; otherwise code that is missing
+                is compiled first.
             **kwargs: The constructor's arguments, ``max_episode_steps``, and those of
                 :class:`~ludus.envs.box2d.vector_env.Box2DVectorEnv`.
         """
         from ludus.envs.box2d.vector_env import make_vector
 
-        return make_vector(cls, num_envs, kwargs)
+        return make_vector(cls, num_envs, kwargs, compile=compile)
 
     action_size: ClassVar[int] = 2
 
@@ -298,7 +302,7 @@ class LunarLander(ReplayedEnv):
             rows[...] = checked_shape(given, rows.shape)
             return
         given = checked_shape(given, rows.shape[:1])
-        if given.dtype.kind not in "iu" or ((given < 0) | (given > 3)).any():
+        if given.dtype.kind not in "iu" or np.count_nonzero((given < 0) | (given > 3)):
             raise InvalidAction(
                 f"{actions!r} ({type(actions)}) invalid; expected integers from 0 to 3."
             )

@@ -37,9 +37,10 @@ class Sharing:
         self._round = 0
         self._helping: list[Future[int] | None] = [None] * (team.size - 1)
 
-        def work(number: int, patience: int) -> int:
-            # The arrays are named here so that they live as long as a thread looks at them.
-            board, arrays = numbers.ctypes.data, table.ctypes.data
+        board, arrays = numbers.ctypes.data, table.ctypes.data
+
+        def work(number: int, patience: int, _kept: Any = (numbers, table)) -> int:
+            # The arrays are kept here so that they live as long as a thread looks at them.
             return function(board, number, pieces, team.n, patience, arrays)
 
         self._work = work

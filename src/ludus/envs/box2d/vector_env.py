@@ -31,8 +31,9 @@ from ludus.envs.box2d.native_program import NativeProgram, native_program
 from ludus.envs.box2d.native_sharing import Sharing
 from ludus.errors import StateError
 from ludus.kernel.generator_seeds import seed_rows
+from ludus.kernel.native.jit import checked_mode
 from ludus.kernel.threads import Team
-from ludus.spaces import Space
+from ludus.spaces import Box, Space
 from ludus.vector import SyncVectorEnv
 from ludus.wrappers.time_limit import TimeLimit
 
@@ -65,19 +66,29 @@ class BatchedEnv(Protocol):
         """Write a batch of actions into rows of numbers; raise InvalidAction or ValueError."""
 
 
-def make_vector(kind: Any, num_envs: int, kwargs: dict[str, Any]) -> VectorEnv[Any, Any, Any]:
+def make_vector(
+    kind: Any, num_envs: int, kwargs: dict[str, Any], *, compile: str | None = None
+) -> VectorEnv[Any, Any, Any]:
     """Build many environments of a kind, in compiled code where that can run them.
 
     Args:
         kind: The class of the single environment.
         num_envs: How many.
         kwargs: The class's arguments, ``max_episode_steps`` and those of :class:`Box2DVectorEnv`.
+        compile: ``"never"`` builds single environments; ``"wait"`` and ``"background"`` compile
+            code that is missing before they return, because a batch cannot change over later.
+            By default what the environment variable ``LUDUS_COMPILE`` says, whose ``"never"``
+            counts always.
+
+    Raises:
+        KernelError: There is no such way to compile.
     """
+    never = compile is not None and checked_mode(compile, "compile") == "never"
     limit = kwargs.pop("max_episode_steps", None)
     own = {name: kwargs.pop(name) for name in _OWN_ARGUMENTS if name in kwargs}
     env = kind(**kwargs)
-    drawn = env.render_mode is not None
-    program = None if drawn or env.batch_options() is None else native_program()
+    single = never or env.render_mode is not None or env.batch_options() is None
+    program = None if single else native_program()
     if program is not None:
         return Box2DVectorEnv(env, num_envs, program, max_episode_steps=limit, **own)
     env.close()
@@ -135,6 +146,11 @@ class Box2DVectorEnv(BatchEnv[Any, Any]):
         self._table = make_table(self._batch, self._limit)
         self._sharing = Sharing(self._team, program.drive, self._table)
         self._seeds: list[int | None] = [None] * num_envs
+        self._steps_left = 0
+        space = self.single_action_space
+        self._floats: Any = None
+        if isinstance(space, Box):
+            self._floats = self._batch.actions[:, : math.prod(space.shape)]
         # The engine's memory is not Python's; what the worlds refer to lives until they are gone.
         self._end = weakref.finalize(self, _destroy, program, self._batch, self._definitions)
 
@@ -179,18 +195,20 @@ class Box2DVectorEnv(BatchEnv[Any, Any]):
 
     def _read_actions(self, actions: Any) -> Any:
         """Write the actions where compiled code reads them; after an error nothing is stepped."""
-        rows, space = self._batch.actions, self.single_action_space
+        rows = self._batch.actions
         self.env.batch_actions(actions, rows)
-        check_finite_batch(rows[:, : math.prod(space.shape or ())], space)
+        if self._floats is not None:
+            check_finite_batch(self._floats, self.single_action_space)
         return rows
 
     def _step_rows(self, rows: Any, actions: Any) -> Stepped:
-        if self._batch.elapsed.max() >= self._batch.log.shape[1]:
-            self._grow()
+        if not self._steps_left:
+            self._make_room()
+        self._steps_left -= 1
         self._run(STEP)
-        batch = self._batch
-        rewards, *flags = map(self._result, (batch.rewards, batch.terminated, batch.truncated))
-        return rewards, *flags, Columns()
+        batch, result = self._batch, self._result
+        flags = result(batch.terminated), result(batch.truncated)
+        return result(batch.rewards), *flags, {}
 
     def _final_observations(self, rows: Any) -> Any:
         return self._batch.observations[rows]
@@ -200,6 +218,12 @@ class Box2DVectorEnv(BatchEnv[Any, Any]):
 
     def _result(self, array: Any) -> Any:
         return array.copy() if self.copy else array
+
+    def _make_room(self) -> None:
+        """Count for how many steps there is certainly room for actions, after making some."""
+        if (used := int(self._batch.elapsed.max())) >= self._batch.log.shape[1]:
+            self._grow()
+        self._steps_left = self._batch.log.shape[1] - used
 
     def _grow(self, size: int = 0) -> None:
         """Make room for more actions: twice as many, or as many as asked for."""
@@ -234,6 +258,7 @@ class Box2DVectorEnv(BatchEnv[Any, Any]):
         batch.log[:, : log.shape[1]] = log
         for name in _SAVED:
             getattr(batch, name)[...] = saved[name]
+        self._steps_left = 0
         if self._episodes.ready:
             self._run(REPLAY)
 

@@ -67,4 +67,5 @@ def all_finite(fields: Fields) -> Any:
         # The quickest way to look at few numbers; the engine keeps them from overflowing. A flag
         # of NumPy's, because mixing Python's with them is slow.
         return _FLAGS[math.isfinite(sum(qpos.tolist()) + sum(qvel.tolist()))]
-    return np.isfinite(qpos).all(0) & np.isfinite(qvel).all(0)
+    every = np.logical_and.reduce
+    return every(np.isfinite(qpos)) & every(np.isfinite(qvel))

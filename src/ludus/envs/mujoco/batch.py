@@ -23,9 +23,10 @@ from ludus.envs.mujoco.engine import import_mujoco
 from ludus.envs.mujoco.native_step import Order, step_address
 from ludus.errors import DependencyNotInstalled, Error
 
-__all__ = ["Batch", "Ids"]
+__all__ = ["Batch", "Rows"]
 
-Ids = np.ndarray[Any, np.dtype[np.int32]]
+Rows = np.ndarray[Any, np.dtype[Any]]
+"""Numbers of simulations: an array of ints."""
 
 _WHERE, _COUNT, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
 # Function: what it returns, what it takes.
@@ -34,6 +35,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "mjb_deleteBatch": (None, (_WHERE,)),
     "mjb_nstate": (_COUNT, (_WHERE,)),
     "mjb_state": (_WHERE, (_WHERE,)),
+    "mjb_warning": (_WHERE, (_WHERE,)),
     "mjb_stateComponent": (_WHERE, (_WHERE, _COUNT, _WHERE)),
     "mjb_output": (_WHERE, (_WHERE, _TEXT, _WHERE, _WHERE)),
     "mjb_step": (_COUNT, (_WHERE, _WHERE, _COUNT, _COUNT, _COUNT)),
@@ -48,6 +50,9 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 _STATE = {"qpos": "mjSTATE_QPOS", "qvel": "mjSTATE_QVEL", "ctrl": "mjSTATE_CTRL"}
 _NOTHING, _EVERYTHING = 0, 3  # mjSTAGE_NONE and mjSTAGE_ACC
 _SAVE = 1
+# To compute what follows from a state takes about a microsecond for each degree of freedom, to wake
+# the engine's threads up to a hundred. So few are done one by one, which wakes no thread.
+_FEW_DEGREES = 64
 
 
 class _Config(ctypes.Structure):
@@ -108,6 +113,13 @@ class Batch:
         self._free = weakref.finalize(self, _delete, library, self._batch, self.maker)
         size = (count, library.nstate(self._batch))
         self.state = _array(library.state(self._batch), size)
+        self._first = self.state[0].copy()
+        warnings = ctypes.cast(library.warning(self._batch), ctypes.POINTER(ctypes.c_int))
+        kinds = int(self._mujoco.mjtWarning.mjNWARNING)
+        self._warnings = np.ctypeslib.as_array(warnings, (count, 2 * kinds))
+        self._ids = np.zeros(count, np.int32)
+        self._ids_at: int = self._ids.ctypes.data
+        self._few = 1 if threads == 1 else _FEW_DEGREES // max(1, model.nv)
         self._fields: dict[str, np.ndarray[Any, np.dtype[np.float64]]] = {}
         self._order: Order | None = None
         self._with_forces = 0
@@ -142,54 +154,65 @@ class Batch:
         start = (found - self.state.ctypes.data) // self.state.itemsize
         return self.state[:, start : start + shape[0]]
 
-    def step(self, ids: Ids | None, times: int) -> None:
+    def step(self, rows: Rows | None, times: int) -> None:
         """Advance simulations; ``None`` means all.
 
         Raises:
             Error: The engine failed in some; the others have been stepped.
         """
-        library, batch, some = self._library, self._batch, self._some(ids)
+        at, count = (None, 0) if rows is None else self._chosen(rows)
+        library, batch = self._library, self._batch
         if not self._with_forces:
-            self._check(library.step(batch, *some, times, _NOTHING))
-            return
-        if self._order is None:
-            self._order = Order(self._sample, self._fields)
-        self._order.set_times(times)
-        self._check(library.apply(batch, *some, self._with_forces, self._order.address, _SAVE))
+            failed = library.step(batch, at, count, times, _NOTHING)
+        else:
+            if self._order is None:
+                self._order = Order(self._sample, self._fields)
+            self._order.set_times(times)
+            failed = library.apply(batch, at, count, self._with_forces, self._order.address, _SAVE)
+        if failed:
+            raise self._failure()
 
-    def reset(self, ids: Ids) -> None:
-        """Give simulations the model's first state, and compute nothing yet.
+    def reset(self, rows: Rows) -> None:
+        """Give simulations the model's first state, and compute nothing yet."""
+        # What mjb_reset would write, without waking its threads.
+        self.state[rows] = self._first
+        self._warnings[rows] = 0
 
-        Raises:
-            Error: The engine failed in some.
-        """
-        self._check(self._library.reset(self._batch, *self._some(ids), None, _NOTHING))
-
-    def forward(self, ids: Ids) -> None:
+    def forward(self, rows: Rows) -> None:
         """Compute everything that follows from the states.
 
         Raises:
             Error: The engine failed in some.
         """
-        self._check(self._library.forward(self._batch, *self._some(ids), _EVERYTHING))
+        at, count = self._chosen(rows)
+        forward, batch = self._library.forward, self._batch
+        if count <= self._few:
+            size = self._ids.itemsize
+            failed = sum([forward(batch, at + size * i, 1, _EVERYTHING) for i in range(count)])
+        else:
+            failed = forward(batch, at, count, _EVERYTHING)
+        if failed:
+            raise self._failure()
         if self._with_forces:
             # There are none before a step; what was copied here is another simulation's.
-            self._fields["cfrc_ext"][ids] = 0.0
+            self._fields["cfrc_ext"][rows] = 0.0
 
     def close(self) -> None:
         """End the threads and free the memory; arrays of fields must not be used any more."""
-        self.state = np.empty((0, 0))
+        self.state, self._warnings = np.empty((0, 0)), np.empty((0, 0), np.int32)
         self._free()
 
-    def _some(self, ids: Ids | None) -> tuple[int | None, int]:
-        return (None, 0) if ids is None else (ids.ctypes.data, len(ids))
+    def _chosen(self, rows: Rows) -> tuple[int, int]:
+        """Return where the engine finds the numbers of the rows, and how many there are."""
+        count = len(rows)
+        self._ids[:count] = rows
+        return self._ids_at, count
 
-    def _check(self, failed: int) -> None:
-        if failed:
-            status = self._library.status(self._batch)
-            number = next((i for i in range(self._count) if status[i]), 0)
-            text = self._library.error(self._batch, number).decode()
-            raise Error(f"MuJoCo failed in environment {number}: {text}")
+    def _failure(self) -> Error:
+        status = self._library.status(self._batch)
+        number = next((i for i in range(self._count) if status[i]), 0)
+        text = self._library.error(self._batch, number).decode()
+        return Error(f"MuJoCo failed in environment {number}: {text}")
 
 
 def _delete(library: SimpleNamespace, batch: int, maker: int) -> None:

@@ -31,12 +31,13 @@ class Order:
         words = [0, len(fields)]
         for name, array in fields.items():
             words += (_offset(data, name), array.ctypes.data, array[0].nbytes)
-        self._words = np.array(words, np.int64)
+        self._words, self._times = np.array(words, np.int64), 0
         self.address: int = self._words.ctypes.data
 
     def set_times(self, times: int) -> None:
         """Say how many steps to make."""
-        self._words[0] = times
+        if times != self._times:
+            self._times = self._words[0] = times
 
 
 def _offset(data: Any, name: str) -> int:

@@ -88,6 +88,10 @@ class MujocoVectorEnv(BatchEnv[Array, Any]):
         self._arrays = {name: self._batch.field(name) for name in names}
         self._fields = _fields(robot, self._arrays)
         self._rngs: list[tuple[Any, Any]] = [(None, None)] * num_envs
+        # Looked up here rather than in every step.
+        self._ctrl = self._arrays["ctrl"]
+        self._action_shape = self.action_space.shape or ()
+        self._seen_shape = self.observation_space.shape or ()
 
     @property  # type: ignore[misc]  # one generator per robot, so none can be assigned
     def np_random(self) -> tuple[np.random.Generator, ...]:
@@ -115,17 +119,15 @@ class MujocoVectorEnv(BatchEnv[Array, Any]):
             fresh = {number: make_np_random(seed) for number, seed in given if seed is not None}
             for number, pair in fresh.items():
                 self._rngs[number] = pair
-        ids = rows.astype(np.int32)
-        self._batch.reset(ids)
-        for number in ids.tolist():
-            qpos, qvel = self.robot.draw_state(self._rng(number))
-            self._arrays["qpos"][number], self._arrays["qvel"][number] = qpos, qvel
-        self._batch.forward(ids)
-        info = self.robot.reset_info(self._fields)
-        return Columns((key, _select(value, rows)) for key, value in info.items())
+        self._batch.reset(rows)
+        all_qpos, all_qvel = self._arrays["qpos"], self._arrays["qvel"]
+        for number in rows.tolist():
+            all_qpos[number], all_qvel[number] = self.robot.draw_state(self._rng(number))
+        self._batch.forward(rows)
+        return self._columns(self.robot.reset_info(self._fields), rows)
 
     def _read_actions(self, actions: Any) -> npt.NDArray[Any]:
-        given, shape = np.asarray(actions), self.action_space.shape
+        given, shape = np.asarray(actions), self._action_shape
         if given.shape != shape:
             raise ValueError(
                 f"Action dimension mismatch. Expected {shape}, found {given.shape}: give one row "
@@ -137,16 +139,28 @@ class MujocoVectorEnv(BatchEnv[Array, Any]):
     def _step_rows(self, rows: Any, actions: npt.NDArray[Any]) -> Stepped:
         robot, fields, turned = self.robot, self._fields, actions.T
         before = robot.before(fields, turned)
-        self._arrays["ctrl"][...] = actions
-        whole = len(rows) == self.num_envs
-        self._batch.step(None if whole else rows.astype(np.int32), robot.frame_skip)
+        self._ctrl[...] = actions
+        self._batch.step(None if rows is self._all else rows, robot.frame_skip)
         reward, ended, info = robot.outcome(fields, turned, before)
-        rewards, terminations = _select(reward, rows), _select(ended, rows)
-        infos = Columns((key, _select(value, rows)) for key, value in info.items())
+        infos = self._columns(info, rows)
+        rewards, terminations = self._select(reward, rows), self._select(ended, rows)
         return rewards, terminations, np.zeros(len(rows), np.bool_), infos
 
+    def _columns(self, info: dict[str, Any], rows: Any) -> Columns:
+        columns, select = Columns(), self._select
+        for key, value in info.items():
+            columns[key] = select(value, rows)
+        return columns
+
+    def _select(self, value: Any, rows: Any) -> npt.NDArray[Any]:
+        """Copy the entries of some robots, which lie along the last axis, or are all the same."""
+        column = np.asarray(value)
+        if not column.ndim:
+            return np.full(len(rows), value)
+        return column.T.copy() if rows is self._all else column.T.take(rows, axis=0)
+
     def _features(self) -> Array:
-        seen: Array = np.empty(self.observation_space.shape or ())
+        seen: Array = np.empty(self._seen_shape)
         np.concatenate(self.robot.features(self._fields), out=seen.T)
         return seen
 
@@ -175,7 +189,7 @@ class MujocoVectorEnv(BatchEnv[Array, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads and close the robot that draws."""
         # Their memory goes with the batch.
-        self._arrays, self._fields = {}, Fields()
+        self._arrays, self._fields, self._ctrl = {}, Fields(), np.empty(0)
         self._batch.close()
         self.robot.close()
 
@@ -225,9 +239,3 @@ def _fields(robot: RobotEnv, arrays: dict[str, Array]) -> Fields:
     fields = Fields(**{name: np.moveaxis(array, 0, -1) for name, array in arrays.items()})
     robot.prepare(fields)
     return fields
-
-
-def _select(value: Any, rows: Any) -> npt.NDArray[Any]:
-    """Return the entries of some robots, which lie along the last axis, or are all the same."""
-    column = np.asarray(value)
-    return column.T.take(rows, axis=0) if column.ndim else np.full(len(rows), value)
