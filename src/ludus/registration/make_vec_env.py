@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from enum import Enum
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ludus import logger
@@ -87,8 +88,7 @@ def make_vec(
     if asked is None and not wrapped and takes_autoreset_mode(spec, vector_kwargs):
         arguments.setdefault("autoreset_mode", vector_kwargs.pop("autoreset_mode"))
     mode = _mode(spec, asked, wrapped or bool(vector_kwargs))
-    if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-        raise ValueError(f"make_vec(num_envs={num_envs!r}): expected a positive int.")
+    num_envs = _positive_count(num_envs)
 
     env: VectorEnv
     if sandbox is not None and not wrappers:
@@ -128,6 +128,13 @@ def make_vec(
     env.unwrapped.spec = spec
     _check_autoreset_metadata(env)
     return env
+
+
+def _positive_count(num_envs: Any) -> int:
+    """Return the number of environments as an int; integers of NumPy are accepted."""
+    if isinstance(num_envs, bool) or not isinstance(num_envs, Integral) or num_envs < 1:
+        raise ValueError(f"make_vec(num_envs={num_envs!r}): expected a positive int.")
+    return int(num_envs)
 
 
 def _mode(spec: EnvSpec, mode: VectorizeMode | str | None, wrapped: bool) -> VectorizeMode:

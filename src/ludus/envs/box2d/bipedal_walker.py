@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus.core.vector_env import VectorEnv
-from ludus.envs.box2d.bipedal_terrain import SCALE, Terrain
+from ludus.envs.box2d.bipedal_terrain import LENGTH, SCALE, STEP, Terrain
 from ludus.envs.box2d.bipedal_walker_drawing import CLOUD_DRAWS, draw
 from ludus.envs.box2d.engine import Touches, import_box2d, listen
 from ludus.envs.box2d.heuristics import BipedalWalkerHeuristics
@@ -118,6 +118,8 @@ class BipedalWalker(ReplayedEnv):
 
     def _build_ground(self) -> None:
         self._ground = Terrain.draw(self.np_random, self.hardcore)
+        self.terrain_x = [i * STEP for i in range(LENGTH)]
+        self.terrain_y = self._ground.heights.copy()
         parts, create = self._parts, self.world.CreateBody
         self.terrain: list[Any] = []
         blocks, edges = [], []
@@ -170,6 +172,7 @@ class BipedalWalker(ReplayedEnv):
         left, right = touches.first.ground_contact, touches.second.ground_contact
         self.lidar = self._lidar.cast(place)
         x = place.x
+        self.scroll = x - WORLD_WIDTH / 5
         seen = (
             *(angle, 2.0 * hull.angularVelocity / FPS),
             *(0.3 * vx * WORLD_WIDTH / FPS, 0.3 * vy * WORLD_HEIGHT / FPS),

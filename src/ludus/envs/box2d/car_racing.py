@@ -58,7 +58,7 @@ class CarRacing(ReplayedEnv):
         "render_fps": FPS,
     }
     state_fields = ("road_color", "bg_color", "grass_color")
-    engine_fields = ("world", "car", "road", "_listener", "_race", "_picture")
+    engine_fields = ("world", "car", "road", "road_poly", "_listener", "_race", "_picture")
     screen_size = (WIDTH, HEIGHT)
 
     def __init__(
@@ -133,6 +133,7 @@ class CarRacing(ReplayedEnv):
                 colors.append(color)
         self.road = list(tiles)
         self._picture = RacePicture(np.array(quads), np.array(colors))
+        self.road_poly = list(zip(quads, self._picture.colors, strict=True))
         colors_of = self._picture.colors, lambda: self.road_color
         self._race = Race(tiles, *colors_of, self.lap_complete_percent)
         self._listener = listen(self.world, self._race)
