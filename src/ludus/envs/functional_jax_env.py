@@ -20,9 +20,9 @@ from ludus.errors import ResetNeeded
 from ludus.experimental.functional import FuncEnv, StateType
 from ludus.experimental.jax_functional import JaxKernelFuncEnv
 from ludus.experimental.kernel_functional import KernelFuncEnv
+from ludus.optional import require
 from ludus.seeding import np_random
 from ludus.spaces import batch_space
-from ludus.wrappers.dependencies import require
 
 __all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "PRNGKeyType"]
 
