@@ -261,11 +261,11 @@ class NumpyToTorch(ArrayConversion):
         self.device = device
 
 
-def _jax() -> ModuleType:
+def _jax() -> Any:
     return require("jax.numpy", extra="jax")
 
 
-def _torch() -> ModuleType:
+def _torch() -> Any:
     return require("torch", extra="torch")
 
 

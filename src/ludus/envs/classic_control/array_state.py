@@ -98,7 +98,7 @@ class ArrayStateEnv(KernelEnv):
         return self._storage.state_at(0)
 
     def _row(self) -> Any:
-        return self._storage.F[: len(self.kernel.state_fields), 0]
+        return self._storage.floats[: len(self.kernel.state_fields), 0]
 
     def _checked(self, value: Any) -> np.ndarray[Any, Any]:
         names = [field.name for field in self.kernel.state_fields]

@@ -46,7 +46,7 @@ class ArrayStateVectorEnv(KernelVectorEnv):
         self._running = False
 
     def _rows(self) -> Any:
-        return self._storage.F[: len(self.env.kernel.state_fields), : self.num_envs]
+        return self._storage.floats[: len(self.env.kernel.state_fields), : self.num_envs]
 
     def _checked(self, value: Any) -> np.ndarray[Any, Any]:
         names = [field.name for field in self.env.kernel.state_fields]

@@ -47,7 +47,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
     @property
     def prev_done(self) -> np.ndarray[Any, Any]:
         """Which environments begin a new episode with the next step."""
-        return np.array(self._storage.D[: self.num_envs], dtype=np.bool_)
+        return np.array(self._storage.waiting[: self.num_envs], dtype=np.bool_)
 
     def reset(
         self,
@@ -69,7 +69,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Advance every environment by its action, or start it anew if its episode is over."""
-        over = np.flatnonzero(self._storage.D[: self.num_envs])
+        over = np.flatnonzero(self._storage.waiting[: self.num_envs])
         observations, rewards, terminated, truncated, infos = super().step(actions)
         if over.size:
             self._restart(over)
@@ -84,7 +84,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         columns = self._storage.columns()
         for name, numbers in zip(State._fields, states, strict=True):
             columns[name][chosen] = numbers
-        self._storage.O[:, chosen] = states
+        self._storage.observations[:, chosen] = states
 
     def rollout(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: compiled loops know streams of single environments only.
