@@ -134,7 +134,7 @@ class Env(Generic[ObsType, ActType]):
 
     @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned, here or in another process.
+        """Restore the state that :meth:`get_state` returned, here or in another process.
 
         Raises:
             StateError: The state belongs to another class or is damaged.

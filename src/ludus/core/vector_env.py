@@ -109,7 +109,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         raise StateError(f"{type(self).__name__} cannot save its state.")
 
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
             StateError: This kind of vector environment cannot restore a state, or not this one.

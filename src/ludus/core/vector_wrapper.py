@@ -90,7 +90,7 @@ class VectorWrapper(
 
     @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
             StateError: The state belongs to something else or is damaged.

@@ -64,7 +64,7 @@ class RunningMeanStd:
         return {name: copy_plain(getattr(self, name), name) for name in _STATISTICS}
 
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
             StateError: A statistic is missing.
