@@ -1,4 +1,4 @@
-"""Messages to the user, sent through :mod:`warnings` so that filters and tests can act on them."""
+"""Messages to the user, issued through :mod:`warnings`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ min_level: int = WARN
 """Messages below this level are dropped; assign to change it."""
 
 as_gymnasium: bool = False
-"""Whether warnings read exactly as Gymnasium's: coloured everywhere, and without advice of our own.
+"""Whether warnings have exactly Gymnasium's text: always coloured, without additional advice.
 
-True where Ludus is served under Gymnasium's name: test-suites compare the texts of warnings.
+True where Ludus is imported as Gymnasium, because test suites compare the texts of warnings.
 """
 
 _YELLOW, _RED, _RESET = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 
 
 def _colored(text: str, color: str) -> str:
-    # Escape codes belong on a terminal; in a log file or a CI page they are noise.
+    # Escape codes are for terminals, not for log files.
     shown = as_gymnasium or (sys.stderr is not None and sys.stderr.isatty())
     return f"{color}{text}{_RESET}" if shown else text
 
 
 def _formatted(message: str, args: tuple[object, ...]) -> str:
-    # A message may name what others have named: plugins, files, environments.
+    # A message may contain names from untrusted sources: plugins, files, environments.
     return escaped(message % args if args else message)
 
 
@@ -41,8 +41,8 @@ def warn(
 ) -> None:
     """Warn; ``args`` fill ``msg`` by ``%`` formatting.
 
-    The warning points at the caller (``stacklevel`` 1) or further out, but never into Ludus: what
-    the user can change is the line that called it, and Python shows deprecations only there.
+    The warning is attributed to the caller (``stacklevel`` 1) or, further out, to the first frame
+    outside of Ludus: the line that the user can change, where Python also shows deprecations.
     """
     if min_level <= WARN:
         text = _colored(f"WARN: {_formatted(msg, args)}", _YELLOW)
@@ -66,12 +66,12 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def deprecation(msg: str, *args: object) -> None:
-    """Warn that something will go away."""
+    """Warn that something will be removed."""
     warn(msg, *args, category=DeprecationWarning, stacklevel=2)
 
 
 def error(msg: str, *args: object) -> None:
-    """Report something that went wrong without stopping the program."""
+    """Report an error as a warning, without raising."""
     if min_level <= ERROR:
         text = _colored(f"ERROR: {_formatted(msg, args)}", _RED)
         warnings.warn(text, stacklevel=_outside(2))

@@ -1,8 +1,8 @@
-"""Random streams: one seed makes one generator, one root seed makes every generator of a run.
+"""Random generators from seeds, and seeds derived from one root seed.
 
-``np_random`` gives the same stream as Gymnasium for the same seed. ``derive_seed`` gives each
-part of a run (``"action_space"``, ``("worker", 3)``, …) a seed of its own: independent of the
-others, the same on every machine, and unchanged when further parts are added.
+``np_random`` gives the same stream as Gymnasium for the same seed. ``derive_seed`` gives each part
+of a run (``"action_space"``, ``("worker", 3)``, …) its own seed: independent of the others, the
+same on every machine, and unchanged when further parts are added.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RNG = RandomNumberGenerator = np.random.Generator
 
 
 def np_random(seed: int | None = None) -> tuple[np.random.Generator, int]:
-    """Return a PCG64 generator and the seed that made it; ``None`` draws a seed from the system.
+    """Return a PCG64 generator and its seed; ``None`` takes a seed from the operating system.
 
     Raises:
         Error: The seed is not a Python int, or negative.
@@ -60,7 +60,7 @@ def derive_seed(root: int, *path: str | int) -> int:
     import hashlib
 
     check_seed(root)
-    # Length-prefixed and typed, so that ("ab", "c") and ("a", "bc"), or 1 and "1", never collide.
+    # Length-prefixed and typed, so that ("ab", "c") and ("a", "bc"), or 1 and "1", differ.
     parts = [f"{type(part).__name__}:{len(str(part))}:{part}" for part in path]
     text = "/".join([str(root), *parts])
     digest = hashlib.sha256(text.encode()).digest()

@@ -307,7 +307,7 @@ def test_a_claimed_length_is_held_against_limit_and_file(saved: Path) -> None:
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(StateFileError, match="no regular file"):
+        with pytest.raises(StateFileError, match="not a regular file"):
             load_state(path)
     with pytest.raises(FileNotFoundError):
         load_state(tmp_path / "missing")

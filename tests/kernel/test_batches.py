@@ -56,21 +56,21 @@ def test_exactly_those_that_are_due_are_reset(n, mode):
     for share in (0.0, 0.05, 0.5, 1.0):
         due = rng.random(n) < share
         # Before a next step they wait; at the same step they fall.
-        storage.D[:] = due if mode == "NextStep" else False
-        storage.F[:4] = 0.0
-        storage.F[2] = np.where(due & (mode == "SameStep"), 1.0, 0.0)
-        storage.I[0] = 3
+        storage.waiting[:] = due if mode == "NextStep" else False
+        storage.floats[:4] = 0.0
+        storage.floats[2] = np.where(due & (mode == "SameStep"), 1.0, 0.0)
+        storage.ints[0] = 3
         envs.step(np.zeros(n, np.int64))
         np.testing.assert_array_equal(envs.episode_lengths, np.where(due, 0, 4))
 
 
 def test_rows_begin_at_a_cache_line():
     storage = cartpoles(1024)._storage
-    assert storage.U.ctypes.data % 64 == 0
-    rows = [*storage.F, *storage.I, *storage.A, storage.seen]
+    assert storage.rng_words.ctypes.data % 64 == 0
+    rows = [*storage.floats, *storage.ints, *storage.actions, storage.raw_observations]
     assert {row.ctypes.data % 64 for row in rows} == {0}
     # Neighbours do not share their places in the cache.
-    assert len({row.ctypes.data % 4096 for row in storage.F}) == len(storage.F)
+    assert len({row.ctypes.data % 4096 for row in storage.floats}) == len(storage.floats)
 
 
 def test_seeds_are_told_and_refused():

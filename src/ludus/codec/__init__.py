@@ -1,8 +1,15 @@
-"""Plain data as bytes, and values from outside checked before anyone uses them.
+"""Encoding of plain data as bytes, and validation of values from untrusted sources.
 
-``encode`` and ``decode`` turn numbers, texts, lists, tuples, dicts and NumPy arrays into
-MessagePack and back; what is decoded may come from an enemy. ``digest`` names a value by its
-content. ``admit`` checks a value against a space, ``admit_info`` an info dict.
+``encode`` and ``decode`` convert numbers, texts, lists, tuples, dicts and NumPy arrays to
+MessagePack and back; ``decode`` accepts untrusted bytes. ``digest`` returns the hash of a value.
+``admit`` validates a value against a space, ``admit_info`` an info dict.
+
+Example:
+    >>> decode(encode({"position": np.array([1, 2]), "name": "a"}))
+    {'position': array([1, 2]), 'name': 'a'}
+    >>> admit(ludus.spaces.Discrete(3), 5, name="action")
+    Traceback (most recent call last):
+    ludus.errors.Inadmissible: action is not admitted: 5 is not within 0 and 2.
 """
 
 from __future__ import annotations

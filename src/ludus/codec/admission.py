@@ -1,7 +1,7 @@
-"""Values from an untrusted process: checked against what was declared, and copied.
+"""Validates values from an untrusted process against the declared spaces, and copies them.
 
-Whoever wrote the value may still hold the memory it lies in, so every array is copied first and
-checked afterwards. What is returned shares nothing with what came in.
+The sender may still be able to write to the memory of a value, so every array is copied first and
+checked afterwards. The result shares no memory with the value.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INFO_LIMITS = DecodeLimits(
     key_bytes=256,
     int_keys=0,
 )
-"""What an info dict may hold unless told otherwise: texts as keys, 16 MiB in all."""
+"""Default limits of an info dict: texts as keys, 16 MiB in all."""
 
 
 def admit(
@@ -53,22 +53,22 @@ def admit(
     name: str = "value",
     rounding_steps: int = 0,
 ) -> Any:
-    """Return a copy of ``value`` that is a member of ``space`` in its declared form.
+    """Return a copy of ``value`` if it is a member of ``space``.
 
-    Arrays need the space's own dtype and shape. A Python int stays one, a list becomes a tuple
-    where the space has tuples, three parts become a ``GraphInstance``. Of a space that is none of
-    Ludus' own classes the value must be plain data that its ``contains`` accepts.
+    Arrays must have the space's dtype and shape. A Python int stays one, a list becomes a tuple
+    where the space has tuples, three parts become a ``GraphInstance``. For a custom space the value
+    must be plain data that its ``contains`` accepts.
 
     Args:
         space: The declared space; it is trusted.
-        value: What came, for instance out of ``decode``.
-        limits: How large it may be where the space leaves that open.
-        name: What errors call the value.
-        rounding_steps: How many floating-point numbers beyond a bound a number may be; the bound
-            takes its place then.
+        value: The value, for instance from ``decode``.
+        limits: Limits on its size where the space sets none.
+        name: Name of the value in errors.
+        rounding_steps: By how many floating-point numbers a number may exceed a bound; it is then
+            replaced by the bound.
 
     Raises:
-        Inadmissible: The value is no such member or too large; ``path`` leads to the part.
+        Inadmissible: The value is not a member or too large; ``path`` leads to the part.
     """
     return _Admission(limits, rounding_steps).member(space, value, name)
 
@@ -99,14 +99,14 @@ def _refuse(path: str, reason: str) -> NoReturn:
 
 
 def _widened(low: Any, high: Any, steps: int) -> tuple[Any, Any]:
-    """Return the numbers that lie so many floating-point numbers beyond the bounds."""
+    """Return the bounds moved outwards by a number of floating-point numbers."""
     for _ in range(steps):
         low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
     return low, high
 
 
 def _by_rounding(value: Any, low: Any, high: Any) -> str:
-    """Return a remark if a number is outside its bounds by one rounding step."""
+    """Return a hint if a number is outside its bounds by one rounding step."""
     if value.dtype.kind != "f":
         return ""
     least, most = _widened(low, high, 1)
@@ -119,7 +119,7 @@ def _by_rounding(value: Any, low: Any, high: Any) -> str:
 
 
 class _Admission:
-    """One value on its way in; the limits are shared by all its parts."""
+    """Validates one value; its parts share the limits."""
 
     def __init__(self, limits: DecodeLimits, rounding_steps: int = 0) -> None:
         self._limits = limits
@@ -128,7 +128,7 @@ class _Admission:
         self._bytes = limits.total_bytes
 
     def member(self, space: Space[Any], value: Any, path: str) -> Any:
-        """Return a clean member of ``space``."""
+        """Return a validated copy of a member of ``space``."""
         check = _CHECKS.get(type(space))
         if check is not None:
             return check(self, space, value, path)
@@ -143,7 +143,7 @@ class _Admission:
     def _contained(self, space: Space[Any], value: Any, path: str) -> Any:
         try:
             inside = space.contains(value)
-        except Exception as problem:  # spaces of users may raise anything
+        except Exception as problem:  # a custom space may raise anything
             _refuse(path, f"{space} cannot judge it: {problem!r}")
         if not inside:
             _refuse(path, f"it is not in {space}")
@@ -181,7 +181,7 @@ class _Admission:
         return copy
 
     def _between(self, array: NDArray[Any], low: Any, high: Any, path: str) -> NDArray[Any]:
-        # Written so that nan, of which no comparison is true, fails.
+        # NaN fails, because it compares as false.
         inside = (array >= low) & (array <= high)
         if inside.all():
             return array
@@ -219,7 +219,7 @@ class _Admission:
         if type(value) is np.ndarray and value.shape == () and value.dtype == space.dtype:
             value = value[()]
         if type(value) is not int and not (
-            # Of the type: isinstance would ask the object, too, what it claims to be.
+            # Not isinstance(), which an object can deceive by its __class__.
             issubclass(type(value), np.integer) and value.dtype == space.dtype
         ):
             _refuse(path, f"expected an int or a scalar of {space.dtype}, got {_show(value)}")
@@ -346,7 +346,7 @@ def _bounds(space: _ArraySpace) -> tuple[Any, Any]:
 
 
 def _show(value: Any) -> str:
-    """Return a short text, without asking an object that may be anything."""
+    """Return a short text without calling methods of untrusted objects."""
     kind = type(value)
     if kind is int and value.bit_length() > 256:
         return "an int of many digits"

@@ -1,4 +1,4 @@
-"""NumPy arrays and scalars within the encoding: a dtype from a fixed table, never from a name."""
+"""Encoding of NumPy arrays and scalars; their dtypes come from a fixed table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def scalar_payload(number: np.generic) -> tuple[int, bytes]:
     code = CODES.get(number.dtype)
     if code is None:
         raise ValueError(f"a NumPy scalar of dtype {number.dtype}; convert it to a plain number")
-    # tobytes() is in the machine's own order.
+    # tobytes() has native byte order.
     return code, number.tobytes() if _LITTLE else number.astype(DTYPES[code]).tobytes()
 
 
@@ -78,10 +78,10 @@ def read_scalar(code: int, data: bytes, position: int, length: int) -> np.generi
 
 
 def read_array(data: bytes, position: int, length: int, limits: DecodeLimits) -> NDArray[Any]:
-    """Undo :func:`array_payload`: return an array of its own, writable and aligned.
+    """Undo :func:`array_payload`: return a new array, writable and aligned.
 
     Raises:
-        ValueError: The content is no array, or too large a one; the text is the reason.
+        ValueError: The content is not an array, or too large; the text is the reason.
     """
     end = position + length
     if length < 2 or (axes := data[position + 1]) > MAX_AXES or length < 2 + 4 * axes:
@@ -124,7 +124,7 @@ def _text_dtype(code: int, data: bytes, position: int, end: int) -> np.dtype[Any
 def _check_shape(shape: tuple[int, ...] | list[int], itemsize: int, limits: DecodeLimits) -> None:
     if len(shape) > MAX_AXES:
         raise ValueError(f"an array of {len(shape)} axes; at most {MAX_AXES} are allowed")
-    # An axis of length 0 must not hide the others, which NumPy limits all the same.
+    # Axes of length 0 count as 1, because NumPy limits the other axes all the same.
     size = itemsize * math.prod(max(axis, 1) for axis in shape)
     if size > limits.array_bytes:
         raise ValueError(

@@ -1,8 +1,8 @@
-"""From bytes, which anyone may have written, to plain data.
+"""Decodes untrusted bytes into plain data.
 
-MessagePack's own library makes room for as many entries as a header claims, at every level of
-nesting, and lets later keys replace earlier ones. This reader believes nothing: each claim is held
-against the bytes that are left, and nesting costs an entry on a list, not a Python call.
+MessagePack's own library allocates as many entries as a header claims, at every level of nesting,
+and lets later keys replace earlier ones. This reader checks each claimed length against the
+remaining bytes, and keeps nested containers on a list instead of recursing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["decode"]
 
 _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
 _INTEGERS = {
-    # header: form, the smallest and largest number that have no shorter one
+    # header: format, smallest and largest number without a shorter format
     0xCC: (Struct(">B"), 2**7, 2**8 - 1),
     0xCD: (Struct(">H"), 2**8, 2**16 - 1),
     0xCE: (Struct(">I"), 2**16, 2**32 - 1),
@@ -31,7 +31,7 @@ _INTEGERS = {
     0xD3: (Struct(">q"), -(2**63), -(2**31) - 1),
 }
 _LENGTHS = {
-    # header: form of the length, the smallest length that has no shorter header
+    # header: format of the length, smallest length without a shorter header
     0xC4: (Struct(">B"), 0),
     0xC5: (Struct(">H"), 2**8),
     0xC6: (Struct(">I"), 2**16),
@@ -49,15 +49,15 @@ _DOUBLE = Struct(">d").unpack_from
 
 
 def decode(data: bytes | bytearray | memoryview, limits: DecodeLimits = DEFAULT_LIMITS) -> Any:
-    """Return the value that ``encode`` wrote; the bytes need not be trusted.
+    """Return the value that ``encode`` wrote; the bytes may be untrusted.
 
     Arrays are copies, writable and aligned. Nothing is imported, unpickled or evaluated, and memory
-    and time stay in proportion to the bytes given.
+    and time are proportional to the number of bytes.
 
     Raises:
         CodecError: The bytes are not exactly one encoded value, or exceed the limits; ``position``
             tells where.
-        TypeError: ``data`` is no bytes-like object.
+        TypeError: ``data`` is not a bytes-like object.
     """
     size = len(data) if type(data) is bytes else memoryview(data).nbytes
     if size > limits.total_bytes:
@@ -65,12 +65,12 @@ def decode(data: bytes | bytearray | memoryview, limits: DecodeLimits = DEFAULT_
             f"Cannot decode {size} bytes: at most {limits.total_bytes} are allowed.",
             position=limits.total_bytes,
         )
-    # A copy, if the memory is not immutable: its writer might change what has been checked.
+    # Copies mutable memory, which could change after it has been checked.
     return _Reader(bytes(data), limits).read()
 
 
 class _Reader:
-    """One decoding in progress."""
+    """Decodes one value."""
 
     __slots__ = ("_data", "_int_keys", "_items", "_limits", "_start")
 
@@ -82,7 +82,7 @@ class _Reader:
         self._start = 0  # of the item being read, for errors
 
     def read(self) -> Any:
-        """Return the one value that the data holds."""
+        """Return the value."""
         try:
             return self._read()
         except (IndexError, struct.error):
@@ -149,7 +149,7 @@ class _Reader:
         return container[0]
 
     def _open(self, head: int, position: int, depth: int) -> tuple[int, int, bool, bool]:
-        """Read the header of a list, tuple or dict: entries, end, is it a dict, is it a tuple."""
+        """Read a container's header: number of entries, end, whether a dict, whether a tuple."""
         if depth > self._limits.depth:
             self._fail(f"values are nested deeper than {self._limits.depth} levels")
         mapping = head < 0x90 or head >= 0xDE
@@ -163,7 +163,7 @@ class _Reader:
                 self._fail("the mark of a tuple is outside of its list", position)
             count -= 1
             position += len(TUPLE_MARK)
-        # Every entry has at least one byte, in a dict two: a larger claim is a lie.
+        # Every entry has at least one byte, in a dict two.
         if count * (1 + mapping) > len(self._data) - position:
             self._fail(f"a header claims {count} entries, more than the data can hold")
         self._items -= count
@@ -206,7 +206,7 @@ class _Reader:
         return length, position + form.size
 
     def _other(self, head: int, position: int) -> tuple[Any, int]:
-        """Read anything that is neither a container nor among the most frequent values."""
+        """Read a value that is neither a container nor handled in :meth:`_read`."""
         if head >= 0xE0:
             return head - 256, position
         if head < 0xC0 or 0xD9 <= head < 0xDC:

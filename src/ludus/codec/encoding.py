@@ -1,4 +1,4 @@
-"""From plain data to bytes."""
+"""Encodes plain data as bytes."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def encode(
     canonical: bool = False,
     name: str = "value",
 ) -> bytes:
-    """Return plain data as bytes.
+    """Encode plain data as bytes.
 
-    Plain are ``None``, bools, ints, floats (to the bit, NaN included), texts, bytes, lists, tuples,
-    dicts with text or int keys, NumPy arrays and scalars of numbers, arrays of texts. An instance
-    of a subclass (a named tuple, an enum's member) comes back as the plain type; an array in
-    foreign byte order comes back in the machine's own.
+    Plain data are ``None``, bools, ints, floats (to the bit, NaN included), texts, bytes, lists,
+    tuples, dicts with text or int keys, NumPy arrays and scalars of numbers, and arrays of texts.
+    An instance of a subclass (a named tuple, an enum's member) is decoded as the plain type, an
+    array in another byte order as one in native byte order.
 
     Args:
-        value: What to encode.
-        limits: How large it may be.
+        value: The value.
+        limits: Limits on its size.
         canonical: Sort the entries of dicts, so that equal values have equal bytes.
-        name: What errors call the value.
+        name: Name of the value in errors.
 
     Raises:
-        CodecError: Something in it is not plain, is too large, or contains itself; ``path`` leads
-            to it.
+        CodecError: A part is not plain data, is too large, or contains itself; ``path`` leads to
+            it.
     """
     writer = _Writer(limits, canonical)
     try:
@@ -77,7 +77,7 @@ def digest(value: Any, limits: DecodeLimits = DEFAULT_LIMITS) -> str:
 
 
 class _Refused(Exception):
-    """Something cannot be encoded; ``keys`` lead to it, the innermost first."""
+    """A part cannot be encoded; ``keys`` lead to it, the innermost first."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -86,7 +86,7 @@ class _Refused(Exception):
 
 
 class _Writer:
-    """One encoding in the making."""
+    """Encodes one value."""
 
     __slots__ = ("_canonical", "_int_keys", "_items", "_limits", "out")
 
@@ -251,7 +251,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     dict: dict,
     list: list,
     tuple: tuple,
-    # The constructors would ask the subclass, whose __str__ may say something else.
+    # The constructors would call methods such as __str__ of the subclass.
     str: lambda value: str.__str__(value),
     int: lambda value: int.__int__(value),
     float: lambda value: float.__float__(value),
@@ -262,7 +262,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 def _key_order(entry: tuple[Any, Any]) -> tuple[int, Any]:
     key = entry[0]
     kind = type(key)
-    # A key that is neither will be refused; until then it only must not stop the sorting.
+    # Other keys are refused later; here they only must not break the sorting.
     return (1, key) if issubclass(kind, str) else (0, key) if kind is int else (2, 0)
 
 

@@ -1,4 +1,4 @@
-"""How large a value may be, so that no sender decides how much memory its reader spends."""
+"""Limits on the size of encoded values, which bound the memory that decoding takes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 __all__ = ["DEFAULT_LIMITS", "MAX_AXES", "DecodeLimits", "Limits"]
 
 MAX_AXES = 32
-"""Axes of an array in every version of NumPy."""
+"""Number of array axes that every version of NumPy supports."""
 
 _CEILINGS = {
-    # Encoding descends by recursion; this leaves Python's own limit out of reach.
+    # Encoding is recursive; this stays below Python's recursion limit.
     "depth": 200,
     # The length fields of MessagePack have 32 bits, and an array has a header before its data.
     "items": 2**32 - 1,
@@ -22,10 +22,10 @@ _CEILINGS = {
 
 @dataclass(frozen=True, slots=True)
 class DecodeLimits:
-    """What ``encode`` writes and ``decode`` accepts at most.
+    """Limits on what ``encode`` writes and ``decode`` accepts.
 
     Raises:
-        ValueError: A limit is no int, negative, or above what the format can hold.
+        ValueError: A limit is not an int, negative, or above what the format can hold.
     """
 
     total_bytes: int = 2**26
@@ -43,7 +43,7 @@ class DecodeLimits:
     integer_bytes: int = 128
     """One integer beyond 64 bits."""
     int_keys: int = 10_000
-    """Integer keys of all dicts together: unlike texts, they can be made to collide in a hash."""
+    """Integer keys of all dicts together; unlike texts, their hashes can be made to collide."""
 
     def __post_init__(self) -> None:
         for item in fields(self):

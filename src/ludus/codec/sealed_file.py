@@ -1,7 +1,7 @@
-"""Files that tell damage from content: a mark, a version, a length and a hash before the bytes.
+"""Files with a checksum: a magic number, a version, a length and a hash precede the content.
 
-The hash finds what a disk or a transfer has broken. It proves nothing about who wrote the file, so
-the content is for ``decode``, which does not trust it either.
+The hash detects damage by a disk or a transfer. It does not authenticate the writer, so the content
+must be read with ``decode``, which accepts untrusted bytes.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _HASHED = MARK_BYTES + 2 + 8
 
 
 def write_sealed(path: str | os.PathLike[str], mark: bytes, version: int, content: bytes) -> None:
-    """Write a file whole or not at all: whoever reads ``path`` sees the old content or the new.
+    """Write a file atomically: readers of ``path`` see the old content or the new.
 
     Args:
-        path: Where; an existing file is replaced.
-        mark: Eight bytes that no other kind of file begins with.
-        version: Of the content's format.
-        content: What to write.
+        path: The file; an existing one is replaced.
+        mark: Magic number of eight bytes.
+        version: Version of the content's format.
+        content: The content.
 
     Raises:
-        OSError: The file cannot be written; nothing is left behind.
+        OSError: The file cannot be written; no temporary file remains.
     """
     with replacing(path) as file:
         file.write(_seal(mark, version, content))
@@ -46,13 +46,13 @@ def read_sealed(
 
     Args:
         path: The file.
-        mark: The bytes it must begin with.
-        version: The newest format that the caller understands.
-        max_bytes: How much content to read at most.
+        mark: The expected magic number.
+        version: The newest format that the caller can read.
+        max_bytes: Largest accepted content.
 
     Raises:
-        CodecError: It is another kind of file, a newer version, too large, cut off or damaged; the
-            message is the reason, to be put after the file's name.
+        CodecError: It is another kind of file, a newer version, too large, truncated or damaged;
+            the message is a reason that fits after the file's name.
         OSError: It cannot be opened.
     """
     try:
@@ -60,7 +60,7 @@ def read_sealed(
     except OSError as problem:
         if problem.errno != errno.EINVAL:
             raise
-        raise CodecError("it is no regular file") from None
+        raise CodecError("it is not a regular file") from None
     try:
         header = os.read(handle, _HEADER.size)
         found, length = _check_header(header, os.fstat(handle), mark, version, max_bytes)

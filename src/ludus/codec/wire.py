@@ -55,10 +55,10 @@ DTYPES: dict[int, np.dtype[Any]] = {
         29: "<c16",
     }.items()
 }
-"""The numbers that every machine has, by the code that stands for them in the encoding."""
+"""Portable dtypes by their code in the encoding."""
 
 CODES = {form: code for code, dtype in DTYPES.items() for form in (dtype, dtype.newbyteorder("="))}
-"""The codes of the dtypes, little-endian and in the machine's own order."""
+"""Codes by dtype, little-endian and native byte order."""
 BYTES_CODE, TEXT_CODE = 30, 31
 
 _FIXED_EXT = {1: b"\xd4", 2: b"\xd5", 4: b"\xd6", 8: b"\xd7", 16: b"\xd8"}
@@ -75,8 +75,8 @@ def ext_header(length: int, code: int) -> bytes:
 def sized_header(base: int, length: int) -> bytes:
     """Return the shortest of the headers with 8, 16 and 32 bits for the length.
 
-    ``base`` is the one with 8 bits; the others follow it. Lists and dicts have none with 8 bits,
-    so that those below 16 entries, which have a header of their own, must not come here.
+    ``base`` is the one with 8 bits; the others follow it. Lists and dicts have none with 8 bits;
+    those below 16 entries have a header of their own, which this function does not return.
     """
     if length < 256 and base in (0xC4, 0xC7, 0xD9):
         return _UINT8(base, length)

@@ -1,9 +1,9 @@
-"""The contract: what an environment, a wrapper and their specs are."""
+"""The API of environments, wrappers, vector environments and their specs."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
 
 from ludus.core.constructor_args import EzPickle, RecordConstructorArgs
 from ludus.core.env import Env
@@ -11,6 +11,7 @@ from ludus.core.ids import get_env_id, parse_env_id
 from ludus.core.spec import EnvSpec, SecuritySpec, WrapperSpec
 from ludus.core.types import ActType, ObsType, RenderFrame, State, WrapperActType, WrapperObsType
 from ludus.core.wrapper import ActionWrapper, ObservationWrapper, RewardWrapper, Wrapper
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.core.vector_env import AutoresetMode, VectorEnv
@@ -48,23 +49,9 @@ __all__ = [
     "parse_env_id",
 ]
 
-_VECTOR_ENV = ("AutoresetMode", "VectorEnv")
-_VECTOR_WRAPPER = (
-    "VectorActionWrapper",
-    "VectorObservationWrapper",
-    "VectorRewardWrapper",
-    "VectorWrapper",
+# Imported on first use, because most programs have no vector environments.
+__getattr__ = lazy_names(
+    __name__,
+    {"AutoresetMode": "vector_env", "VectorEnv": "vector_env"}
+    | {name: "vector_wrapper" for name in __all__ if re.fullmatch("Vector.*Wrapper", name)},
 )
-
-
-def __getattr__(name: str) -> Any:
-    # Most programs have no batch; those that do load this half of the contract when they ask.
-    if name in _VECTOR_ENV:
-        module = "vector_env"
-    elif name in _VECTOR_WRAPPER:
-        module = "vector_wrapper"
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value

@@ -1,8 +1,8 @@
-"""Environments written for an older API, or for another library, as Ludus environments.
+"""Adapts environments of an older API, or of another library, to the Ludus API.
 
-What differs between the generations is found out from the object itself: ``step`` returns four
-or five values, ``reset`` an observation or a pair, the seed goes to ``seed()`` or to ``reset``,
-the render mode to ``render()`` or to the constructor, and the very oldest implement ``_step`` and
+Which API an environment has is detected from the object: ``step`` returns four or five values,
+``reset`` an observation or a pair, the seed is passed to ``seed()`` or to ``reset``, the render
+mode to ``render()`` or to the constructor, and the oldest environments implement ``_step`` and
 ``_reset``.
 """
 
@@ -33,10 +33,10 @@ _METADATA_NAMES = {"render.modes": "render_modes", "video.frames_per_second": "r
 
 
 def needs_adapting(env: object) -> bool:
-    """Tell whether the object is an environment, but not one that follows the Ludus contract.
+    """Return whether an object is an environment that does not follow the Ludus API.
 
-    That is an object of another library with ``step``, ``reset`` and both spaces, or a
-    :class:`~ludus.core.Env` of the older style: its ``reset`` takes no seed (or still offers
+    That is an object of another library with ``step``, ``reset`` and both spaces, or an
+    :class:`~ludus.core.Env` of the classic API: its ``reset`` takes no seed (or has the argument
     ``return_info``), or it implements ``_step`` instead of ``step``.
     """
     if isinstance(env, VectorEnv) or hasattr(env, "single_observation_space"):
@@ -48,14 +48,14 @@ def needs_adapting(env: object) -> bool:
 
 
 def adapt(env: Any, render_mode: str | None = None) -> Env[Any, Any]:
-    """Return the environment behind the Ludus contract; warn once per class of the older style.
+    """Adapt an environment to the Ludus API; warn once per class of the classic API.
 
     Args:
-        env: What :func:`needs_adapting` said yes to.
+        env: An environment for which :func:`needs_adapting` is true.
         render_mode: The mode for an environment that takes it in ``render()``.
 
     Raises:
-        CustomSpaceError: A space is none of the standard ones.
+        CustomSpaceError: A space is not a standard one.
     """
     kind = type(_core(env))
     if _is_classic(kind):
@@ -66,10 +66,10 @@ def adapt(env: Any, render_mode: str | None = None) -> Env[Any, Any]:
 
 
 def take_render_mode(creator: Callable[..., Any], arguments: dict[str, Any]) -> str | None:
-    """Remove ``render_mode`` from the arguments of a class of the older style and return it.
+    """Remove ``render_mode`` from the arguments of a class of the classic API and return it.
 
-    Such a class takes the mode in ``render()``; :func:`adapt` remembers it until then. For any
-    other creator the arguments stay as they are.
+    Such a class takes the mode in ``render()``; :func:`adapt` stores it until then. For any other
+    creator the arguments are not changed.
     """
     if "render_mode" not in arguments or not inspect.isclass(creator) or not _is_classic(creator):
         return None
@@ -82,9 +82,9 @@ def take_render_mode(creator: Callable[..., Any], arguments: dict[str, Any]) -> 
 class ClassicAdapter(ForwardsAttributes, Env[Any, Any]):
     """An environment of an older API, or of another library, as a Ludus environment.
 
-    ``unwrapped`` is the adapter; attributes of the environment inside, :attr:`classic_env`, are
-    read and set through it. ``info["TimeLimit.truncated"]`` becomes ``truncated``. In mode
-    ``"human"`` every reset and step is shown, as the contract asks.
+    ``unwrapped`` is the adapter; it forwards attributes of the inner environment,
+    :attr:`classic_env`. ``info["TimeLimit.truncated"]`` becomes ``truncated``. In mode ``"human"``
+    every reset and step renders.
     """
 
     _inner_name: ClassVar[str] = "classic_env"
@@ -98,13 +98,13 @@ class ClassicAdapter(ForwardsAttributes, Env[Any, Any]):
         self.render_mode = getattr(env, "render_mode", None) if render_mode is None else render_mode
         self._reset_takes = _reset_parameters(env)
         self._render_takes_mode = "mode" in (_parameters(_method(env, "render")) or ())
-        # Last, because from here on attributes that the environment has are set there.
+        # Last, because attributes are forwarded to the environment from then on.
         self.classic_env = env
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environment, handing it the seed in the way it takes one."""
+        """Reset the environment, passing the seed in the way that its API expects."""
         super().reset(seed=seed)
         arguments: dict[str, Any] = {}
         if "return_info" in self._reset_takes:
@@ -153,7 +153,7 @@ class ClassicAdapter(ForwardsAttributes, Env[Any, Any]):
 
     @property
     def spec(self) -> EnvSpec | None:
-        """The spec; the environment inside sees it too."""
+        """The spec, which is also set on the inner environment."""
         return self.__dict__.get("_spec")
 
     @spec.setter
@@ -163,7 +163,7 @@ class ClassicAdapter(ForwardsAttributes, Env[Any, Any]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """The generator of the environment inside, if it has one, else the adapter's own."""
+        """The generator of the inner environment, if it has one, else the adapter's own."""
         inner = getattr(self.classic_env, "np_random", None)
         return inner if isinstance(inner, np.random.Generator) else super().np_random
 
@@ -183,7 +183,7 @@ class ClassicAdapter(ForwardsAttributes, Env[Any, Any]):
 
     def _as_pair(self, result: Any) -> tuple[Any, dict[str, Any]]:
         pair = isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)
-        # An observation can itself be a pair with a dict; only its space can tell.
+        # An observation can itself be a pair with a dict, which only its space shows.
         if pair and not (
             isinstance(self.observation_space, Tuple) and result in self.observation_space
         ):
@@ -207,7 +207,7 @@ def _announce(cls: type) -> None:
 
 
 def _is_classic(cls: type) -> bool:
-    """Tell whether a class implements the older style."""
+    """Return whether a class implements the classic API."""
     if _overridden(cls, "_step") and not _overridden(cls, "step"):
         return True
     takes = _parameters(getattr(cls, "reset", None))
@@ -223,7 +223,7 @@ def _core(env: Any) -> Any:
 
 
 def _method(env: Any, name: str) -> Any:
-    """Return the public method or, where only that is implemented, its underscore twin."""
+    """Return the public method, or the one with an underscore if only that is implemented."""
     if isinstance(env, Env) and not _overridden(type(env), name) and hasattr(env, f"_{name}"):
         return getattr(env, f"_{name}")
     return getattr(env, name, None)
@@ -239,7 +239,7 @@ class _Anything(frozenset[str]):
 def _parameters(function: Any) -> frozenset[str] | None:
     """Return the names of the keyword arguments that a callable takes, ``None`` if unknown."""
     if type(function) is FunctionType and not function.__dict__:
-        # Nothing wraps it, so its code says what inspect would find out in 50 times the time.
+        # An undecorated function: reading its code is 50 times as fast as inspect.signature().
         code = function.__code__
         if not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
             return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
@@ -252,7 +252,7 @@ def _parameters(function: Any) -> frozenset[str] | None:
 
 
 def _reset_parameters(env: Any) -> frozenset[str]:
-    """Return what ``reset`` takes; classic wrappers take anything and hand it on."""
+    """Return the arguments of ``reset``; classic wrappers accept any and pass them on."""
     layers = [_parameters(_method(layer, "reset")) for layer in (env, _core(env))]
     known = [_Anything() if takes is None else takes for takes in layers]
     return frozenset(

@@ -1,4 +1,4 @@
-"""Coloured text on a terminal."""
+"""Colours text for terminals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remembering how an object was built."""
+"""Mix-ins that record constructor arguments."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def copied_arguments(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 class RecordConstructorArgs:
-    """Mix-in that keeps constructor arguments, so that a wrapper can appear in a spec.
+    """Mix-in that records constructor arguments, so that a spec can rebuild a wrapper.
 
-    Call ``RecordConstructorArgs.__init__`` before the other bases': the first call wins, so a
-    subclass's arguments are kept, not those it passes on to its parent.
+    Call ``RecordConstructorArgs.__init__`` before the other bases': only the first call has an
+    effect, so the arguments of a subclass are kept, not those it passes to its parent.
     """
 
     _saved_kwargs: dict[str, Any]
 
     def __init__(self, *, _disable_deepcopy: bool = False, **kwargs: Any) -> None:
-        # Not through __dict__: touching it makes every later attribute access slower.
+        # Accessing __dict__ would make every later attribute access slower.
         if not hasattr(self, "_saved_kwargs"):
             self._saved_kwargs = kwargs if _disable_deepcopy else copied_arguments(kwargs)
 
 
 class EzPickle:
-    """Mix-in that pickles and copies an object by building it anew from its constructor arguments.
+    """Mix-in that pickles and copies an object by its constructor arguments.
 
-    Meant for objects that hold what cannot be copied, such as a physics engine's handles.
+    For objects with parts that cannot be copied, such as handles of a physics engine.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

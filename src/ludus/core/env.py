@@ -1,4 +1,4 @@
-"""The environment contract."""
+"""The environment API."""
 
 from __future__ import annotations
 
@@ -24,14 +24,21 @@ __all__ = ["Env"]
 
 
 class Env(Generic[ObsType, ActType]):
-    """A world an agent acts in, one step at a time.
+    """An environment that an agent interacts with in steps.
 
     Subclasses set :attr:`action_space` and :attr:`observation_space` and implement :meth:`step`
     and :meth:`reset`; the first line of ``reset`` is ``super().reset(seed=seed)``, which seeds
     :attr:`np_random`, the only source of randomness an environment should use.
 
     To make states saveable, name the attributes that change during an episode in
-    :attr:`state_fields`; the random generator is included by itself.
+    :attr:`state_fields`; the random generator is always saved.
+
+    Example:
+        >>> env = ludus.make("CartPole-v1")
+        >>> observation, info = env.reset(seed=0)
+        >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        >>> reward, terminated, truncated
+        (1.0, False, False)
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's interface
@@ -51,9 +58,9 @@ class Env(Generic[ObsType, ActType]):
         """Advance by one action.
 
         Returns:
-            Observation, reward, whether the task's own end was reached (``terminated``), whether
-            the episode was cut off (``truncated``), and a dict of further information. All of it
-            is new data: a later call must not change it.
+            Observation, reward, whether a terminal state was reached (``terminated``), whether the
+            episode was cut off (``truncated``), and a dict of further information. A later call
+            must not change any of these objects.
         """
         raise NotImplementedError(
             f"{type(self).__name__} does not implement step(); define it, and return observation, "
@@ -72,7 +79,7 @@ class Env(Generic[ObsType, ActType]):
             Error: The seed is not a non-negative int.
             NotImplementedError: The class has no ``reset`` of its own.
         """
-        # The contract's return value is the subclass's to give; this part only seeds.
+        # This only seeds; the subclass returns the observation and the info.
         if type(self).reset is Env.reset and type(self) is not Env and "reset" not in vars(self):
             raise NotImplementedError(
                 f"{type(self).__name__} does not implement reset(); define it, call "
@@ -117,7 +124,7 @@ class Env(Generic[ObsType, ActType]):
         """Return the whole state as plain data, random generator included.
 
         Raises:
-            StateError: The environment does not say what its state is.
+            StateError: The environment does not declare its state.
         """
         return {
             "env": type(self).__name__,
@@ -127,7 +134,7 @@ class Env(Generic[ObsType, ActType]):
 
     @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned, here or in another process.
+        """Restore the state that :meth:`get_state` returned, here or in another process.
 
         Raises:
             StateError: The state belongs to another class or is damaged.
@@ -154,11 +161,11 @@ class Env(Generic[ObsType, ActType]):
         return self.state_fields
 
     def has_wrapper_attr(self, name: str) -> bool:
-        """Tell whether the attribute exists here or further in."""
+        """Return whether this environment, or a wrapped one, has the attribute."""
         return hasattr(self, name)
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return the attribute, looking further in if it is not here."""
+        """Return the attribute of this environment, or of a wrapped one."""
         return getattr(self, name)
 
     def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:

@@ -1,4 +1,4 @@
-"""Refusing actions that hold NaN or infinite numbers, in one way for every environment."""
+"""Rejects actions with NaN or infinite numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_finite", "check_finite_batch", "not_finite"]
 
 
 def not_finite(action: Any, space: Any, owner: str = "The action") -> InvalidAction:
-    """Return the error about an action that holds NaN or an infinite number."""
+    """Return the error for an action with NaN or an infinite number."""
     return InvalidAction(
         f"{owner} is {action!r}, which is invalid: NaN and infinite numbers are refused; expected "
         f"finite numbers. The action space is {space}."

@@ -1,7 +1,7 @@
-"""Environments of Gymnasium where Ludus takes an environment of its own.
+"""Converts Gymnasium environments that are passed where Ludus expects its own.
 
-Gymnasium is never imported here. As long as nobody has imported it, no object can be one of its
-environments. The adapters are in :mod:`ludus.interop.gymnasium` and load when one is needed.
+Gymnasium is never imported here: before it is imported, no object can be one of its environments.
+The adapters are in :mod:`ludus.interop.gymnasium`, which is imported when one is needed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _ADAPTERS = "ludus.interop.gymnasium"
 
 
 def loaded_gymnasium() -> ModuleType | None:
-    """Return Gymnasium if it has been imported; ``None`` if not, or if the name is an alias."""
+    """Return Gymnasium's module if it is imported, ``None`` if not or if it is Ludus's alias."""
     module = sys.modules.get("gymnasium")
-    # While Gymnasium is being imported, it has no classes yet.
+    # A module that is still being imported has no classes yet.
     if module is None or getattr(module, "__ludus__", False) or not hasattr(module, "make_vec"):
         return None
     return module
 
 
 def as_env(env: Any) -> Any:
-    """Return a Gymnasium environment as a Ludus environment, and anything else as it is."""
+    """Convert a Gymnasium environment to a Ludus environment; return anything else unchanged."""
     gymnasium = loaded_gymnasium()
     if gymnasium is None or not isinstance(env, gymnasium.Env):
         return env
@@ -34,7 +34,7 @@ def as_env(env: Any) -> Any:
 
 
 def as_vector_env(env: Any) -> Any:
-    """Return a Gymnasium vector environment as one of Ludus, and anything else as it is."""
+    """Convert a Gymnasium vector environment to one of Ludus; return anything else unchanged."""
     gymnasium = loaded_gymnasium()
     if gymnasium is None or not isinstance(env, gymnasium.vector.VectorEnv):
         return env
@@ -56,8 +56,8 @@ def wrap(env: Any, wrapper: Any, kwargs: dict[str, Any]) -> Any:
         kwargs: The other arguments of the wrapper.
 
     Returns:
-        A Ludus environment. That of a Gymnasium wrapper records ``kwargs``, so that its spec
-        builds it again.
+        A Ludus environment. For a Gymnasium wrapper it records ``kwargs``, so that its spec can
+        rebuild it.
     """
     if isinstance(wrapper, type) and issubclass(wrapper, gymnasium_wrappers()):
         return importlib.import_module(f"{_ADAPTERS}.adapter").wrapped(env, wrapper, kwargs)

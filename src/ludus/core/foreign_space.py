@@ -1,4 +1,4 @@
-"""A space of another library for which Ludus has no class."""
+"""Adapter for spaces of another library for which Ludus has no class."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ _LONGEST_TEXT = 2**14
 
 
 class ForeignSpace(Space[Any]):
-    """A space that leaves membership, samples and seeds to the original space.
-
-    Attributes that it lacks are those of the original.
-    """
+    """A space that delegates membership, samples, seeds and other attributes to the original."""
 
     def __init__(self, original: Any) -> None:
         """Adapt a space.
@@ -47,8 +44,7 @@ class ForeignSpace(Space[Any]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Whether the original space says that its members flatten to an array."""
-        # The functions that flatten know nothing of the original's class.
+        """Never: the flattening functions are not registered for the original's class."""
         return False
 
     def sample(self, mask: Any | None = None, probability: Any | None = None) -> Any:
@@ -61,19 +57,19 @@ class ForeignSpace(Space[Any]):
         return self.original.seed(seed)
 
     def contains(self, x: Any) -> bool:
-        """Tell whether the original space contains ``x``."""
+        """Return whether the original space contains ``x``."""
         return bool(self.original.contains(x))
 
     def to_jsonable(self, sample_n: Any) -> Any:
-        """Turn a batch of members into plain data, as the original space does."""
+        """Convert a batch of members to plain data, as the original space does."""
         return self.original.to_jsonable(sample_n)
 
     def from_jsonable(self, sample_n: Any) -> list[Any]:
-        """Turn plain data into a batch of members, as the original space does."""
+        """Convert plain data to a batch of members, as the original space does."""
         return list(self.original.from_jsonable(sample_n))
 
     def __getattr__(self, name: str) -> Any:
-        # Copying and unpickling ask an object that has no attributes yet.
+        # Copying and unpickling access an object that has no attributes yet.
         if name == "original" or (name.startswith("__") and name.endswith("__")):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.original, name)
@@ -86,7 +82,7 @@ class ForeignSpace(Space[Any]):
 
 
 def standard_superset(space: ForeignSpace) -> Space[Any]:
-    """Return a standard space that holds all members: texts as ``Text``, arrays as ``Box``.
+    """Return a standard space that contains all members: texts as ``Text``, arrays as ``Box``.
 
     Raises:
         CustomSpaceError: The members are neither texts nor arrays of a fixed shape.

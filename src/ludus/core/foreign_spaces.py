@@ -1,7 +1,7 @@
-"""Spaces of one library built again from the classes of another.
+"""Converts spaces between Gym, Gymnasium and Ludus.
 
-Gym, Gymnasium and Ludus agree on the names and attributes of the standard spaces, so one table of
-builders serves every direction, and none of the libraries has to be imported to read its spaces.
+The libraries agree on the names and attributes of the standard spaces, so one table of builders
+serves every direction, and none of the libraries has to be imported to read its spaces.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Convert = Callable[[Any], Any]
 
 
 def from_foreign(space: Any) -> Space[Any]:
-    """Return the space as a Ludus space; one that is already is returned as it is.
+    """Convert a space to a Ludus space; a Ludus space is returned unchanged.
 
-    A part that is none of the standard spaces becomes a :class:`ForeignSpace`.
+    A part that is not a standard space becomes a :class:`ForeignSpace`.
 
     Raises:
-        CustomSpaceError: The space, or a part of it, is no space at all.
+        CustomSpaceError: ``space``, or a part of it, is not a space.
     """
     if isinstance(space, Space):
         return space
@@ -50,7 +50,7 @@ def from_foreign(space: Any) -> Space[Any]:
 
 
 def standardized(space: Space[Any]) -> Space[Any]:
-    """Return a space of standard classes only, which holds at least the same members.
+    """Return a space of standard classes that contains all members of ``space``.
 
     Raises:
         CustomSpaceError: A part is not standard, and its members are neither texts nor arrays.
@@ -82,7 +82,7 @@ def parts_of(space: Any) -> list[Any]:
 
 
 def no_counterpart(part: Any) -> CustomSpaceError:
-    """Return the error about a space that has no counterpart in another library."""
+    """Return the error for a space that has no counterpart in another library."""
     return CustomSpaceError(
         f"Cannot convert the space {part!r} of type {type(part)}: only the standard "
         f"spaces ({', '.join(sorted(_BUILDERS))}) and their subclasses have a "
@@ -94,17 +94,17 @@ def no_counterpart(part: Any) -> CustomSpaceError:
 def rebuild(space: Any, library: SpaceLibrary, custom: Callable[[Any], Any] | None = None) -> Any:
     """Build the same space from the classes of ``library``.
 
-    Bounds, dtypes, the order of keys and the random generators are carried over, so both spaces
-    contain the same values and draw the same samples from here on. Parts that are one object, or
-    share one generator, do so in the new space too.
+    Bounds, dtypes, the order of keys and the random generators are copied, so both spaces contain
+    the same values and draw the same samples from then on. Parts that are the same object, or
+    share a generator, do so in the new space too.
 
     Args:
-        space: The space to build again.
-        library: Where the classes are.
-        custom: What to do with a copy of a part that is none of the standard spaces.
+        space: The space.
+        library: The module with the classes.
+        custom: Converts a copy of a part that is not a standard space.
 
     Raises:
-        CustomSpaceError: A part is none of the standard spaces, and ``custom`` is not given.
+        CustomSpaceError: A part is not a standard space, and ``custom`` is not given.
     """
     memo: dict[int, Any] = {}
     copies: dict[int, Any] = {}
@@ -119,7 +119,7 @@ def rebuild(space: Any, library: SpaceLibrary, custom: Callable[[Any], Any] | No
                 raise no_counterpart(part)
             built = _BUILDERS[kind](part, convert, getattr(library, kind))
             generator = getattr(part, "_np_random", None)
-            # Classic Gym drew its samples from a RandomState, which no later space can continue.
+            # Classic Gym's RandomState cannot be continued by a Generator.
             if isinstance(generator, np.random.Generator):
                 built._np_random = copy.deepcopy(generator, copies)
             memo[id(part)] = built
@@ -129,7 +129,7 @@ def rebuild(space: Any, library: SpaceLibrary, custom: Callable[[Any], Any] | No
 
 
 def space_kind(space: object) -> str | None:
-    """Return the name of the standard space that ``space`` is or derives from, else ``None``."""
+    """Return the name of the standard class of ``space``, or of its base class, else ``None``."""
     for cls in type(space).__mro__:
         if cls.__name__ in _BUILDERS and cls.__module__.partition(".")[0] in _LIBRARIES:
             return cls.__name__
@@ -138,7 +138,7 @@ def space_kind(space: object) -> str | None:
 
 def _box(space: Any, _: Convert, cls: Any) -> Any:
     built = cls(space.low.copy(), space.high.copy(), shape=space.shape, dtype=space.dtype)
-    # The bounds of an unbounded integer box look like finite ones.
+    # An unbounded integer box has finite bounds; only these flags tell.
     for side in ("bounded_below", "bounded_above"):
         if hasattr(space, side):
             setattr(built, side, getattr(space, side).copy())
@@ -146,7 +146,7 @@ def _box(space: Any, _: Convert, cls: Any) -> Any:
 
 
 def _discrete(space: Any, _: Convert, cls: Any) -> Any:
-    # `start` and `dtype` joined the signature late; plain spaces do without them.
+    # Old versions lack the arguments `start` and `dtype`, so defaults are not passed.
     extra: dict[str, Any] = {}
     if getattr(space, "start", 0) != 0:
         extra["start"] = space.start
@@ -162,7 +162,7 @@ def _multi_discrete(space: Any, _: Convert, cls: Any) -> Any:
 
 
 def _text(space: Any, _: Convert, cls: Any) -> Any:
-    # A string keeps the order of its characters, on which the samples depend.
+    # Samples depend on the order of the characters, which a string keeps.
     charset = "".join(space.character_list)
     return cls(space.max_length, min_length=space.min_length, charset=charset)
 

@@ -1,4 +1,4 @@
-"""Attributes of an adapted environment, reachable through its adapter."""
+"""Forwards attribute access from an adapter to the adapted environment."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ __all__ = ["ForwardsAttributes"]
 
 
 class ForwardsAttributes:
-    """Mix-in of adapters: what the adapter lacks is read from, and written to, the object inside.
+    """Mix-in of adapters that forwards attributes they lack to the inner object.
 
-    So ``env.unwrapped.gravity = 5`` means the same with and without the adapter in between. The
-    subclass names the attribute that holds the object in :attr:`_inner_name`.
+    So ``env.unwrapped.gravity = 5`` has the same effect with and without the adapter. The subclass
+    names the attribute that holds the object in :attr:`_inner_name`.
     """
 
     _inner_name: ClassVar[str]
 
     def __getattr__(self, name: str) -> Any:
-        # Copying and unpickling ask an object that has no attributes yet.
+        # Copying and unpickling access an object that has no attributes yet.
         if name == self._inner_name or (name.startswith("__") and name.endswith("__")):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         inner = getattr(self, self._inner_name)

@@ -1,8 +1,7 @@
-"""One root seed for everything that is random about an environment.
+"""Seeds an environment and its spaces from one root seed.
 
-``reset(seed=...)`` seeds the environment and, since wrappers draw from its generator, its wrappers;
-spaces have generators of their own. From a root seed each gets a stream of its own, independent of
-the others.
+``reset(seed=...)`` seeds the environment and its wrappers, which use its generator, but not the
+spaces. From a root seed each gets an independent stream.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ __all__ = ["reset_from_root", "seed_spaces"]
 
 
 def seed_spaces(env: Env[Any, Any] | VectorEnv[Any, Any, Any], root: int) -> None:
-    """Seed the spaces that sample: actions and observations, single and batched."""
+    """Seed the action and observation spaces, single and batched."""
     for name in ("action_space", "observation_space"):
         getattr(env, name).seed(derive_seed(root, name))
         if isinstance(env, VectorEnv):

@@ -1,4 +1,4 @@
-"""Specs: everything needed to build an environment or a wrapper again, as data."""
+"""Specs: how to build an environment or a wrapper, as data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WrapperSpec:
     """How to build one wrapper: its class and arguments.
 
     ``kwargs`` is ``None`` for a wrapper that does not record its arguments
-    (:class:`~ludus.core.RecordConstructorArgs`): such a wrapper can be named, not rebuilt.
+    (:class:`~ludus.core.RecordConstructorArgs`) and so cannot be rebuilt.
     """
 
     name: str
@@ -34,9 +34,9 @@ class WrapperSpec:
 
 @dataclass(frozen=True, slots=True)
 class SecuritySpec:
-    """What an environment's code needs from the machine, as declared by its author.
+    """Permissions that an environment's code needs, as declared by its author.
 
-    A box grants exactly this and nothing else.
+    A sandbox grants these and no others.
     """
 
     dependencies: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class SecuritySpec:
     """Paths it reads outside its own package."""
     subprocess: bool = False
     trust: Trust = "plugin"
-    """``builtin``: part of Ludus. ``plugin``: installed by the user. ``untrusted``: box only."""
+    """``builtin``: part of Ludus; ``plugin``: installed by the user; ``untrusted``: sandboxed."""
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -62,10 +62,10 @@ class SecuritySpec:
 
 @dataclass
 class EnvSpec:
-    """How to build one environment, what wraps it, and what is known about it.
+    """How to build one environment and its wrappers, with metadata.
 
-    The first ten parameters are Gymnasium's; those after are keyword-only. ``namespace``, ``name``
-    and ``version`` are read off the id.
+    The first ten parameters are Gymnasium's; the others are keyword-only. ``namespace``, ``name``
+    and ``version`` are parsed from the id.
     """
 
     id: str
@@ -101,12 +101,12 @@ class EnvSpec:
 
     @property
     def deterministic(self) -> bool:
-        """Whether seed and actions fix the whole trajectory."""
+        """Whether seed and actions determine the whole trajectory."""
         return not self.nondeterministic
 
     def make(self, **kwargs: Any) -> Env:
         """Build the environment, as ``ludus.make(spec, **kwargs)`` does."""
-        # The registry is built on specs; only this convenience looks the other way.
+        # Imported here, because the registry imports this module.
         from ludus.registration import make
 
         return make(self, **kwargs)
@@ -154,6 +154,7 @@ class EnvSpec:
                 additional_wrappers=tuple(WrapperSpec(**wrapper) for wrapper in wrappers),
                 security=SecuritySpec(**security),
             )
+        # Gymnasium raises ValueError for whatever is wrong with the fields.
         except Exception as problem:
             raise ValueError(
                 f"An issue occurred when trying to make an EnvSpec or WrapperSpec from JSON: "
@@ -174,8 +175,8 @@ class EnvSpec:
             disable_print: Return the text instead of printing it.
             include_entry_points: Show entry points too.
             print_all: Show every field.
-            about: Show what Gymnasium's specs do not have, too: author, description, tags and so
-                on.
+            about: Also show the fields that Gymnasium's specs do not have: author, description,
+                tags and so on.
         """
         shown = [f"id={self.id}"]
         if print_all or include_entry_points:

@@ -1,8 +1,8 @@
-"""Plain-data state: what ``get_state`` may hold and how it is copied.
+"""Plain-data states: which values ``get_state`` may return, and how they are copied.
 
-A state outlives the object it was taken from, is written to disk without pickle and comes back
-on another machine. So every value is copied on the way out and on the way in, and a value that
-is not plain data is refused with the path that leads to it.
+A state outlives its environment, is written to disk without pickle and may be loaded on another
+machine. So every value is copied when it is saved and when it is loaded, and a value that is not
+plain data raises an error with the path to it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def copy_plain(value: Any, where: str = "state") -> Any:
 
 def read_fields(owner: object, names: Iterable[str]) -> State:
     """Copy the named attributes of ``owner``; one that was never set is left out."""
-    # Never through vars(): that makes every later attribute access of the object slower.
+    # Not with vars(), which would make every later attribute access slower.
     return {
         name: copy_plain(getattr(owner, name), f"{type(owner).__name__}.{name}")
         for name in names
@@ -90,7 +90,7 @@ def write_fields(owner: object, names: Iterable[str], fields: State) -> None:
 
 
 def refusing_damage(set_state: Callable[_Arguments, None]) -> Callable[_Arguments, None]:
-    """Let a ``set_state`` raise StateError for whatever a damaged state makes go wrong in it."""
+    """Decorate a ``set_state`` to raise StateError for errors that a damaged state causes."""
 
     @functools.wraps(set_state)
     def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""States as files: plain data with a description of the environment they belong to."""
+"""State files: a state as plain data, with a description of its environment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATE_LIMITS = Limits(
     string_bytes=2**28,
     array_bytes=2**30,
 )
-"""What a state may hold unless told otherwise: one gibibyte."""
+"""Default limits of a state: one gibibyte."""
 
 _MARK, _FORMAT = b"\x93LUDUST\n", 1
 
@@ -42,7 +42,7 @@ _COMPARED = {
     "observation_space": "observation space",
     "action_space": "action space",
 }
-"""What must be the same in the file and the environment, and what errors call it."""
+"""Fields that must be equal in the file and the environment, and their names in errors."""
 
 
 def save_state(
@@ -51,11 +51,11 @@ def save_state(
     """Write the state of an environment, or one that ``get_state`` returned, to a file.
 
     An environment, vector environment or stack of wrappers is described in the file, so that
-    :func:`load_state` can tell whether the state fits another one. The file is replaced as a whole:
-    a crash leaves the old one.
+    :func:`load_state` can check whether the state fits another one. The file is replaced
+    atomically.
 
     Raises:
-        StateError: The environment cannot save its state, or the state is no plain data; the
+        StateError: The environment cannot save its state, or the state is not plain data; the
             message names the part.
         OSError: The file cannot be written.
     """
@@ -79,21 +79,21 @@ def save_state(
 def load_state(
     path: str | os.PathLike[str], env: Any = None, *, limits: Limits = STATE_LIMITS
 ) -> State:
-    """Return the state in a file; with ``env``, continue there from it.
+    """Return the state in a file; with ``env``, also set it there.
 
-    The file need not be trusted: it holds data, never code. Whether the state makes sense is for
-    ``env`` to judge; if it refuses, ``env`` is put back as it was.
+    The file may be untrusted: it contains data, never code. If ``env`` rejects the state, its
+    previous state is restored.
 
     Args:
         path: What :func:`save_state` wrote.
-        env: An environment built as the one that was saved: same id, wrappers, arguments (the
-            render mode apart) and spaces. To load a state into a different one at your own risk,
-            call ``env.set_state(load_state(path))``.
-        limits: How large the state may be.
+        env: An environment built like the saved one: same id, wrappers, arguments (except the
+            render mode) and spaces. To load a state into a different one at your own risk, call
+            ``env.set_state(load_state(path))``.
+        limits: Limits on the size of the state.
 
     Raises:
-        StateFileError: It is no state file, is cut off, damaged, too large or of a newer format; or
-            the state belongs to another environment.
+        StateFileError: It is not a state file, is truncated, damaged, too large or of a newer
+            format; or the state belongs to another environment.
         OSError: The file cannot be opened.
     """
     try:
@@ -133,7 +133,7 @@ def _describe(env: Any) -> dict[str, Any]:
         "layers": layers,
         "arguments": None if spec is None else _arguments(spec.kwargs),
         **{name: _fingerprint(space) for name, space in spaces.items()},
-        # For people only: how numbers are printed is a setting.
+        # For messages only, because the printed form of numbers depends on settings.
         "texts": {name: str(space)[:200] for name, space in spaces.items()},
     }
 
@@ -147,7 +147,7 @@ def _arguments(kwargs: dict[str, Any]) -> str | None:
 
 
 def _fingerprint(space: Any) -> str:
-    """Return the hash of a space; the class's name for a custom one."""
+    """Return the hash of a space, or the name of a custom class."""
     from ludus.spaces.serialization import to_dict
 
     try:
@@ -163,7 +163,7 @@ def _check_description(
     if found.keys() != here.keys() or type(found["texts"]) is not dict:
         _fail(path, "describes its environment in an unknown way")
     for field, what in _COMPARED.items():
-        # By their bytes: the == of what a forged file may hold can be anything.
+        # Compares the encoded bytes, because == of arrays in a forged file may raise.
         if encode(found[field], limits) == encode(here[field]):
             continue
         saved, own = (about["texts"].get(field, about[field]) for about in (found, here))
@@ -182,16 +182,16 @@ def _restore(path: Any, env: Any, state: State) -> None:
         _fail(path, f"holds a state of the wrong structure: {problem}.")
     try:
         env.set_state(state)
-    except Exception as cause:  # whatever a forged state provokes
+    except Exception as cause:  # a forged state may make the environment raise anything
         env.set_state(before)
         _fail(path, f"holds a state that {type(env).__name__} refuses: {cause!s:.500}", cause)
 
 
 def _misfit(own: Any, found: Any, where: str) -> str | None:
-    """Tell where a state has another form than the environment's own, ``None`` if nowhere.
+    """Return where a state differs in structure from the environment's own, ``None`` if nowhere.
 
-    A value may be absent or ``None`` in one of them, since a reset fills in much; sequences and
-    arrays may differ in length.
+    A value may be absent or ``None`` in one of them, as before a reset; sequences and arrays may
+    differ in length.
     """
     if own is None or found is None:
         return None

@@ -1,7 +1,7 @@
-"""Converting between the two forms of a step's result.
+"""Converts step results between the classic API (``done``) and the current one.
 
-The old form has one flag, ``done``, and tells a cut-off episode by
-``info["TimeLimit.truncated"]``; the new one has two flags, ``terminated`` and ``truncated``.
+The classic API has one flag, ``done``, and marks truncated episodes by
+``info["TimeLimit.truncated"]``; the current one has two flags, ``terminated`` and ``truncated``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def step_api_compatibility(
     output_truncation_bool: bool = True,
     is_vector_env: bool = False,
 ) -> TerminatedTruncatedStepType | DoneStepType:
-    """Convert a step's result to the form with two flags, or with one.
+    """Convert a step's result to the API with two flags, or with one.
 
     Args:
-        step_returns: The result, in either form.
+        step_returns: The result, in either API.
         output_truncation_bool: Two flags if true, one if false.
         is_vector_env: The result is a vector environment's, with infos as a list or a dict.
 
@@ -48,7 +48,7 @@ def step_api_compatibility(
 def convert_to_terminated_truncated_step_api(
     step_returns: DoneStepType | TerminatedTruncatedStepType, is_vector_env: bool = False
 ) -> TerminatedTruncatedStepType:
-    """Convert a step's result to five elements, taking ``TimeLimit.truncated`` out of the infos.
+    """Convert a step's result to five elements, removing ``TimeLimit.truncated`` from the infos.
 
     Raises:
         TypeError: The infos are neither a list nor a dict.
@@ -73,7 +73,7 @@ def convert_to_terminated_truncated_step_api(
 def convert_to_done_step_api(
     step_returns: TerminatedTruncatedStepType | DoneStepType, is_vector_env: bool = False
 ) -> DoneStepType:
-    """Convert a step's result to four elements, entering ``TimeLimit.truncated`` in the infos.
+    """Convert a step's result to four elements, adding ``TimeLimit.truncated`` to the infos.
 
     Raises:
         TypeError: The infos are neither a list nor a dict.

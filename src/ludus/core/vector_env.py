@@ -1,4 +1,4 @@
-"""The contract of vector environments: many copies of one environment behind one step."""
+"""The API of vector environments: copies of one environment that are stepped together."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class AutoresetMode(Enum):
 class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     """``num_envs`` copies of one environment, stepped together.
 
-    Observations and actions are batched as ``batch_space`` says, rewards and the two flags are
-    arrays of shape ``(num_envs,)``, infos one dict of arrays with a mask ``_key`` beside each
-    ``key``. ``metadata["autoreset_mode"]`` tells what happens at the end of an episode.
+    Observations and actions are batched as by ``batch_space``, rewards and the two flags are arrays
+    of shape ``(num_envs,)``, infos one dict of arrays with a mask ``_key`` for each ``key``.
+    ``metadata["autoreset_mode"]`` is an :class:`AutoresetMode`.
     """
 
     metadata: dict[str, Any] = {}  # noqa: RUF012 - Gymnasium's interface
@@ -63,7 +63,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         Raises:
             NotImplementedError: The class has no ``reset`` of its own.
         """
-        # The contract's return value is the subclass's to give; this part only seeds.
+        # This only seeds; the subclass returns the observations and the infos.
         if (
             type(self).reset is VectorEnv.reset
             and type(self) is not VectorEnv
@@ -98,7 +98,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
             self.closed = True
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Release what the subclass holds."""
+        """Release the resources of the subclass."""
 
     def get_state(self) -> State:
         """Return the state of every environment as plain data.
@@ -109,7 +109,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         raise StateError(f"{type(self).__name__} cannot save its state.")
 
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
             StateError: This kind of vector environment cannot restore a state, or not this one.
@@ -143,7 +143,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     def _add_info(
         self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int
     ) -> dict[str, Any]:
-        """Enter environment ``env_num``'s info into the merged infos, in place."""
+        """Add environment ``env_num``'s info to the merged infos, in place."""
         return add_info(vector_infos, env_info, env_num, self.num_envs)
 
     def __enter__(self) -> Self:

@@ -31,10 +31,10 @@ class VectorWrapper(
     VectorEnv[WrapperObsType, WrapperActType, ArrayType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType, ArrayType],
 ):
-    """A vector environment around another one; what is not overridden passes through.
+    """A vector environment around another one; methods that are not overridden call the inner one.
 
-    Spaces and metadata are the inner ones until assigned. What a wrapper keeps between steps is
-    named in :attr:`state_fields`.
+    Spaces and metadata are the inner ones until assigned. A wrapper with state names its attributes
+    in :attr:`state_fields`.
 
     Raises:
         TypeError: ``env`` is not a :class:`VectorEnv`.
@@ -77,7 +77,7 @@ class VectorWrapper(
         return self.env.close(**kwargs)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Release what the inner vector environment holds."""
+        """Release the resources of the inner vector environment."""
         return self.env.close_extras(**kwargs)
 
     def get_state(self) -> State:
@@ -90,7 +90,7 @@ class VectorWrapper(
 
     @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
             StateError: The state belongs to something else or is damaged.
@@ -207,8 +207,8 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     """A vector wrapper that changes observations only: implement :meth:`observations`.
 
     Raises:
-        ValueError: The inner vector environment resets within the step, so that the observations
-            in ``final_obs`` would stay unchanged.
+        ValueError: The autoreset mode is same-step, in which the observations in ``final_obs``
+            would stay unchanged.
     """
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:

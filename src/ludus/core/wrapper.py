@@ -23,11 +23,11 @@ class Wrapper(
     Env[WrapperObsType, WrapperActType],
     Generic[WrapperObsType, WrapperActType, ObsType, ActType],
 ):
-    """An environment around another one; what is not overridden passes through.
+    """An environment around another one; methods that are not overridden call the inner one.
 
-    ``action_space``, ``observation_space`` and ``metadata`` are the inner ones until assigned.
-    A wrapper that keeps something between steps names it in ``state_fields`` (see
-    :class:`Env`), an empty tuple if it keeps nothing.
+    ``action_space``, ``observation_space`` and ``metadata`` are the inner ones until assigned. A
+    wrapper with state names its attributes in ``state_fields`` (see :class:`Env`); a stateless one
+    sets an empty tuple.
 
     Raises:
         TypeError: ``env`` is not an :class:`Env`.
@@ -87,14 +87,14 @@ class Wrapper(
         kwargs = None if arguments is None else _without_env(arguments)
         try:
             extended = deepcopy(inner)
-        except Exception as problem:
+        except Exception as problem:  # copying the user's arguments may raise anything
             logger.warn(f"An exception occurred ({problem}) while copying the spec {inner}")
             return None
         extended.additional_wrappers += (_wrapper_spec(cls, kwargs),)
         return extended
 
     def _layer(self) -> tuple[type, dict[str, Any] | None]:
-        """Return the class that builds this layer and the arguments it recorded, if it did."""
+        """Return the class of this wrapper and the arguments that it recorded, if any."""
         return type(self), self._saved_kwargs if isinstance(self, RecordConstructorArgs) else None
 
     @classmethod
@@ -117,7 +117,7 @@ class Wrapper(
 
     @refusing_damage
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
             StateError: The state belongs to something else or is damaged.
@@ -144,14 +144,14 @@ class Wrapper(
         return ()
 
     def has_wrapper_attr(self, name: str) -> bool:
-        """Tell whether the attribute exists here or further in."""
+        """Return whether this wrapper, or something inside it, has the attribute."""
         return hasattr(self, name) or self.env.has_wrapper_attr(name)
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return the attribute of the outermost layer that has it.
+        """Return the attribute of the outermost wrapper or environment that has it.
 
         Raises:
-            AttributeError: No layer has it.
+            AttributeError: None has it.
         """
         if hasattr(self, name):
             return getattr(self, name)
@@ -163,7 +163,7 @@ class Wrapper(
             ) from problem
 
     def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
-        """Set the attribute on the outermost layer that has it; ``force`` creates it here."""
+        """Set the attribute where it exists, outermost first; ``force`` creates it here."""
         if hasattr(self, name):
             setattr(self, name, value)
             return True
@@ -225,7 +225,7 @@ class Wrapper(
 
     @property
     def _np_random(self) -> np.random.Generator:  # type: ignore[override]
-        # Without this the class attribute of Env would answer, with a generator nobody uses.
+        # Hides the class attribute of Env, which is not the environment's generator.
         raise AttributeError(
             "Can't access `_np_random` of a wrapper, use `.unwrapped._np_random` or `.np_random`."
         )

@@ -11,7 +11,7 @@ __all__ = ["EnvSpec", "make", "make_vec", "pprint_registry", "register", "regist
 
 
 def __getattr__(name: str) -> Any:
-    # Gymnasium's users look for these here.
+    # Gymnasium exports these here.
     if name == "registration":
         return import_module(f"{__name__}.registration")
     if name == "registry":  # with what packages have registered in Gymnasium

@@ -1,4 +1,4 @@
-"""Checking the arguments of environments: numbers, probabilities, counts."""
+"""Checks of environment arguments: numbers, probabilities, counts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def number(name: str, value: Any) -> float:
     """Return ``value`` as a float.
 
     Raises:
-        TypeError: It is no number.
-        ValueError: It is a string that is no number, or not-a-number.
+        TypeError: It is not a number.
+        ValueError: It is a string that is not a number, or NaN.
     """
     try:
         converted = float(value)
@@ -31,7 +31,7 @@ def probability(name: str, value: Any) -> float:
     """Return ``value`` as a float between 0 and 1.
 
     Raises:
-        TypeError: It is no number.
+        TypeError: It is not a number.
         ValueError: It is out of range.
     """
     converted = number(name, value)

@@ -18,13 +18,13 @@ KERNELS = (*CLASSIC_CONTROL, *TOY_TEXT, *ALGORITHMIC, *GRID)
 """The specs of the families that are written in Python and compiled."""
 
 ENGINES = (*BOX2D, *MUJOCO, *BOARD, *ATARI)
-"""The specs of the families that run on somebody else's engine, each an extra."""
+"""The specs of the families that need another library's engine, each an extra."""
 
 BUILTIN = (*KERNELS, *ENGINES)
 """The specs of every family, in the order in which they are listed."""
 
 
 def register_builtin() -> None:
-    """Enter the built-in specs into the registry, without importing any environment."""
+    """Register the built-in specs, without importing any environment."""
     for spec in BUILTIN:
         registry.setdefault(spec.id, spec)

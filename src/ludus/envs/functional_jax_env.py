@@ -1,8 +1,7 @@
-"""Functions written in JAX as environments: one, or a batch of them.
+"""Environments, single and batched, from functions written in JAX.
 
-Keys are split and handed out in Gymnasium's order, so that a seed gives the numbers it gives there.
-Functions are called as they come; who wants them compiled calls ``func_env.transform(jax.jit)``
-first.
+Keys are split in Gymnasium's order, so that a seed gives the same numbers. Functions are not
+compiled; for that, call ``func_env.transform(jax.jit)`` first.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from ludus.errors import ResetNeeded
 from ludus.experimental.functional import FuncEnv, StateType
 from ludus.experimental.jax_functional import JaxKernelFuncEnv
 from ludus.experimental.kernel_functional import KernelFuncEnv
+from ludus.optional import require
 from ludus.seeding import np_random
 from ludus.spaces import batch_space
-from ludus.wrappers.dependencies import require
 
 __all__ = ["FunctionalJaxEnv", "FunctionalJaxVectorEnv", "PRNGKeyType"]
 
@@ -31,12 +30,12 @@ PRNGKeyType: TypeAlias = Any
 
 
 def _draws_from_numpy(func_env: FuncEnv) -> bool:
-    """Tell whether functions take no keys of JAX."""
+    """Return whether functions take no keys of JAX."""
     return isinstance(func_env, KernelFuncEnv) and not isinstance(func_env, JaxKernelFuncEnv)
 
 
 class _OnFunctions:
-    """What one environment and a batch share: functions, a state, a key and a picture."""
+    """Base class of one environment and of a batch: functions, a state, a key and rendering."""
 
     func_env: FuncEnv
     render_mode: str | None
@@ -51,7 +50,7 @@ class _OnFunctions:
 
     @property
     def _jax(self) -> Any:
-        # Not an attribute: environments are copied and pickled, modules cannot be.
+        # Not an attribute, because modules cannot be copied or pickled.
         return require("jax", extra="jax")
 
     def _set_key(self, seed: int | None) -> None:
@@ -69,7 +68,7 @@ class _OnFunctions:
             )
 
     def render(self) -> Any:
-        """Return the picture that the functions draw of the state.
+        """Return the functions' rendering of the state.
 
         Raises:
             NotImplementedError: ``render_mode`` is not ``"rgb_array"``.
@@ -126,7 +125,7 @@ class FunctionalJaxEnv(_OnFunctions, Env[Any, Any], Generic[StateType]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Draw a first state; with a seed, begin a new sequence of keys."""
+        """Draw an initial state; with a seed, start a new sequence of keys."""
         super().reset(seed=seed)
         self._set_key(seed)
         rng = self._source()
@@ -135,7 +134,7 @@ class FunctionalJaxEnv(_OnFunctions, Env[Any, Any], Generic[StateType]):
         return seen, self.func_env.state_info(self.state)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Replace the state by the one that follows; all functions get the same key.
+        """Advance the state; all functions receive the same key.
 
         Raises:
             ResetNeeded: There is no state yet.
@@ -151,7 +150,7 @@ class FunctionalJaxEnv(_OnFunctions, Env[Any, Any], Generic[StateType]):
         return seen, reward, terminated, False, info
 
     def close(self) -> None:
-        """Release what the picture needs."""
+        """Release the resources of rendering."""
         self._close_picture()
 
     def _source(self) -> Any:
@@ -166,9 +165,9 @@ class FunctionalJaxVectorEnv(
 ):
     """A batch of a :class:`FuncEnv`'s states, stepped by its functions under ``jax.vmap``.
 
-    The state is an array, or any tree of arrays, with one row per environment. An environment that
-    has ended begins anew at the next step, which ignores its action and pays it nothing, while the
-    others go on. Infos are what the functions return, row by row.
+    The state is an array, or any tree of arrays, with one row per environment. An environment whose
+    episode has ended is reset at the next step, which ignores its action and has reward 0. Infos
+    are those that the functions return, row by row.
 
     Args:
         func_env: The functions; the object itself is left as it is, :attr:`func_env` is a batched
@@ -223,7 +222,7 @@ class FunctionalJaxVectorEnv(
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Draw first states for all; with a seed, begin a new sequence of keys."""
+        """Draw initial states for all; with a seed, start a new sequence of keys."""
         super().reset(seed=seed)
         self._set_key(seed)
         keys = self._jax.random.split(self._next_key(), self.num_envs)
@@ -233,7 +232,7 @@ class FunctionalJaxVectorEnv(
         return seen, self.func_env.state_info(self.state)
 
     def step(self, action: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
-        """Replace the states by those that follow, or by first ones where an episode has ended.
+        """Advance the states, or draw initial ones where an episode has ended.
 
         Raises:
             ResetNeeded: There are no states yet.
@@ -264,11 +263,11 @@ class FunctionalJaxVectorEnv(
         return seen, reward, terminated, truncated, info
 
     def _begin_anew(self, states: Any) -> Any:
-        """Return the states with first ones in the rows of episodes that have ended."""
+        """Return the states, with initial ones for the episodes that have ended."""
         (rows,) = self._jax.numpy.nonzero(self.prev_done)
         fresh = self.func_env.initial(self._jax.random.split(self._next_key(), len(rows)))
         return self._jax.tree.map(lambda old, new: old.at[rows].set(new), states, fresh)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Release what the picture needs."""
+        """Release the resources of rendering."""
         self._close_picture()

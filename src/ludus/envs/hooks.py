@@ -1,7 +1,7 @@
-"""Methods that Gymnasium's environments call, and that Ludus's do without.
+"""Rejects overrides of methods that Gymnasium's environments call and Ludus's do not.
 
-A subclass that overrides such a method to change rewards or terrain would be ignored: here it is
-refused when the class is defined.
+A subclass that overrides such a method, for example to change rewards, would silently have no
+effect, so defining the class raises an error.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from weakref import WeakSet
 
 __all__ = ["RefusesHooks"]
 
-# Asked when a subclass is defined: the names of modules may be others by then (the alias).
+# Resolved when a subclass is defined, because the alias may rename modules until then.
 _builtin: WeakSet[type] = WeakSet()
 
 
 class RefusesHooks:
-    """Base class of environments that name the methods which they do not call."""
+    """Base class of environments that list the methods which they do not call."""
 
     uncalled_hooks: ClassVar[tuple[str, ...]] = ()
     """Methods of Gymnasium's class that this class does not call; those of its bases count too."""
@@ -27,7 +27,7 @@ class RefusesHooks:
         """Check the methods of a new subclass.
 
         Raises:
-            TypeError: It overrides a method that nobody calls.
+            TypeError: It overrides a method that is never called.
         """
         super().__init_subclass__(**options)
         if cls.__module__.startswith("ludus."):
@@ -46,6 +46,6 @@ class RefusesHooks:
 
 
 def _mentions(cls: type, name: str) -> bool:
-    """Tell whether a method of the class, other than the one of that name, uses the name."""
+    """Return whether another method of the class uses the name."""
     functions = (value for key, value in vars(cls).items() if key != name)
     return any(isinstance(f, FunctionType) and name in f.__code__.co_names for f in functions)

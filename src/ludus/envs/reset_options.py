@@ -1,4 +1,4 @@
-"""Reading numbers out of ``reset(options=...)``."""
+"""Reads numbers from ``reset(options=...)``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def number_option(options: dict[str, Any] | None, key: str, default: float) -> f
     """Return ``options[key]`` as a float.
 
     Raises:
-        TypeError: The options are no dict.
+        TypeError: The options are not a dict.
         ValueError: The option is not a number.
     """
     if not (options is None or isinstance(options, Mapping)):
@@ -33,7 +33,7 @@ def check_range(low: float, high: float) -> None:
     """Check that uniform numbers can be drawn between the bounds, as NumPy's generator does.
 
     Raises:
-        OverflowError: The range is infinite or not a number.
+        OverflowError: The range is infinite or NaN.
         ValueError: The bounds are swapped.
     """
     if not math.isfinite(high - low):
@@ -52,9 +52,9 @@ def reset_bounds(options: dict[str, Any] | None, low: float, high: float) -> tup
     """Return ``options["low"]`` and ``options["high"]``, or the defaults.
 
     Raises:
-        TypeError: The options are no dict.
-        OverflowError: One is infinite or not-a-number.
-        ValueError: One is no number at all, or low exceeds high.
+        TypeError: The options are not a dict.
+        OverflowError: One is infinite or NaN.
+        ValueError: One is not a number, or low exceeds high.
     """
     low = number_option(options, "low", low)
     high = number_option(options, "high", high)

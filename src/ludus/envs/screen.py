@@ -1,4 +1,4 @@
-"""Showing what an environment drew: as an array, or in a window."""
+"""Presents an environment's drawing as an array or in a window."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _filling = threading.Lock()
 
 
 def _renew_lock() -> None:
-    """Replace the lock in a fork: another thread may have held it."""
+    """Replace the lock in a forked process, because another thread may have held it."""
     global _filling
     _filling = threading.Lock()
 
@@ -61,7 +61,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 def fill_polygon(canvas: Any, corners: Any, color: Any) -> None:
-    """Fill a polygon; pygame's function keeps its corners where other threads write, too."""
+    """Fill a polygon; under a lock, because pygame's function is not thread-safe."""
     fill = sys.modules["pygame.gfxdraw"].filled_polygon
     with _filling:
         fill(canvas, corners, color)
@@ -70,7 +70,7 @@ def fill_polygon(canvas: Any, corners: Any, color: Any) -> None:
 def pixels_of(surface: Any) -> np.ndarray[Any, Any]:
     """Return a new ``(height, width, 3)`` array of uint8 with the colours of a surface.
 
-    SDL converts the pixels, several times as fast as NumPy can copy them by strides.
+    SDL converts the pixels, several times as fast as a strided copy by NumPy.
     """
     width, height = surface.get_size()
     pixels = np.empty((height, width, 3), np.uint8)
@@ -79,7 +79,7 @@ def pixels_of(surface: Any) -> np.ndarray[Any, Any]:
 
 
 class Screen:
-    """A canvas with the origin at the bottom left, shown as ``render_mode`` asks.
+    """A canvas with the origin at the bottom left, presented according to ``render_mode``.
 
     Usage: draw on :meth:`canvas`, then :meth:`show` returns an ``(height, width, 3)`` array of
     uint8, or ``None`` after presenting the picture in a window at ``fps`` frames per second.
@@ -92,8 +92,8 @@ class Screen:
         self._fps = fps
         self._window: Any = None
         self._clock: Any = None
-        # The surface has 24 bits per pixel and lies in this array, so that reading a frame is one
-        # copy of memory. Surfaces of 32 bits would have to be converted pixel by pixel.
+        # The surface has 24 bits per pixel and uses the memory of this array, so that reading a
+        # frame is one copy. Surfaces of 32 bits would have to be converted pixel by pixel.
         self._pixels = np.empty((height, width, 3), np.uint8)
         self._canvas = self._pygame.image.frombuffer(self._pixels, self._size, "RGB")
 
@@ -108,21 +108,21 @@ class Screen:
         return self._canvas
 
     def show(self, canvas: Any) -> np.ndarray[Any, Any] | None:
-        """Present the canvas, or return it as an array that belongs to the caller."""
+        """Present the canvas, or return a copy of it as an array."""
         if not self._human:
             return self._read(canvas)[::-1].copy()
         self._present(self._pygame.transform.flip(canvas, False, True))
         return None
 
     def show_upright(self, canvas: Any) -> np.ndarray[Any, Any] | None:
-        """Do as :meth:`show` for a canvas whose origin is at the top left."""
+        """Present the canvas like :meth:`show`, with the origin at the top left."""
         if not self._human:
             return self._read(canvas).copy()
         self._present(canvas)
         return None
 
     def _read(self, canvas: Any) -> np.ndarray[Any, Any]:
-        """Return the pixels of a surface; those of the own one change with the next picture."""
+        """Return the pixels of a surface; those of the canvas change with the next frame."""
         return self._pixels if canvas is self._canvas else pixels_of(canvas)
 
     def _present(self, canvas: Any) -> None:
@@ -147,20 +147,20 @@ class Screen:
         except self._pygame.error as problem:
             text = f"Found no display for render_mode='human' ({problem}). {_HEADLESS}"
             raise Error(text) from problem
-        # Without a display, and nothing said, SDL draws where nobody sees it.
+        # Without a display, SDL silently draws to a dummy device.
         if self._pygame.display.get_driver() == "offscreen" and not os.environ.get(_DRIVER):
             logger.warn(f"Found no display, so render_mode='human' shows nothing. {_HEADLESS}")
         return window
 
     def close(self) -> None:
-        """Close the window, if one is open."""
+        """Close the window."""
         if self._window is not None:
             self._pygame.display.quit()
             self._window = None
 
 
 def warn_no_render_mode(env: Any) -> None:
-    """Tell the user that ``render`` does nothing without a mode."""
+    """Warn that ``render`` does nothing without a render mode."""
     name = env.spec.id if env.spec is not None else "..."
     logger.warn(
         "render() was called without specifying any render mode, so nothing is shown. Choose one "
@@ -170,7 +170,7 @@ def warn_no_render_mode(env: Any) -> None:
 
 
 def show_text(env: Any, write: Callable[[], str | None]) -> str | None:
-    """Return what ``write`` returns in the mode ``ansi``; in ``human`` it goes to standard output.
+    """Return the text of ``write`` in the mode ``ansi``; print it in the mode ``human``.
 
     Without a render mode the user is warned.
     """

@@ -1,8 +1,8 @@
-"""Single precision in kernels, which compute in double.
+"""Single precision in kernels, which compute in double precision.
 
-Gym and Gymnasium compute parts of some environments in NumPy's float32. Kernels work in float64, so
-they round where those round: a result of +, -, * or / that is computed in float64 from float32
-numbers and then rounded to float32 is the float32 result, bit for bit.
+Gym and Gymnasium compute parts of some environments in float32. Kernels compute in float64 and
+round at the same places: the result of +, -, * or / on float32 numbers, computed in float64 and
+rounded to float32, equals the float32 result bit for bit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def round_to_float32(x: float) -> float:
 
 
 def is_float32(x: float) -> bool:
-    """Tell whether float32 can hold ``x`` exactly."""
+    """Return whether float32 can hold ``x`` exactly."""
     return x == round_to_float32(x)
 
 

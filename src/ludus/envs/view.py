@@ -1,4 +1,4 @@
-"""Showing a small game: as text, as an array, or in a window."""
+"""Presents a small game as text, as an array, or in a window."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["View", "label"]
 
 
 class View:
-    """What ``render`` gives in each mode; owns the window once one is open.
+    """Implements ``render`` for each mode, and owns the window.
 
-    Pictures are drawn with the origin at the top left, where text stands upright.
+    Pictures are drawn with the origin at the top left.
     """
 
     def __init__(self, width: int, height: int) -> None:
@@ -47,7 +47,7 @@ class View:
         return self._screen.show_upright(canvas)
 
     def close(self) -> None:
-        """Close the window, if one is open."""
+        """Close the window."""
         if self._screen is not None:
             self._screen.close()
             self._screen = None
@@ -63,7 +63,7 @@ def label(
     """Write ``text`` centred at ``center`` in letters ``size`` pixels high."""
     written = _written(text, size, color)
     place = written.get_rect(center=center)
-    # SDL blends onto 32 bits per pixel more exactly than onto 24, so letters are blended apart.
+    # Text is blended on a surface of 32 bits per pixel, which SDL does more exactly than on 24.
     patch = import_pygame().Surface(place.size, 0, 32)
     patch.blit(canvas, (0, 0), place)
     patch.blit(written, (0, 0))
@@ -72,8 +72,8 @@ def label(
 
 @lru_cache(maxsize=256)
 def _written(text: str, size: int, color: tuple[int, int, int]) -> Any:
-    """Return the text as a transparent surface, which nobody changes."""
-    # A surface is kept and not the font, which would be lost when somebody calls pygame.quit().
+    """Return the text as a transparent surface, which must not be changed."""
+    # Caches surfaces instead of fonts, which pygame.quit() would invalidate.
     font = import_pygame().font
     font.init()
     return font.Font(None, size).render(text, True, color)

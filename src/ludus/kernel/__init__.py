@@ -1,16 +1,16 @@
-"""Kernels: dynamics written once in plain Python, run at native speed.
+"""Kernels: dynamics written once in plain Python, run as Python or compiled.
 
-See :mod:`ludus.kernel.contract` for what to write, :class:`KernelEnv` and :class:`KernelVectorEnv`
-for what runs it.
+:mod:`ludus.kernel.contract` defines what a kernel consists of; :class:`KernelEnv` and
+:class:`KernelVectorEnv` run it.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ludus.kernel.contract import Kernel
 from ludus.kernel.env import KernelEnv
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.kernel import policies
@@ -25,11 +25,4 @@ _MODULES = {
     "Trajectory": "rollout",
     "register": "register_env",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name == "policies":
-        return import_module(f"{__name__}.policies")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(__name__, _MODULES, modules=("policies",))

@@ -1,4 +1,4 @@
-"""A batch of actions as the rows that a driver reads."""
+"""Converts batches of actions to the rows that a driver reads."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ __all__ = ["BatchActions"]
 
 
 class BatchActions:
-    """Turns batches of actions into rows: one number of each environment's action per row.
+    """Converts batches of actions to rows: one number of each environment's action per row.
 
     Args:
-        single: The space of one environment's actions.
-        batch: The space of a whole batch.
-        storage: Where rows are put together.
+        single: The action space of one environment.
+        batch: The action space of the batch.
+        storage: The storage that receives the rows.
     """
 
     def __init__(self, single: Space[Any], batch: Space[Any], storage: Storage) -> None:
         self._single, self._batch = single, batch
         self._is_tuple = isinstance(single, Tuple)
-        self._store = storage.A
+        self._store = storage.actions
         self._bounds = storage.bounds
-        self._dtype = storage.A.dtype
-        self._row = storage.A[0] if len(storage.A) == 1 else None
+        self._dtype = storage.actions.dtype
+        self._row = storage.actions[0] if len(storage.actions) == 1 else None
 
     def take(self, actions: Any) -> None:
-        """Put a batch where a step reads it.
+        """Store a batch for the next step.
 
         Raises:
-            InvalidAction: Not whole numbers, where the space has whole numbers.
-            ValueError: Not one action per environment.
+            InvalidAction: The numbers are not ints, but the space has ints.
+            ValueError: The number of actions is wrong.
         """
         row = self._row
         if (
@@ -53,7 +53,7 @@ class BatchActions:
         self._store[...] = self._checked(given, self._store.shape, actions)
 
     def is_row(self, actions: Any) -> bool:
-        """Tell whether a batch lies in memory just as a step reads it."""
+        """Return whether a batch has the memory layout that a step reads."""
         row = self._row
         return (
             row is not None
@@ -65,7 +65,7 @@ class BatchActions:
         )
 
     def rows(self, actions: Any) -> Any:
-        """Return what a rollout reads: a batch per step, time first."""
+        """Return the rows for a rollout: a batch per step, time first."""
         given = np.asarray(actions)
         shape = (len(given), *self._store.shape)
         if given.ndim == 3 and not self._is_tuple:
@@ -73,7 +73,7 @@ class BatchActions:
         return np.require(self._checked(given, shape, actions), self._dtype, ["C", "W", "A"])
 
     def _checked(self, given: Any, shape: tuple[int, ...], actions: Any) -> Any:
-        """Return the actions in the given shape; a single number may lack its axis."""
+        """Return the actions in the given shape; the axis of a single number may be missing."""
         *steps, numbers, n = shape
         if numbers == 1 and given.shape == (*steps, n):
             given = given.reshape(shape)
@@ -89,9 +89,9 @@ class BatchActions:
         return given
 
     def refusal(self, rows: Any) -> InvalidAction:
-        """Return the error that names the first action outside its bounds, or not finite.
+        """Return the error for the first action that is out of bounds or not finite.
 
-        ``rows`` may be what a step reads or what a rollout reads.
+        ``rows`` are those of a step or of a rollout.
         """
         rows = rows.reshape(-1, *self._store.shape)
         if self._dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Reading, setting and calling what every environment of a compiled batch has."""
+"""Attribute access and method calls on the environments of a compiled batch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ludus.core.batch import BatchEnv
+from ludus.core.batch_arguments import one_per_env
 
 if TYPE_CHECKING:
     from ludus.kernel.env import KernelEnv
@@ -19,10 +20,10 @@ __all__ = ["BatchAttributes"]
 
 
 class BatchAttributes(BatchEnv[Any, Any]):
-    """A batch with one environment that stands in for each of its environments in turn.
+    """A batch with one environment object that takes the state of each environment in turn.
 
-    States and random streams differ between environments; params and plain attributes are one for
-    the whole batch.
+    States and random generators differ between environments; params and other attributes are the
+    same for the whole batch.
     """
 
     env: KernelEnv
@@ -33,7 +34,7 @@ class BatchAttributes(BatchEnv[Any, Any]):
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call the method of each environment; an attribute that is not callable is returned.
 
-        Dicts and lists are copies: changing them changes no environment.
+        Returned dicts and lists are copies.
         """
 
         def work(env: KernelEnv, _index: int) -> Any:
@@ -48,18 +49,13 @@ class BatchAttributes(BatchEnv[Any, Any]):
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set the attribute in each environment: to one value each if a list or tuple is given.
+        """Set the attribute in each environment; a list or tuple has one value for each.
 
         Raises:
             ValueError: A list or tuple with another length than ``num_envs``, or values that
-                differ, for an attribute that is one for the whole batch.
+                differ, for an attribute that the whole batch shares.
         """
-        given = values if isinstance(values, list | tuple) else [values] * self.num_envs
-        if len(given) != self.num_envs:
-            raise ValueError(
-                "Values must be a list or tuple with length equal to the number of environments, "
-                f"got {len(given)} values for {self.num_envs} environments."
-            )
+        given = one_per_env(values, self.num_envs)
         differ = any(not _same(value, given[0]) for value in given[1:])
         if differ and not isinstance(getattr(type(self.env), name, None), property):
             raise _one_for_all(name)
@@ -68,18 +64,17 @@ class BatchAttributes(BatchEnv[Any, Any]):
     def visit(
         self, work: Callable[[KernelEnv, int], Any], indices: Iterable[int] | None = None
     ) -> list[Any]:
-        """Call a function with a single environment that stands in for each of these in turn.
+        """Call a function with an environment object in the state of each environment in turn.
 
         Args:
-            work: Takes the environment and its number. What it changes, it changes in the batch.
-            indices: Which ones; by default all.
+            work: Called with the environment and its index; its changes apply to the batch.
+            indices: Which environments; by default all.
 
         Returns:
-            What ``work`` returned, in order.
+            The results of ``work``, in order.
 
         Raises:
-            ValueError: The params, or the code that runs, would come to differ between
-                environments.
+            ValueError: The params, or the kernel, would differ between environments.
         """
         chosen = range(self.num_envs) if indices is None else list(indices)
         before, kernel = self.env.params, self.env.kernel
@@ -105,7 +100,7 @@ class BatchAttributes(BatchEnv[Any, Any]):
 
     @contextmanager
     def _visited(self, index: int) -> Iterator[KernelEnv]:
-        """Lend the state of one environment to the one that stands in for it."""
+        """Load the state of one environment into the object, and store it again afterwards."""
         env = self.env
         if env.spec is None:
             env.spec = self.spec

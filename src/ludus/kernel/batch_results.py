@@ -1,4 +1,4 @@
-"""What a batch of a kernel's environments returns, read from the rows of its storage."""
+"""Reads the observations and infos of a batch from its storage."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.native.call_finals import FinalObservations
 from ludus.kernel.native.final_values import FinalForm
+from ludus.kernel.space_numbers import tuple_parts
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 
@@ -23,9 +24,9 @@ class BatchResults:
     """Observations and infos of all environments.
 
     Args:
-        env: The environment whose kernel wrote the rows.
-        storage: The rows.
-        native: Whether native code may read Python's objects here.
+        env: The environment whose kernel wrote the storage.
+        storage: The storage.
+        native: Whether native code may access Python objects.
     """
 
     def __init__(self, env: KernelEnv, storage: Storage, *, native: bool) -> None:
@@ -39,56 +40,45 @@ class BatchResults:
         self._names = [name for field in self._fields for name in (field.name, f"_{field.name}")]
         self.has_arrays = hasattr(env, "info_arrays")
         self.has_infos = bool(self._fields) or self.has_arrays
-        # Parts of other dtypes than the rows have are put together anew each time.
+        # Parts with other dtypes than the rows are copied each time.
         self._has_equal_parts = isinstance(self._space, Tuple) and all(
             isinstance(part, Discrete) for part in self._space.spaces
         )
         is_view = self._has_equal_parts or not isinstance(self._space, Tuple)
-        self.view = self.observations(storage.O) if is_view else None
+        self.view = self.observations(storage.observations) if is_view else None
         """The observations as a view of the rows, if they can be one."""
 
     def use_native(self) -> None:
-        """Read with native code from now on."""
+        """Use native code from now on."""
         self._native = True
         vars(self).pop("fill_finals", None)
 
     def observations(self, rows: Any) -> Any:
-        """Return the observations in the form of the batched space."""
+        """Return the observations in the structure of the batched space."""
         space = self._space
         if self._fills_arrays:
             return rows
         if isinstance(space, Discrete):
             return rows[0]
         if isinstance(space, Tuple):
-            return tuple(rows) if self._has_equal_parts else self._parts(rows, space)
+            if self._has_equal_parts:
+                return tuple(rows)
+            return tuple(rows[at].T.astype(dtype) for _, at, dtype in tuple_parts(space))
         return rows.T
 
     def copied(self) -> Any:
         """Return a copy of the observations."""
         if self.view is None:
-            return self.observations(self._storage.O)
+            return self.observations(self._storage.observations)
         if self._has_equal_parts:
             return tuple([part.copy() for part in self.view])
         return self.view.copy()
 
-    @staticmethod
-    def _parts(rows: Any, space: Tuple) -> tuple[Any, ...]:
-        parts, at = [], 0
-        for part in space.spaces:
-            if isinstance(part, Discrete):
-                parts.append(rows[at].astype(np.int64))
-                at += 1
-            else:
-                size = int(np.prod(part.shape or (1,)))
-                parts.append(rows[at : at + size].T.astype(part.dtype))
-                at += size
-        return tuple(parts)
-
     def infos(self, rows: Any, mask: Any = None) -> dict[str, Any]:
-        """Return the infos of the environments in the mask, or of all."""
+        """Return the infos of the environments in the mask, by default of all."""
         columns = self._told(rows)
         if self.has_arrays:
-            columns.update(self._arrays(self._storage.O[0]))
+            columns.update(self._arrays(self._storage.observations[0]))
         infos: dict[str, Any] = {}
         for name, values in columns.items():
             if mask is None:
@@ -98,38 +88,38 @@ class BatchResults:
         return infos
 
     def _told(self, rows: Any) -> dict[str, Any]:
-        """Return the infos that a kernel writes, by name."""
+        """Return the infos that the kernel wrote, by name."""
         return {
             field.name: row.astype(_DTYPES[field.kind])
             for row, field in zip(rows, self._fields, strict=False)
         }
 
     def _arrays(self, observations: Any) -> dict[str, Any]:
-        """Return the infos that are made from observations of one number, by name."""
+        """Return the infos that are computed from observations of one number, by name."""
         return self._env.info_arrays(self._env.params, observations)  # type: ignore[attr-defined, no-any-return]
 
     def finals(self, over: Any) -> dict[str, Any]:
-        """Return the infos that tell of the episodes which ended in this step.
+        """Return the infos about the episodes that ended in this step.
 
         Args:
-            over: Of each environment whether its episode is over.
+            over: For each environment whether its episode is over.
         """
         at = np.flatnonzero(over)
         if self.fill_finals is not None:
             return self._named(at, *self.fill_finals.of(at))
         told: list[Any] = []
-        for values in self._told(self._storage.XF).values():
+        for values in self._told(self._storage.final_infos).values():
             told += (_only(values, over), over.copy())
         return self._named(at, self._final_observations(at), over.copy(), over.copy(), *told)
 
     def listed_finals(self, fill: FinalObservations) -> Callable[[int], dict[str, Any]]:
-        """Return a function that returns the infos of a step which ended so many episodes.
+        """Return a function from the number of episodes that ended in a step to its infos.
 
-        It is for environments that a loop has listed, and makes few calls: each takes as long as a
+        The driver has listed the environments. The function makes few calls, because each takes a
         hundredth of a step.
         """
         fill_at_once, named, infos = fill.at_once, self._named, self.infos
-        rows, listed = self._storage.X, self._storage.L
+        rows, listed = self._storage.infos, self._storage.listed
 
         def finals(count: int) -> dict[str, Any]:
             kept, over, told = fill_at_once(count) or fill(count)
@@ -142,17 +132,17 @@ class BatchResults:
         return finals_with_infos if self.has_infos else finals
 
     def _named(self, at: Any, kept: Any, over: Any, told: Any, *infos: Any) -> dict[str, Any]:
-        """Return the infos of finished episodes, of the environments at some indices, by name."""
+        """Return the infos of the finished episodes of the environments ``at``, by name."""
         final = dict(zip(self._names, infos, strict=True))
         if self.has_arrays:
-            for name, values in self._arrays(self._storage.OF[0].take(at)).items():
+            for name, values in self._arrays(self._storage.final_observations[0].take(at)).items():
                 final[name] = np.zeros((len(over), *values.shape[1:]), values.dtype)
                 final[name][at] = values
                 final[f"_{name}"] = over.copy()
         return {"final_obs": kept, "_final_obs": over, "final_info": final, "_final_info": told}
 
     def _final_observations(self, indices: Any) -> Any:
-        last = self.observations(self._storage.OF)
+        last = self.observations(self._storage.final_observations)
         kept = np.empty(self._storage.n, dtype=object)
         values: Any
         if isinstance(last, tuple):
@@ -164,28 +154,28 @@ class BatchResults:
 
     @cached_property
     def fill_finals(self) -> FinalObservations | None:
-        """The native way to last observations that are arrays, ints or tuples of ints."""
+        """Native code for final observations that are arrays, ints or tuples of ints."""
         space, storage = self._space, self._storage
         infos = tuple(field.kind for field in self._fields)
         if isinstance(space, Tuple):
-            form, rows = FinalForm("tuple", len(space.spaces), infos), storage.OF
+            form, rows = FinalForm("tuple", len(space.spaces), infos), storage.final_observations
         elif isinstance(space, Discrete):
-            form, rows = FinalForm("int", 1, infos), storage.OF[0]
+            form, rows = FinalForm("int", 1, infos), storage.final_observations[0]
         else:
-            rows = self.observations(storage.OF)
+            rows = self.observations(storage.final_observations)
             form = FinalForm("array", rows.ndim - 1, infos)
         if not self._native or (form.kind != "array" and rows.dtype != np.int64):
             return None
-        return FinalObservations(form, rows, storage.L, storage.XF)
+        return FinalObservations(form, rows, storage.listed, storage.final_infos)
 
 
 def _plain(values: Any) -> Any:
-    """Return numbers as an environment alone returns them; arrays stay as they are."""
+    """Convert numbers to Python numbers, as a single environment returns them; keep arrays."""
     return values.tolist() if values.ndim == 1 else values
 
 
 def _only(values: Any, mask: Any) -> Any:
-    """Return the values of the environments in a mask, zeros for the others."""
+    """Return the values of the environments in a mask, and zeros for the others."""
     kept = np.zeros(values.shape, values.dtype)
     np.copyto(kept, values, where=mask.reshape(-1, *[1] * (values.ndim - 1)))
     return kept

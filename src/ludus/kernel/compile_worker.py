@@ -1,4 +1,4 @@
-"""The process that compiles, and ends."""
+"""The child process that compiles a kernel and ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOK = 0.5
 
 
 class _Parts(NamedTuple):
-    """What a program is made from, without the arrays of a storage."""
+    """The inputs of a program, without the arrays of a storage."""
 
     kernel: Kernel
     action_kinds: list[str]
@@ -35,10 +35,10 @@ class _Parts(NamedTuple):
 
 
 def main() -> NoReturn:
-    """Read an :class:`~ludus.kernel.native.background.Order`, see to it, and end the process."""
-    # There is nothing to clean up that the end of the process would not.
+    """Read an :class:`~ludus.kernel.native.background.Order`, execute it and exit."""
+    # The process is short-lived, so garbage collection is not needed.
     gc.disable()
-    # Numba would import it for linear algebra, which no kernel of Ludus does.
+    # Numba imports SciPy for linear algebra, which Ludus's kernels do not use.
     sys.modules["scipy"] = None  # type: ignore[assignment]
     order = json.load(sys.stdin)
     _end_with(order["parent"])
@@ -66,13 +66,13 @@ def _carry_out(order: dict[str, Any]) -> int:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent is gone, however that came about."""
+    """End this process when its parent has ended."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_LOOK)
         os._exit(_DIFFERENT)
 
-    # Linux could send a signal, but does so when the thread ends that started this process. Windows
-    # never tells: there the process ends when it has compiled.
+    # Linux's parent death signal is sent when the thread that started this process ends, which is
+    # too early. On Windows the parent's id never changes; there the process ends after compiling.
     threading.Thread(target=watch, daemon=True).start()

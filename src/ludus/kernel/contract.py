@@ -1,6 +1,6 @@
-"""What a kernel is: an environment's dynamics as plain functions over NamedTuples.
+"""Kernels: an environment's dynamics as plain functions of NamedTuples.
 
-The functions, by parameter names::
+The functions and their parameters::
 
     initial(params, rng) -> State               or  initial(params, state, rng)
     transition(params, state, action, rng) -> State
@@ -11,9 +11,9 @@ The functions, by parameter names::
     valid(params, state) -> bool                optional
     first_observation                           as observation, optional
 
-``params`` holds what is constant, ``state`` what changes; scalars go by value, array fields are
-changed in place. Transcendental functions come from :mod:`ludus.kernel.math`, random numbers from
-:mod:`ludus.kernel.random`, both imported by name. Written so, the same source runs as plain Python
+``params`` holds the constants, ``state`` what changes; scalars are passed by value, array fields
+are changed in place. Transcendental functions come from :mod:`ludus.kernel.math`, random numbers
+from :mod:`ludus.kernel.random`, both imported by name. The same source then runs as plain Python
 and compiled, for one environment, a batch or whole rollouts, with the same bits.
 """
 
@@ -41,7 +41,7 @@ _SCALARS = {float: "float", int: "int", bool: "bool"}
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a kernel's params, state or info: its kind is float, int, bool or array."""
+    """One field of a kernel's params, state or info; the kind is float, int, bool or array."""
 
     name: str
     kind: str
@@ -49,24 +49,25 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """The functions of one environment, and the types they work on.
+    """The functions of one environment and their types.
 
     Args:
-        name: What messages call it.
+        name: Name in messages.
         params: NamedTuple class of the constants.
-        state: NamedTuple class of what changes.
+        state: NamedTuple class of the state.
         initial: Draws the first state of an episode.
-        transition: Gives the next state.
-        observation: Shows a state to the agent.
-        reward: Values a transition.
-        terminal: Tells whether a state ends the episode.
+        transition: Returns the next state.
+        observation: Returns or writes the observation of a state.
+        reward: Returns the reward of a transition.
+        terminal: Returns whether a state ends the episode.
         spaces: From params to the pair (observation space, action space).
-        info: Further numbers about a state.
+        info: Returns further numbers about a state.
         state_arrays: From params to the shape and dtype of each array field of the state.
-        valid: Tells whether a state that comes from outside is one the other functions can work
-            on, above all: whether what they use as an index is one. A kernel that has arrays and
-            no ``valid`` checks every index at every step, which takes time.
-        first_observation: Shows an episode's first state, where that is done in another way.
+        valid: Returns whether a state that is set from outside is valid, above all whether its
+            indices are in range. A kernel with arrays and without ``valid`` checks every index at
+            every step, which is slower.
+        first_observation: Returns or writes the observation of an episode's first state, if that
+            differs from ``observation``.
 
     Raises:
         KernelError: A function has other parameters than those above, or a field an unknown type.
@@ -134,7 +135,7 @@ class Kernel:
 
     @cached_property
     def info_fields(self) -> list[Field]:
-        """The fields of the info, none if there is no such function."""
+        """The fields of the info, empty if there is none."""
         return [] if self.info is None else _fields(self.name, self.info_class)
 
     @cached_property
@@ -150,7 +151,7 @@ class Kernel:
 
     @cached_property
     def is_bundled(self) -> bool:
-        """Whether all its functions are part of Ludus, whose tests check them."""
+        """Whether all its functions are part of Ludus and checked by its tests."""
         functions = (getattr(self, role) for role in COMPILED_ROLES)
         modules = (getattr(one, "__module__", None) or "" for one in functions if one is not None)
         return all(module.startswith("ludus.") for module in modules)
@@ -168,7 +169,7 @@ class Kernel:
 
     @cached_property
     def keeps_state(self) -> bool:
-        """Whether ``initial`` receives the state before."""
+        """Whether ``initial`` receives the previous state."""
         return "state" in inspect.signature(self.initial).parameters
 
     @cached_property
@@ -186,14 +187,14 @@ class Kernel:
 
     @cached_property
     def checks_indices(self) -> bool:
-        """Whether compiled code looks at each index before it uses it, as Python does."""
+        """Whether compiled code checks each index, as Python does."""
         fields = (*self.state_fields, *self.param_fields)
         arrays = self.writes_observation or any(field.kind == "array" for field in fields)
         return arrays and self.valid is None
 
     @cached_property
     def vectorises(self) -> bool:
-        """Whether its steps can be computed several at once: no draws, no arrays."""
+        """Whether its loop can use vector instructions: no random numbers, no arrays."""
         return not (self.transition_draws or self.array_fields or self.writes_observation)
 
 
@@ -209,7 +210,7 @@ _SIGNATURES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 _OPTIONAL = ("info", "valid", "first_observation")
 COMPILED_ROLES = tuple(role for role in _SIGNATURES if role != "valid")
-"""The functions that a driver calls."""
+"""Names of the functions that a driver calls."""
 
 
 def _fields(kernel: str, owner: Any) -> list[Field]:

@@ -1,16 +1,15 @@
-"""The driver of a kernel, written as source: loops that call its functions over stored rows.
+"""Generates the source of a kernel's driver: loops that call its functions on stored rows.
 
-One text serves every execution. Compiled, the loops become native code, and those without random
-numbers or arrays vectorise, because every number lies in a row of its own; run as it stands, it is
-the plain-Python reference.
+The same source is compiled or run as plain Python. Compiled loops without random numbers or arrays
+vectorise, because the numbers of a row are contiguous.
 
-``storage.py`` says which rows there are, ``layout.py`` how the table ``Z`` leads to them. Names in
-the text: ``f_…`` and ``i_…`` rows of the state's floats and ints (``all_F`` and ``all_I`` hold them
-where an environment's lie side by side), ``s_…`` its arrays, ``a0 …`` rows of actions, ``o`` and
-``of`` observations and an episode's last ones, an environment's numbers side by side (``o0 …`` and
-``of0 …`` where they are the parts of a tuple, ``seen_all`` and ``last_all`` where they are arrays),
-``x0 …`` and ``xf0 …`` of infos likewise, ``ended``, ``cut`` and ``waiting`` of flags, ``rule`` the
-params and, after them, the rules.
+``storage.py`` defines the rows, ``layout.py`` how the table ``Z`` leads to them. Names in the
+source: ``f_…`` and ``i_…`` are rows of the state's floats and ints (``all_F`` and ``all_I`` hold
+them if an environment's numbers are contiguous instead), ``s_…`` its arrays, ``a0 …`` rows of
+actions, ``o`` and ``of`` observations and an episode's last ones, with an environment's numbers
+contiguous (``o0 …`` and ``of0 …`` for the parts of a tuple, ``seen_all`` and ``last_all`` for
+arrays), ``x0 …`` and ``xf0 …`` infos and an episode's last ones, ``ended``, ``cut`` and ``waiting``
+flags, ``rule`` the params followed by bounds, mode and limit.
 """
 
 from __future__ import annotations
@@ -22,12 +21,16 @@ from ludus.kernel.layout import Layout
 __all__ = ["BAD_ACTION", "FAILED", "FUNCTIONS", "MODES", "OVER", "driver_source"]
 
 BAD_ACTION, OVER, FAILED = -1, -2, -3
-"""What ``step`` returns instead of a count: nothing was stepped."""
+"""Results of ``step`` that are not a count: no environment was stepped.
+
+``FAILED`` is that of a shared call, a piece of which raised an exception.
+"""
 
 MODES = {"next_step": 0, "same_step": 1, "disabled": 2, "by_caller": 3, "only_reset": 4}
-"""Who resets a finished environment, and when.
+"""Autoreset modes of a driver.
 
-``by_caller`` steps on without a word, ``only_reset`` resets those that wait and steps none.
+``by_caller`` keeps stepping finished environments, ``only_reset`` resets waiting environments and
+steps none.
 """
 
 FUNCTIONS = {
@@ -42,16 +45,16 @@ FUNCTIONS = {
 
 
 def driver_source(kernel: Kernel, actions: list[str], rows: int, layout: Layout) -> str:
-    """Return the text of the driver.
+    """Return the source of the driver.
 
     Args:
         kernel: The kernel.
         actions: ``"int"`` or ``"float"`` for each number of an action.
         rows: How many numbers an observation has; 0 if it is an array.
-        layout: Where the arrays are.
+        layout: The places of the arrays.
 
-    Names end in ``__TAG__``, to be replaced by something of the kernel's own: compiled code finds
-    its functions by name.
+    Function names end in ``__TAG__``, to be replaced by a tag that is unique to the kernel, because
+    compiled code finds functions by name.
     """
     return _Driver(kernel, actions, rows, layout).text()
 
@@ -77,7 +80,7 @@ class _Driver(DriverParts):
         self.add(1, "return 0", "")
 
     def _check(self) -> None:
-        """Look at the actions of all steps before anything is stepped."""
+        """Check the actions of all steps of a rollout."""
         self.define("@_main", "check", "Z, actions, steps")
         self.add(1, "_use_widest_vectors()", "wrong = 0", "for t in range(steps):")
         self.add(2, *self.name_actions("actions", f"t * {len(self.actions)} + ", "0"))
@@ -85,7 +88,7 @@ class _Driver(DriverParts):
         self.add(1, f"return {BAD_ACTION} if wrong > 0 else 0", "")
 
     def _take(self) -> None:
-        """Copy actions to where a step reads them, and look at them on the way."""
+        """Copy actions to where a step reads them, and check them."""
         self.define("@_main", "take", "Z, first, last")
         self.add(1, "_use_widest_vectors()", "wrong = 0", *self.name_actions("A", "", "first"))
         self.add(1, f"actions = _word(Z, {self.given_at})")
@@ -119,7 +122,7 @@ class _Driver(DriverParts):
         self.add(1, "return count", "")
 
     def _advance(self, indent: int) -> None:
-        """Step all, then reset those whose turn it is, over what the step wrote."""
+        """Step all environments, then reset those that are due, overwriting their results."""
 
         def add(deeper: int, *lines: str) -> None:
             self.add(indent + deeper, *lines)
@@ -134,7 +137,7 @@ class _Driver(DriverParts):
         if self.kernel.vectorises:
             add(0, "start = 0", "if due > 0:")
             self._list_due(indent, "waiting")
-            # Before the next loop steps them once more, for nothing.
+            # Before the next loop, which steps them needlessly.
             add(1, "for k in range(due):", "    i = listed[k]")
             add(2, *self.keep_sums("i"))
             add(0, "for i in range(0 if only_reset else number):")
@@ -162,8 +165,8 @@ class _Driver(DriverParts):
     def _list_due(self, indent: int, *flags: str) -> None:
         """Collect the indices at which a flag is set, without a branch for each.
 
-        First those of eights with a flag among them, at the list's far end: what is written at its
-        beginning later never reaches the ones not yet read.
+        First collects the groups of eight with a flag among them, at the end of the list, so that
+        writing the indices at its beginning does not overwrite groups that are still to be read.
         """
         condition = " | ".join(f"{flag}[i]" for flag in flags)
         some = " | ".join(f"_any_of_8({flag}, k * 8)" for flag in flags)
@@ -177,7 +180,7 @@ class _Driver(DriverParts):
         self.add(indent + 2, "listed[due] = i", f"due += {condition}")
 
     def _part_due(self, indent: int) -> None:
-        """List those to step first and those to reset after them, without a branch for each."""
+        """List the environments to step, followed by those to reset, without a branch for each."""
         add = self.add
         add(indent, "start = 0", "if due > 0:", "    back = number - 1")
         add(indent + 1, "for i in range(number):")
@@ -191,7 +194,7 @@ class _Driver(DriverParts):
     def _reset_due(self, indent: int) -> None:
         finals = [f"xf{k}[i] = x{k}[i]" for k in range(len(self.info))]
         if self.kernel.writes_observation:
-            # Number by number: assigning whole arrays would allocate memory on the way.
+            # Element by element, because assigning whole arrays would allocate memory.
             axes = range(self.layout["both"].ndim - 2)
             loops = [f"for j{k} in range(both.shape[{k + 2}]):" for k in axes]
             finals += ["    " * k + loop for k, loop in enumerate(loops)]
@@ -244,7 +247,7 @@ class _Driver(DriverParts):
         names = "Z, weights, V, actions, seen, rewarded, flags, steps, first, last"
         self.define("@_jit", "run", names, 1)
         self._begin_rollout(2)
-        # What is seen first is of the step before the rollout.
+        # The first observation is that of the step before the rollout.
         self.add(2, *self.name_results("first"), "for t in range(steps):")
         self.add(3, *self.name_actions("actions", f"t * {len(self.actions)} + ", "first"))
         self.add(3, "for i in range(last - first):")

@@ -1,4 +1,4 @@
-"""The parts of a driver's text: names of rows, and what is done with them."""
+"""Lines and expressions of a driver's source."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["DriverParts"]
 
 
 class DriverParts:
-    """Lines and expressions of the driver of one kernel; ``source.py`` says what the names mean."""
+    """Lines and expressions of the driver of one kernel; ``driver.py`` explains the names."""
 
     def __init__(self, kernel: Kernel, actions: list[str], rows: int, layout: Layout) -> None:
         self.kernel = kernel
         self.actions = actions
         self.rows = rows
         self.layout = {place.name: place for place in layout}
-        # An environment's numbers of an observation lie side by side, unless they are a tuple's.
+        # The numbers of an observation are contiguous, except for tuples.
         self.side_by_side = rows > 0 and self.layout["both"].ndim == 2
         self.given_at = layout.size
         self.state = kernel.state_fields
@@ -25,7 +25,7 @@ class DriverParts:
         self.info = kernel.info_fields
         self.scalars = sum(field.kind != "array" for field in kernel.param_fields)
         self.rules_at = self.scalars + 2 * len(actions)
-        # What is kept of each environment, by array and in the order of its rows.
+        # The rows of each array, in order.
         kept = {
             "F": [*(f"f_{name}" for name in self.floats), "total", "last_total"],
             "I": [*(f"i_{name}" for name in self.ints), "elapsed", "last_elapsed"],
@@ -36,17 +36,17 @@ class DriverParts:
         self.lines: list[str] = []
 
     def add(self, indent: int, *lines: str) -> None:
-        """Add lines to the text."""
+        """Add lines to the source."""
         self.lines += ["    " * indent + line for line in lines]
 
     def row(self, name: str, array: str, offset: str, like: str = "") -> str:
-        """Return the line that names a row: numbers of an array from an offset on.
+        """Return the line that assigns a row, an array from an offset on, to a name.
 
         Args:
-            name: The name; rows of one name are one row at different times.
-            array: One of the layout's arrays, or the argument that holds an array.
-            offset: Where in the array it begins, in numbers.
-            like: The layout's array whose dtype an argument's array has.
+            name: The name; rows of the same name may overlap in memory, others must not.
+            array: One of the layout's arrays, or an argument with the address of an array.
+            offset: First element of the row.
+            like: The layout's array whose dtype an argument has.
         """
         number = self.numbers.setdefault(name, len(self.numbers))
         where = array if like else self.address(array)
@@ -58,10 +58,10 @@ class DriverParts:
         return f"_word(Z, {self.layout[array].at})"
 
     def define(self, decorator: str, name: str, arguments: str, indent: int = 0) -> None:
-        """Begin a function, and find the params and arrays."""
+        """Begin a function, and read the params and arrays."""
         self.add(indent, decorator, f"def {name}__TAG__({arguments}):")
         indent += 1
-        # How many environments there are, and how far apart their rows begin.
+        # The number of environments, and the distance between rows.
         self.add(indent, f"n = _word(Z, {self.layout['U'].at + 1})")
         self.add(indent, f"m = _word(Z, {self.layout['B'].at + 2})", self.row("rule", "P", "0"))
         for place in self.layout.values():
@@ -80,7 +80,7 @@ class DriverParts:
         self.add(indent, f"p = _Params({', '.join(parts)})")
 
     def name_state(self, first: str) -> list[str]:
-        """Return the lines that name the rows of states and sums, from an environment on."""
+        """Return the lines that assign the rows of states and sums, from an environment on."""
         if self.kernel.vectorises:
             lines = [
                 self.row(name, array, f"{k} * m + {first}")
@@ -107,14 +107,14 @@ class DriverParts:
         return f"all_{array}[{column} * {self.widths[array]} + {k}]"
 
     def keep_sums(self, column: str) -> list[str]:
-        """Return the lines that keep the sums of an episode which is over."""
+        """Return the lines that save the sums of a finished episode."""
         return [
             f"{self.cell(f'last_{name}', column)} = {self.cell(name, column)}"
             for name in ("total", "elapsed")
         ]
 
     def name_results(self, first: str) -> list[str]:
-        """Return the lines that name the rows of results of a single step."""
+        """Return the lines that assign the rows of results of a single step."""
         lines = [self.row("rewards", "R", first)]
         lines += [self.row("ended", "B", first), self.row("cut", "B", f"m + {first}")]
         if not self.rows:
@@ -124,7 +124,7 @@ class DriverParts:
         return lines + [self.row(f"o{k}", "both", f"{k} * m + {first}") for k in range(self.rows)]
 
     def name_results_of_time(self, first: str) -> list[str]:
-        """Return the lines that name the rows of results of a rollout's step ``t``."""
+        """Return the lines that assign the rows of results of a rollout's step ``t``."""
         lines = [self.row("rewards", "rewarded", f"t * n + {first}", "R")]
         lines.append(self.row("ended", "flags", f"t * n + {first}", "B"))
         lines.append(self.row("cut", "flags", f"(steps + t) * n + {first}", "B"))
@@ -138,7 +138,7 @@ class DriverParts:
         ]
 
     def name_finals(self, first: str) -> list[str]:
-        """Return the lines that name where an episode's last observations go."""
+        """Return the lines that assign the rows of an episode's last observations."""
         if not self.rows:
             return [f"last_all = both[1][{first}:]"]
         if self.side_by_side:
@@ -160,7 +160,7 @@ class DriverParts:
         return f"{name}{k}[{column}]"
 
     def name_actions(self, array: str, before: str, first: str) -> list[str]:
-        """Return the lines that name the rows of actions; ``before`` says how many come first."""
+        """Return the lines that assign the rows of actions; ``before`` rows precede them."""
         apart, like = ("m", "") if array == "A" else ("n", "A")
         return [
             self.row(f"a{k}", array, f"({before}{k}) * {apart} + {first}", like)
@@ -181,7 +181,7 @@ class DriverParts:
         return f"_State({', '.join(map(part, self.state))})"
 
     def store(self, column: str, name: str) -> list[str]:
-        """Return the lines that put a state's scalars into their rows."""
+        """Return the lines that store a state's scalars in their rows."""
         lines = [f"{self.cell(f'f_{field}', column)} = {name}.{field}" for field in self.floats]
         kinds = {field.name: field.kind for field in self.state}
         for field in self.ints:
@@ -207,7 +207,7 @@ class DriverParts:
         return lines
 
     def rng(self, words: str, index: str) -> str:
-        """Return the expression of an environment's random stream."""
+        """Return the expression of an environment's random generator."""
         name = "random" if words == "V" else "own_random"
         number = self.numbers.setdefault(name, len(self.numbers))
         where = words if words == "V" else self.address(words)
@@ -225,7 +225,7 @@ class DriverParts:
         ]
 
     def action(self, column: str) -> str:
-        """Return the expression of an action: a number if it is one int, else a tuple."""
+        """Return the expression of an action: a number for a single int, else a tuple."""
         parts = [f"a{k}[{column}]" for k in range(len(self.actions))]
         if self.actions == ["int"]:
             return parts[0]

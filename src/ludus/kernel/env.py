@@ -77,7 +77,9 @@ class KernelEnv(WatchedEnv):
         self._storage = Storage(
             self.kernel, self.params, self.observation_space, self.action_space, 1
         )
-        self._seen = observation_source(self.kernel, self.observation_space, self._storage.O)
+        self._seen = observation_source(
+            self.kernel, self.observation_space, self._storage.observations
+        )
         self._tier = Tier(self._storage, ("reset", "step_one"), shape=self._step_shape())
         self._use(self._tier.program)
         self._draws = self.kernel.transition_draws
@@ -85,10 +87,10 @@ class KernelEnv(WatchedEnv):
         self._write = action_reader(self.action_space)
         self._told = [
             (field.name, row.item, _CONVERT[field.kind])
-            for field, row in zip(self.kernel.info_fields, self._storage.X, strict=False)
+            for field, row in zip(self.kernel.info_fields, self._storage.infos, strict=False)
         ]
         self._info_arrays = getattr(self, "info_arrays", None)
-        self._observed = self._storage.O[0]
+        self._observed = self._storage.observations[0]
         self._columns = self._storage.columns()
         self._tells = bool(self._told) or self._info_arrays is not None
 
@@ -116,7 +118,7 @@ class KernelEnv(WatchedEnv):
             if self._generator is not None:
                 self._generator = None
                 self._use(self._tier.program)
-            self._seed = seed_to_words(seed, storage.U[0])
+            self._seed = seed_to_words(seed, storage.rng_words[0])
             self._seeded = True
         if params is not own:
             storage.set_params(params)
@@ -207,7 +209,7 @@ class KernelEnv(WatchedEnv):
         how, source = self._seen
         owner = (
             self._table,
-            self._storage.R.ctypes.data,
+            self._storage.rewards.ctypes.data,
             source.ctypes.data if how == "int" else source,
             self._infos if self._tells else None,
             step,
@@ -230,7 +232,7 @@ class KernelEnv(WatchedEnv):
 
     def _any_advance(self, run: Callable[..., int]) -> Callable[[Any], Any]:
         table, read, numbers = self._table, self._read, self._write
-        cell = self._storage.R.item
+        cell = self._storage.rewards.item
         reward = (lambda: int(cell())) if self._pays_ints() else cell
         infos, tells = self._infos, self._tells
 
@@ -327,9 +329,9 @@ class KernelEnv(WatchedEnv):
         """The generator; what it draws and what the kernel draws is one stream."""
         if self._generator is None:
             if not self._seeded:
-                self._seed = seed_to_words(None, self._storage.U[0])
+                self._seed = seed_to_words(None, self._storage.rng_words[0])
                 self._seeded = True
-            self._generator = words_to_generator(self._storage.U[0])
+            self._generator = words_to_generator(self._storage.rng_words[0])
             self._collect_arguments()
         return self._generator
 
@@ -341,7 +343,7 @@ class KernelEnv(WatchedEnv):
     def np_random_seed(self) -> int:
         """The generator's seed; -1 if the generator was assigned from outside."""
         if self._seed is None:
-            self._seed = seed_to_words(None, self._storage.U[0])
+            self._seed = seed_to_words(None, self._storage.rng_words[0])
             self._seeded = True
         return self._seed
 
@@ -384,12 +386,12 @@ class KernelEnv(WatchedEnv):
     def _pull(self) -> None:
         generator = self._generator
         if generator is not None and self._draws_from_words():
-            generator_to_words(generator, self._storage.U[0])
+            generator_to_words(generator, self._storage.rng_words[0])
 
     def _push(self) -> None:
         generator = self._generator
         if generator is not None and self._draws_from_words():
-            moved = words_to_generator(self._storage.U[0])
+            moved = words_to_generator(self._storage.rng_words[0])
             generator.bit_generator.state = moved.bit_generator.state
 
     # --- state --------------------------------------------------------------------------------

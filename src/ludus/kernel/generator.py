@@ -1,7 +1,7 @@
-"""PCG64 as five words of memory: NumPy's generator, where compiled code can reach it.
+"""PCG64 as five words of memory: the state of NumPy's generator for compiled code.
 
-A row of a uint64 array: the high and low half of the state, those of the increment, and the spare
-32 bits NumPy keeps from the last 64-bit draw (bit 32 says that there are any).
+A row of a uint64 array: the high and low half of the state, those of the increment, and the 32 bits
+that NumPy keeps from the last 64-bit draw (bit 32 is set if there are any).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SPARE = 1 << 32
 
 
 def _hash_constants() -> list[tuple[int, int]]:
-    """Return what ``SeedSequence`` combines its pool with, for each of eight 32-bit draws."""
+    """Return the constants by which ``SeedSequence`` hashes its pool, for eight 32-bit draws."""
     constants = [0x8B51F9DD]
     for _ in range(8):
         constants.append(constants[-1] * 0x58F38DED & _LOW32)
@@ -55,7 +55,7 @@ def generator_to_words(generator: np.random.Generator, words: Any) -> None:
 
 
 def words_to_generator(words: Any) -> np.random.Generator:
-    """Build the NumPy generator whose state five words hold."""
+    """Return the NumPy generator with the state in five words."""
     hi, lo, inc_hi, inc_lo, spare = (int(word) for word in words)
     bits = np.random.PCG64(0)
     bits.state = {
@@ -70,8 +70,8 @@ def words_to_generator(words: Any) -> np.random.Generator:
 def seed_to_words(seed: int | None, words: Any) -> int:
     """Seed five words as ``np_random(seed)`` seeds a generator; return the seed.
 
-    NumPy mixes the seed into a pool of four numbers. What it then makes of them is done here, in
-    half of the time that it takes to build a generator and to read its state.
+    NumPy mixes the seed into a pool of four numbers. The generator's state is then computed here,
+    in half of the time that building a generator and reading its state takes.
 
     Raises:
         Error: The seed is not a Python int, or negative.

@@ -1,8 +1,8 @@
-"""NumPy's seeding of PCG64, for many seeds at once.
+"""NumPy's seeding of PCG64, vectorised over many seeds.
 
-``SeedSequence`` stirs the 32-bit words of a seed into a pool of four and draws the generator's
-first state from it. Done seed by seed that takes 15 microseconds each; here every line works on
-all of them. ``native/call_seed.py`` does the same in native code.
+``SeedSequence`` mixes the 32-bit words of a seed into a pool of four and draws the generator's
+first state from it, which takes 15 microseconds per seed; here every operation works on all seeds.
+``native/call_seed.py`` does the same in native code.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def seed_rows(
     *,
     native: bool = False,
 ) -> dict[int, int]:
-    """Seed those of the chosen rows that are given a seed, or were never seeded.
+    """Seed those of the chosen rows that have a seed, or were never seeded.
 
     Args:
         words: A row for each environment.
-        seeds: A seed for each; ``None`` leaves the row alone.
-        chosen: Of each row whether it may be seeded.
-        started: Of each row whether it was seeded before; without a seed it then goes on.
+        seeds: A seed for each; ``None`` leaves a row that was seeded before unchanged.
+        chosen: For each row whether it may be seeded.
+        started: For each row whether it was seeded before.
         native: Whether to compute in native code instead of NumPy.
 
     Returns:
@@ -82,18 +82,9 @@ def seed_streams(
     before: Sequence[int | None],
     native: bool,
 ) -> Sequence[int | None]:
-    """Do what :func:`seed_rows` does; return the seeds of all rows.
+    """Seed rows as :func:`seed_rows` does, and return the seeds of all rows.
 
-    Args:
-        words: A row for each environment.
-        seeds: A seed for each; ``None`` leaves the row alone.
-        mask: Of each row whether it may be seeded; ``None`` for all.
-        started: Of each row whether it was seeded before.
-        before: The seeds before.
-        native: Whether to compute in native code instead of NumPy.
-
-    Raises:
-        Error: A seed is not a Python int, or negative; nothing has changed then.
+    A ``mask`` of ``None`` is all rows; ``before`` are the previous seeds.
     """
     if mask is None and isinstance(seeds, range):
         check_seed(seeds.start)
@@ -105,7 +96,7 @@ def seed_streams(
 
 
 def seeds_to_words(seeds: Sequence[int], words: Any, *, native: bool = False) -> None:
-    """Seed row ``i`` of the words as ``np.random.PCG64(seeds[i])`` is seeded.
+    """Set row ``i`` of the words to the state of ``np.random.PCG64(seeds[i])``.
 
     Args:
         seeds: The seeds.
@@ -131,7 +122,7 @@ def seeds_to_words(seeds: Sequence[int], words: Any, *, native: bool = False) ->
 
 
 def _entropy(seeds: Sequence[int], largest: int) -> Any:
-    """Return the 32-bit parts of each seed, lowest first, with room behind each row."""
+    """Return the 32-bit parts of each seed, lowest first, each row padded to ``LANES``."""
     count = len(seeds)
     entropy = np.zeros((POOL, -(-count // LANES) * LANES), np.uint32)
     if isinstance(seeds, range) and largest < 1 << 63:
@@ -145,7 +136,7 @@ def _entropy(seeds: Sequence[int], largest: int) -> Any:
 
 
 class _Hash:
-    """A multiplicative hash whose constant moves on with each use."""
+    """A multiplicative hash whose constant changes with each use."""
 
     def __init__(self, first: int, factor: int) -> None:
         self._constants = hash_constants(first, factor)

@@ -1,8 +1,8 @@
-"""Which arrays a driver works on, and where in its table it finds each.
+"""The arrays that a driver works on, and their places in its table.
 
-Compiled code gets one address: that of a table of 64-bit numbers, with the address and the sizes of
-each array in turn. A call so passes few numbers, whatever the kernel, and the arrays have no owner
-whose references would be counted. Plain Python gets the arrays themselves, by the same places.
+Compiled code receives one address: that of a table of 64-bit numbers, with the address and the
+sizes of each array. So a call passes few numbers for any kernel, and no references are counted.
+Plain Python receives the arrays themselves, at the same places.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Layout", "Place"]
 
 
 class Place(NamedTuple):
-    """One array: its name, its dtype as ``f8`` or the like, its axes, and where its words begin."""
+    """One array: its name, its dtype such as ``f8``, its number of axes, its index in the table."""
 
     name: str
     code: str
@@ -35,16 +35,16 @@ class Layout(tuple[Place, ...]):
 
     @classmethod
     def of(cls, arrays: dict[str, Any]) -> Layout:
-        """Lay out arrays in the order in which they come."""
+        """Return the layout of arrays, in their order."""
         return _laid_out(*[(name, array.dtype, array.ndim) for name, array in arrays.items()])
 
     @property
     def size(self) -> int:
-        """How many words the arrays take; one follows: the address of actions to be copied."""
+        """Number of words of the arrays; one more follows, the address of actions to copy."""
         return sum(1 + place.ndim for place in self)
 
     def words(self, arrays: dict[str, Any]) -> list[int]:
-        """Return the table that describes the arrays, which must outlive it."""
+        """Return the table of the arrays, which must outlive it."""
         words: list[int] = []
         for place in self:
             array = arrays[place.name]
@@ -52,7 +52,7 @@ class Layout(tuple[Place, ...]):
         return words
 
     def by_place(self, arrays: dict[str, Any]) -> dict[int, Any]:
-        """Return what plain Python takes for the table."""
+        """Return the table for plain Python."""
         table: dict[int, Any] = {}
         for place in self:
             array = arrays[place.name]

@@ -1,4 +1,4 @@
-"""Memory that begins where a cache line begins."""
+"""Allocates arrays aligned to cache lines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ _LINE = 64
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """Return an array of zeros whose first number begins a cache line.
+    """Return an array of zeros, aligned to a cache line if it is larger than one.
 
-    The widest registers hold a whole line: from an array that begins elsewhere each load takes two.
-    An array that fits a line may begin anywhere: whoever has one environment has many such arrays.
+    The widest vector registers hold a whole line; from an unaligned array each load takes two.
     """
     return _aligned(np.zeros, shape, np.dtype(dtype))
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """Return an array like that of ``aligned_zeros``, but filled with anything."""
+    """Return an uninitialised array, aligned like that of ``aligned_zeros``."""
     return _aligned(np.empty, shape, np.dtype(dtype))
 
 

@@ -1,8 +1,14 @@
 """Policies that run inside a compiled rollout.
 
 A policy is ``policy(weights, observation, rng) -> action``, under the rules of kernels:
-``observation`` is a tuple of numbers (an array, if the kernel fills one), ``weights`` anything made
-of numbers, arrays and tuples, ``rng`` the policy's own stream.
+``observation`` is a tuple of numbers (an array, if the kernel writes one), ``weights`` consists of
+numbers, arrays and tuples, ``rng`` is the policy's own generator.
+
+Example:
+    >>> envs = ludus.make_vec("CartPole-v1", 2)
+    >>> _ = envs.reset(seed=0)
+    >>> envs.unwrapped.rollout(policy=random_action, weights=2, steps=4).actions.shape
+    (4, 2)
 """
 
 from __future__ import annotations
@@ -18,12 +24,12 @@ __all__ = ["greedy_mlp", "mlp_weights", "random_action"]
 
 
 def random_action(weights: int, observation: Any, rng: Any) -> int:
-    """Choose any of ``weights`` actions."""
+    """Choose one of ``weights`` actions uniformly."""
     return integers(rng, 0, weights)
 
 
 def greedy_mlp(weights: Any, observation: Any, rng: Any) -> int:
-    """Choose the action with the highest output of a network with one hidden layer of tanh."""
+    """Choose the action with the highest output of a network with one hidden tanh layer."""
     w1, b1, w2, b2 = weights
     best = 0
     highest = 0.0

@@ -1,8 +1,12 @@
-"""Random draws for kernels, by name.
+"""Random numbers for kernels.
 
 In plain Python ``rng`` is a NumPy generator and these functions call it. Compiled, each is replaced
-by the same algorithm over the same PCG64 stream (:mod:`ludus.kernel.native.numba_random`), so both
-draw the same bits.
+by the same algorithm on the same PCG64 state (:mod:`ludus.kernel.native.numba_random`), so both
+draw the same numbers.
+
+Example:
+    >>> uniform(np.random.default_rng(0), -1.0, 1.0)
+    0.2739233746429086
 """
 
 from __future__ import annotations
@@ -28,17 +32,16 @@ def integers(rng: Any, low: int, high: int) -> int:
 
 
 def integers_if(rng: Any, wanted: bool, low: int, high: int) -> int:
-    """Return what :func:`integers` returns; if it is not wanted 0, and nothing is drawn.
+    """Return :func:`integers` if ``wanted``; otherwise return 0 and draw nothing.
 
-    Compiled, it takes the same time either way: a processor that cannot foresee whether it is
-    wanted loses more time over a guess than over the draw.
+    Compiled, it has no branch: a branch that the processor predicts wrongly costs more than a draw.
     """
     return integers(rng, low, high) if wanted else 0
 
 
 def integers_below(rng: Any, first: int, second: int, both: bool) -> tuple[int, int]:
-    """Return an integer below ``first``, and one below ``second`` or 0 if not both are wanted.
+    """Return an integer below ``first``, and one below ``second``, or 0 if ``both`` is false.
 
-    They are what :func:`integers` returns, compiled for the price of one.
+    Same numbers as two calls of :func:`integers`, at the cost of one when compiled.
     """
     return integers(rng, 0, first), integers_if(rng, both, 0, second)

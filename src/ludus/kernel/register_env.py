@@ -1,4 +1,4 @@
-"""Registering a kernel's environment in one line."""
+"""Registers the environment of a kernel."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ Class = TypeVar("Class", bound=type[KernelEnv])
 
 
 def register(id: str, **spec: Any) -> Callable[[Class], Class]:
-    """Return a decorator that registers a :class:`KernelEnv`, its vector form included.
+    """Return a decorator that registers a :class:`KernelEnv` and its vector environment.
 
     Args:
-        id: The id that ``make`` and ``make_vec`` take.
-        **spec: Further arguments of :func:`ludus.register`, ``max_episode_steps`` for one.
+        id: The id for ``make`` and ``make_vec``.
+        **spec: Further arguments of :func:`ludus.register`, such as ``max_episode_steps``.
 
     Example:
-        >>> @register("my/Drift-v0", max_episode_steps=100)
-        ... class DriftEnv(KernelEnv):
-        ...     kernel = KERNEL
+        >>> from ludus.envs.classic_control import CartPoleEnv
+        >>> @register("my/CartPole-v0", max_episode_steps=100)
+        ... class MyCartPoleEnv(CartPoleEnv):
+        ...     pass
+        >>> ludus.make("my/CartPole-v0").spec.max_episode_steps
+        100
     """
 
     def enter(cls: Class) -> Class:
-        # The registry is built on kernels; only this convenience looks the other way.
+        # Imported here, because the registry imports this package.
         from ludus.registration import register as add
 
         add(id, entry_point=cls, vector_entry_point=cls.vector, **spec)

@@ -1,4 +1,4 @@
-"""Whole trajectories at once."""
+"""Trajectories: the results of many steps, and the buffers a driver writes them to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.memory import aligned_empty
+from ludus.kernel.space_numbers import tuple_parts
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 
@@ -15,10 +16,10 @@ __all__ = ["Buffers", "Trajectory"]
 
 
 class Trajectory(NamedTuple):
-    """What ``steps`` steps of ``n`` environments returned; time is the first axis.
+    """The results of ``steps`` steps of ``n`` environments; time is the first axis.
 
-    ``observations[t]`` is what step ``t`` returned, after ``actions[t]``; if observations are
-    tuples, there is a tuple of arrays, and ``observations[k][t]`` is its part ``k``.
+    ``observations[t]`` is the result of step ``t``, with ``actions[t]``; for tuple observations it
+    is a tuple of arrays, and ``observations[k][t]`` is part ``k``.
     """
 
     observations: Any
@@ -29,7 +30,7 @@ class Trajectory(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """A trajectory in the order in which a driver writes it."""
+    """The buffers of a trajectory, in the order of a driver's arguments."""
 
     observations: Any
     rewards: Any
@@ -38,17 +39,18 @@ class Buffers(NamedTuple):
 
     @classmethod
     def make(cls, storage: Storage, steps: int) -> Buffers:
-        """Allocate for so many steps."""
-        seen = aligned_empty((steps, *storage.seen.shape), storage.seen.dtype)
+        """Allocate the buffers for a number of steps."""
+        like = storage.raw_observations
+        seen = aligned_empty((steps, *like.shape), like.dtype)
         rewards = aligned_empty((steps, storage.n))
         return cls(seen, rewards, np.empty((2, steps, storage.n), np.bool_))
 
     @classmethod
     def of(cls, trajectory: Trajectory, env: KernelEnv, storage: Storage, steps: int) -> Buffers:
-        """Return those behind a trajectory that an earlier rollout returned.
+        """Return the buffers of a trajectory that an earlier rollout returned.
 
         Raises:
-            ValueError: It has another shape, or comes from elsewhere.
+            ValueError: It has another shape, or was not made by a rollout.
         """
         seen = trajectory.observations
         if isinstance(env.observation_space, Tuple):
@@ -57,8 +59,9 @@ class Buffers(NamedTuple):
             seen = seen[..., None]
         flags = trajectory.terminations.base
         found = cls(seen, trajectory.rewards, flags)
-        shapes = [(steps, *storage.seen.shape), (steps, storage.n), (2, steps, storage.n)]
-        dtypes = [storage.seen.dtype, np.dtype(np.float64), np.dtype(np.bool_)]
+        like, n = storage.raw_observations, storage.n
+        shapes = [(steps, *like.shape), (steps, n), (2, steps, n)]
+        dtypes = [like.dtype, np.dtype(np.float64), np.dtype(np.bool_)]
         fits = (
             array is not None
             and (array.shape, array.dtype) == (shape, dtype)
@@ -73,26 +76,13 @@ class Buffers(NamedTuple):
         return found
 
     def trajectory(self, actions: Any, env: KernelEnv) -> Trajectory:
-        """Return it in the order in which it is read: environments second."""
+        """Return the trajectory, with time as first and environments as second axis."""
         seen, space = self.observations, env.observation_space
         if isinstance(space, Discrete):
             seen = seen[..., 0]
         elif isinstance(space, Tuple):
-            seen = _parts(seen, space)
+            parts = tuple_parts(space)
+            seen = tuple(seen[:, at].swapaxes(1, -1).astype(dtype) for _, at, dtype in parts)
         discrete = isinstance(env.action_space, Discrete)
         actions = actions[:, 0] if discrete else actions.swapaxes(1, 2)
         return Trajectory(seen, actions, self.rewards, self.flags[0], self.flags[1])
-
-
-def _parts(seen: Any, space: Tuple) -> tuple[Any, ...]:
-    """Return the parts of tuples, each in its own dtype: in a row they lie as one kind."""
-    parts, at = [], 0
-    for part in space.spaces:
-        if isinstance(part, Discrete):
-            parts.append(seen[:, at].astype(np.int64))
-            at += 1
-        else:
-            size = int(np.prod(part.shape or (1,)))
-            parts.append(seen[:, at : at + size].swapaxes(1, 2).astype(part.dtype))
-            at += size
-    return tuple(parts)

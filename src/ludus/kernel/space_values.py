@@ -1,4 +1,4 @@
-"""One environment's observation and action, between their spaces and the rows of a storage."""
+"""Converts one environment's observation and action between spaces and storage."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 from ludus.core.finite import not_finite
 from ludus.errors import InvalidAction, KernelError
 from ludus.kernel.contract import Kernel
+from ludus.kernel.space_numbers import tuple_parts
 from ludus.spaces import Box, Discrete, Space, Tuple
 
 __all__ = ["action_reader", "observation_reader", "observation_source"]
 
 
 def observation_source(kernel: Kernel, space: Space[Any], rows: Any) -> tuple[str, Any]:
-    """Return how an observation is read, and what from.
+    """Return how an observation is read, and its source.
 
-    ``"copy"`` and an array that holds it; ``"int"`` and an array whose one int it is; ``"call"``
-    and a function that returns it.
+    ``"copy"`` and the array to copy; ``"int"`` and an array of one int; ``"call"`` and a function
+    that returns the observation.
     """
     if kernel.writes_observation:
         return "copy", rows[0]
@@ -40,28 +41,23 @@ def observation_reader(how: str, source: Any) -> Callable[[], Any]:
 
 
 def _split(space: Tuple, numbers: Any) -> tuple[Any, ...]:
-    parts: list[Any] = []
-    at = 0
-    for part in space.spaces:
-        if isinstance(part, Discrete):
-            parts.append(int(numbers[at]))
-            at += 1
-        else:
-            size = int(np.prod(part.shape or (1,)))
-            parts.append(numbers[at : at + size].astype(part.dtype).reshape(part.shape or ()))
-            at += size
-    return tuple(parts)
+    return tuple(
+        int(numbers[at])
+        if isinstance(at, int)
+        else numbers[at].astype(dtype).reshape(part.shape or ())
+        for part, at, dtype in tuple_parts(space)
+    )
 
 
 Reader = Callable[[Any], tuple[Any, ...]]
-"""From an action to the numbers the driver takes."""
+"""From an action to the arguments of the driver."""
 
 
 def action_reader(space: Space[Any]) -> Reader:
-    """Return a function that turns an action into the numbers the driver takes.
+    """Return a function that converts an action to the arguments of the driver.
 
-    The function raises :class:`InvalidAction` for what is not in the space; floats only have to be
-    finite, their bounds are the kernel's business.
+    The function raises :class:`InvalidAction` for an action that is not in the space. Floats only
+    have to be finite; the kernel handles their bounds.
     """
     if isinstance(space, Discrete):
         return _discrete_reader(space)

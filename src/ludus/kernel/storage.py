@@ -1,4 +1,4 @@
-"""The memory a kernel's driver works on: rows over environments, as ``source.py`` names them."""
+"""The arrays that a kernel's driver works on, with one column per environment."""
 
 from __future__ import annotations
 
@@ -13,26 +13,23 @@ from ludus.kernel.driver import MODES
 from ludus.kernel.generator import WORDS
 from ludus.kernel.layout import Layout
 from ludus.kernel.memory import aligned_zeros
-from ludus.kernel.space_numbers import action_kinds, row_count
-from ludus.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from ludus.kernel.space_numbers import (
+    action_bounds,
+    action_kinds,
+    observation_dtype,
+    row_count,
+)
+from ludus.spaces import Space, Tuple
 
 __all__ = ["NO_LIMIT", "Storage"]
 
 NO_LIMIT = 2**62
 _PADDING = 16
-
-
-def observation_dtype(space: Space[Any]) -> Any:
-    """Return the dtype of the rows that hold an observation's numbers."""
-    if isinstance(space, (Discrete, Box, MultiDiscrete, MultiBinary)):
-        return space.dtype
-    if isinstance(space, Tuple) and any(isinstance(part, Box) for part in space.spaces):
-        return np.dtype(np.float64)
-    return np.dtype(np.int64)
+_DRIVER_NAMES = ("F", "I", "R", "L", "U", "P", "A", "both", "B")
 
 
 class _Columns(dict[str, Any]):
-    """Rows by name, and bools that are kept as numbers."""
+    """Rows by name; bools, which are stored as numbers, are converted on access."""
 
     def __init__(self, rows: dict[str, Any], bools: dict[str, Any]) -> None:
         super().__init__(rows)
@@ -45,16 +42,50 @@ class _Columns(dict[str, Any]):
 class Storage:
     """State, random words and results of ``n`` environments.
 
-    ``F`` has a row per float: the state's, then the return and the last episode's return. ``I`` has
-    one per int: the state's ints and bools, the steps taken and those of the last episode. ``R``
-    holds the rewards, the infos and those of the last state before a reset, ``B`` the flags,
-    ``both`` the observations and those before a reset, ``U`` the random words, ``P`` the params,
-    then lowest and highest value of each int of an action, autoreset mode and time limit, ``A`` the
-    actions, ``L`` a list of indices.
+    A driver works on nine arrays and those of the state and the params. Its source has short names
+    for them: ``F`` and ``I`` are :attr:`floats` and :attr:`ints`, ``R`` holds :attr:`rewards`,
+    :attr:`infos` and :attr:`final_infos`, ``L`` is :attr:`listed`, ``U`` :attr:`rng_words`, ``P``
+    :attr:`parameters`, ``A`` :attr:`actions`, ``both`` holds :attr:`observations` and
+    :attr:`final_observations`, ``B`` :attr:`flags`.
 
-    A loop over environments vectorises if the numbers of a row lie side by side. The rows of ``F``
-    and ``I`` do so where there is a chance of that; otherwise an environment's numbers do.
+    A loop over environments vectorises if the numbers of a row are contiguous. The rows of
+    :attr:`floats` and :attr:`ints` are contiguous if the kernel's loop can vectorise; otherwise the
+    numbers of an environment are.
+
+    Args:
+        kernel: The kernel.
+        params: Its params.
+        observation: The observation space of one environment.
+        action: The action space of one environment.
+        n: How many environments.
+        mode: One of ``MODES``.
+        limit: Steps after which an episode is truncated.
     """
+
+    floats: Any
+    """A row per float of the state, then the returns so far and those of the last episodes."""
+    ints: Any
+    """A row per int and bool of the state, then the steps so far and those of the last episodes."""
+    rewards: Any
+    infos: Any
+    """A row per number of an info."""
+    final_infos: Any
+    """The infos before a reset within the step."""
+    listed: Any
+    """Indices of environments, used by the driver."""
+    rng_words: Any
+    """The random generators, ``WORDS`` numbers each."""
+    parameters: Any
+    """The numbers of the params, the bounds of each int of an action, the mode and the limit."""
+    actions: Any
+    """A row per number of an action."""
+    observations: Any
+    final_observations: Any
+    """The observations before a reset within the step."""
+    raw_observations: Any
+    """The observations in the order of memory."""
+    flags: Any
+    """The rows :attr:`terminated`, :attr:`truncated` and :attr:`waiting` (for a reset)."""
 
     def __init__(
         self,
@@ -70,29 +101,22 @@ class Storage:
         self.kernel = kernel
         self.n = n
         fields = kernel.state_fields
-        self._floats = [f.name for f in fields if f.kind == "float"]
-        self._ints = [f.name for f in fields if f.kind in ("int", "bool")]
+        self._float_names = [f.name for f in fields if f.kind == "float"]
+        self._int_names = [f.name for f in fields if f.kind in ("int", "bool")]
         self._kinds = {f.name: f.kind for f in fields}
         self._scalars = sum(f.kind != "array" for f in kernel.param_fields)
+        self._buffers: dict[str, Any] = {}
         self.action_kinds = action_kinds(kernel, action)
-        self._padded: dict[str, Any] = {}
-        self.A = self._rows_of(
-            "A",
-            (len(self.action_kinds),),
-            np.int64 if self.action_kinds[0] == "int" else np.float64,
-        )
-        self.bounds = _action_bounds(action, len(self.action_kinds))
+        count = len(self.action_kinds)
+        self.actions = self._rows("A", (count,), f"{self.action_kinds[0]}64")
+        self.bounds = action_bounds(action, count)
         rules = [*self.bounds.ravel().tolist(), mode, limit]
-        self.P = np.array([*[0.0] * self._scalars, *rules], np.float64)
+        self.parameters = np.array([*[0.0] * self._scalars, *rules], np.float64)
+        self.rng_words = aligned_zeros((n, WORDS), np.uint64)
+        self._buffers |= {"P": self.parameters, "U": self.rng_words}
         self._make_rows(max(len(kernel.info_fields), 1))
-        self.U = aligned_zeros((n, WORDS), np.uint64)
-        self.B = self._rows_of("B", (3,), np.bool_)
-        self.T, self.C, self.D = self.B
         self.rows = row_count(kernel, observation)
-        self.both = self._make_observations(observation)
-        self.O, self.OF = self.both
-        self.seen = self.O.T if self._padded.get("both", self.both).ndim == 2 else self.O
-        """The observations in the order in which they lie in memory."""
+        self._make_observations(observation)
         shapes = kernel.state_arrays(params) if kernel.state_arrays is not None else {}
         self._arrays = {
             name: aligned_zeros((n, *shapes[name][0]), shapes[name][1])
@@ -107,55 +131,60 @@ class Storage:
         self._describe(arrays)
 
     def _make_rows(self, infos: int) -> None:
-        self.F = self._state_rows("F", len(self._floats) + 2, np.float64)
-        self.I = self._state_rows("I", len(self._ints) + 2, np.int64)
-        self.returns, self.last_returns = self.F[-2:]
-        self.lengths, self.last_lengths = self.I[-2:]
-        self._results = self._rows_of("R", (1 + 2 * infos,), np.float64)
-        self.R = self._results[0]
-        self.X, self.XF = self._results[1 : 1 + infos], self._results[1 + infos :]
-        self.L = self._rows_of("L", (), np.int64)
+        self.floats = self._state_rows("F", len(self._float_names) + 2, np.float64)
+        self.ints = self._state_rows("I", len(self._int_names) + 2, np.int64)
+        self.returns, self.last_returns = self.floats[-2:]
+        self.lengths, self.last_lengths = self.ints[-2:]
+        self._results = self._rows("R", (1 + 2 * infos,), np.float64)
+        self.rewards = self._results[0]
+        self.infos, self.final_infos = self._results[1 : 1 + infos], self._results[1 + infos :]
+        self.flags = self._rows("B", (3,), np.bool_)
+        self.terminated, self.truncated, self.waiting = self.flags
+        self.listed = self._rows("L", (), np.int64)
 
-    def _make_observations(self, space: Space[Any]) -> Any:
-        """Return room for the observations and the last ones.
+    def _make_observations(self, space: Space[Any]) -> None:
+        """Allocate the observations and the final ones.
 
-        If there are rows, the axis of numbers comes before that of environments. In memory an
-        environment's numbers lie side by side, as those who store observations want them; those of
-        a tuple, whose parts are arrays of their own, lie in rows.
+        If an observation has rows, the axis of numbers comes before that of environments. In memory
+        the numbers of an environment are contiguous, as needed for storing observations; for a
+        tuple, whose parts are separate arrays, the rows are.
         """
         dtype = observation_dtype(space)
         if not self.rows:
-            return aligned_zeros((2, self.n, *(space.shape or ())), dtype)
-        if isinstance(space, Tuple):
-            return self._rows_of("both", (2, self.rows), dtype)
-        self._padded["both"] = aligned_zeros((2, self.n * self.rows), dtype)
-        return self._padded["both"].reshape(2, self.n, self.rows).swapaxes(1, 2)
+            self._both = aligned_zeros((2, self.n, *(space.shape or ())), dtype)
+            self._buffers["both"] = self._both
+        elif isinstance(space, Tuple):
+            self._both = self._rows("both", (2, self.rows), dtype)
+        else:
+            buffer = self._buffers["both"] = aligned_zeros((2, self.n * self.rows), dtype)
+            self._both = buffer.reshape(2, self.n, self.rows).swapaxes(1, 2)
+        self.observations, self.final_observations = self._both
+        by_env = self._buffers["both"].ndim == 2
+        self.raw_observations = self.observations.T if by_env else self.observations
 
     def _state_rows(self, name: str, count: int, dtype: Any) -> Any:
         if self.kernel.vectorises:
-            return self._rows_of(name, (count,), dtype)
-        self._padded[name] = aligned_zeros((self.n, count), dtype)
-        return self._padded[name].T
+            return self._rows(name, (count,), dtype)
+        self._buffers[name] = aligned_zeros((self.n, count), dtype)
+        return self._buffers[name].T
 
-    def _rows_of(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return rows of ``n`` numbers, with unused room behind each.
+    def _rows(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Allocate rows of ``n`` numbers, padded at the end.
 
-        Rows that are a power of two apart share few places of the cache, and would push one
-        another out of it.
+        Rows that are a power of two apart would map to the same cache sets and evict one another.
         """
         room = 1 if self.n == 1 else -(-self.n // _PADDING) * _PADDING + _PADDING
-        self._padded[name] = aligned_zeros((*shape, room), dtype)
-        return self._padded[name][..., : self.n]
+        self._buffers[name] = aligned_zeros((*shape, room), dtype)
+        return self._buffers[name][..., : self.n]
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays that a driver works on, by the names it has for them."""
-        names = ("F", "I", "R", "L", "U", "P", "A", "both", "B")
-        own = {name: self._padded.get(name, getattr(self, name)) for name in names}
+        """Return the arrays that a driver works on, by their names in its source."""
+        own = {name: self._buffers[name] for name in _DRIVER_NAMES}
         state = {f"S_{name}": array for name, array in self._arrays.items()}
         return own | state | {f"p_{name}": array for name, array in self._param_arrays.items()}
 
     def table(self, *, native: bool) -> Any:
-        """Return what a driver takes as its table; the same one until the storage is gone."""
+        """Return the table for a driver; the same object during the storage's lifetime."""
         if native:
             return self._table.ctypes.data
         if self._by_place is None:
@@ -163,11 +192,11 @@ class Storage:
         return self._by_place
 
     def give(self, actions: Any) -> None:
-        """Tell compiled code where the actions of the next step are, which must outlive it."""
+        """Pass the address of the next step's actions, which must outlive it, to compiled code."""
         self._table[-1] = actions.ctypes.data
 
     def _describe(self, arrays: dict[str, Any]) -> None:
-        """Write the table anew, in its place: drivers hold its address."""
+        """Update the table in place, because drivers hold its address."""
         self._table[:-1] = self.layout.words(arrays)
         if self._by_place is not None:
             self._by_place.update(self.layout.by_place(arrays))
@@ -175,17 +204,17 @@ class Storage:
     @property
     def mode(self) -> int:
         """One of ``MODES``."""
-        return int(self.P[-2])
+        return int(self.parameters[-2])
 
     @mode.setter
     def mode(self, value: int) -> None:
-        self.P[-2] = value
+        self.parameters[-2] = value
 
     def set_params(self, params: Any) -> None:
-        """Put params where the driver reads them.
+        """Set the params.
 
         Raises:
-            KernelError: A field does not have the type its annotation says.
+            KernelError: The type of a field does not match its annotation.
         """
         self._set_params(params)
         self._describe(self.arrays())
@@ -198,8 +227,8 @@ class Storage:
                 continue
             if not isinstance(value, np.ndarray):
                 raise KernelError(
-                    f"Kernel {self.kernel.name}: params.{field.name} is {type(value)}, its "
-                    "annotation says np.ndarray."
+                    f"Kernel {self.kernel.name}: params.{field.name} is {type(value)}, but "
+                    "annotated as np.ndarray."
                 )
             before = self._param_arrays.get(field.name, value)
             if (value.dtype, value.ndim) != (before.dtype, before.ndim):
@@ -209,12 +238,12 @@ class Storage:
                 )
             self._param_arrays[field.name] = np.ascontiguousarray(value)
         self.params = params
-        self.P[: self._scalars] = words
+        self.parameters[: self._scalars] = words
 
     def state_at(self, column: int) -> Any:
         """Return one environment's state."""
-        floats = dict(zip(self._floats, self.F[:, column].tolist(), strict=False))
-        ints = dict(zip(self._ints, self.I[:, column].tolist(), strict=False))
+        floats = dict(zip(self._float_names, self.floats[:, column].tolist(), strict=False))
+        ints = dict(zip(self._int_names, self.ints[:, column].tolist(), strict=False))
         values = []
         for name in self.kernel.state._fields:  # type: ignore[attr-defined]
             kind = self._kinds[name]
@@ -230,14 +259,14 @@ class Storage:
         """Set one environment's state.
 
         Raises:
-            StateError: The kernel cannot work on it.
+            StateError: The kernel's ``valid`` rejects it.
         """
         before = self.state_at(column)
         try:
             self._put(column, state)
-            # As it is kept, not as it was given: a bool given as 0.5 is kept as False.
+            # Checks the stored values, which may differ: 0.5 for a bool is stored as False.
             self._check_valid(column)
-        except Exception:
+        except Exception:  # also those of the kernel's ``valid``; raised again
             self._put(column, before)
             raise
 
@@ -247,9 +276,9 @@ class Storage:
             if kind == "array":
                 self._arrays[name][column] = value
             elif kind == "float":
-                self.F[self._floats.index(name), column] = value
+                self.floats[self._float_names.index(name), column] = value
             else:
-                self.I[self._ints.index(name), column] = int(value)
+                self.ints[self._int_names.index(name), column] = int(value)
 
     def _check_valid(self, column: int) -> None:
         valid = self.kernel.valid
@@ -260,29 +289,29 @@ class Storage:
             )
 
     def copy_column(self, column: int, other: Storage, source: int) -> None:
-        """Take over one environment's state, random words, reward, infos and observation."""
-        for mine, theirs in ((self.F, other.F), (self.I, other.I), (self._results, other._results)):
-            mine[:, column] = theirs[:, source]
-        self.U[column] = other.U[source]
+        """Copy one environment's state, random words, reward, infos and observation."""
+        for name in ("floats", "ints", "_results"):
+            getattr(self, name)[:, column] = getattr(other, name)[:, source]
+        self.rng_words[column] = other.rng_words[source]
         if self.rows:
-            self.O[:, column] = other.O[:, source]
+            self.observations[:, column] = other.observations[:, source]
         else:
-            self.O[column] = other.O[source]
+            self.observations[column] = other.observations[source]
         for name, array in self._arrays.items():
             array[column] = other._arrays[name][source]
 
     def columns(self) -> Mapping[str, Any]:
         """Return every field of the state as an array over environments.
 
-        Numbers and arrays are views, bools are made anew at each look.
+        Numbers and arrays are views; bools are converted on each access.
         """
-        rows = dict(zip(self._ints, self.I, strict=False))
-        bools = {name: rows.pop(name) for name in self._ints if self._kinds[name] == "bool"}
-        floats = dict(zip(self._floats, self.F, strict=False))
+        rows = dict(zip(self._int_names, self.ints, strict=False))
+        bools = {name: rows.pop(name) for name in self._int_names if self._kinds[name] == "bool"}
+        floats = dict(zip(self._float_names, self.floats, strict=False))
         return _Columns(floats | rows | self._arrays, bools)
 
     def save(self) -> dict[str, Any]:
-        """Return everything that changes, as plain data."""
+        """Return all arrays that change, as plain data."""
         saved = {name: rows.copy() for name, rows in self._saved_rows().items()}
         return saved | {"arrays": {name: array.copy() for name, array in self._arrays.items()}}
 
@@ -291,12 +320,11 @@ class Storage:
 
         Args:
             saved: What :meth:`save` returned.
-            started: For each environment whether it has had a reset; one without is in no state,
-                its numbers are zeros.
-            draws: Whether random numbers come from the words.
+            started: For each environment whether it was reset; the numbers of others are zeros.
+            draws: Whether random numbers come from :attr:`rng_words`.
 
         Raises:
-            StateError: It holds a state that the kernel cannot work on; nothing has changed then.
+            StateError: The kernel's ``valid`` rejects a state; nothing has changed then.
         """
         before = self.save()
         try:
@@ -306,14 +334,14 @@ class Storage:
                 for column in range(self.n):
                     if started[column] or not self._is_blank(column):
                         self._check_valid(column)
-        except Exception:
+        except Exception:  # a damaged state may make ``valid`` raise anything; raised again
             self._fill(before)
             raise
 
     def _check_words(self, started: Any) -> None:
-        """Check random words: a generator with an even increment may repeat one number for ever."""
-        odd = self.U[:, 3] & np.uint64(1) == np.uint64(1)
-        wrong = np.flatnonzero(started & ~(odd & (self.U[:, 4] < np.uint64(1 << 33))))
+        """Check random words: PCG64 with an even increment may repeat one number for ever."""
+        odd = self.rng_words[:, 3] & np.uint64(1) == np.uint64(1)
+        wrong = np.flatnonzero(started & ~(odd & (self.rng_words[:, 4] < np.uint64(1 << 33))))
         if wrong.size:
             raise StateError(
                 f"Kernel {self.kernel.name}: the random words of environment {wrong[0]} are not "
@@ -330,21 +358,5 @@ class Storage:
             array[...] = saved["arrays"][name]
 
     def _saved_rows(self) -> dict[str, Any]:
-        rows = {"F": self.F, "I": self.I, "R": self._results}
-        return rows | {"U": self.U, "O": self.both, "B": self.B}
-
-
-def _action_bounds(space: Space[Any], count: int) -> Any:
-    """Return the lowest and highest value of each of an action's whole numbers."""
-    if isinstance(space, Discrete):
-        bounds = [(int(space.start), int(space.start) + int(space.n) - 1)]
-    elif isinstance(space, Tuple):
-        bounds = [_action_bounds(part, 1)[0] for part in space.spaces]
-    elif isinstance(space, MultiDiscrete):
-        ends = space.start + space.nvec - 1
-        bounds = list(zip(space.start.tolist(), ends.tolist(), strict=True))
-    elif isinstance(space, Box) and space.dtype.kind in "iu":
-        bounds = list(zip(space.low.tolist(), space.high.tolist(), strict=True))
-    else:
-        bounds = [(0, 1)] * count
-    return np.array(bounds, np.int64).reshape(count, 2)
+        rows = {"F": self.floats, "I": self.ints, "R": self._results}
+        return rows | {"U": self.rng_words, "O": self._both, "B": self.flags}

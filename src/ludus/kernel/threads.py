@@ -1,4 +1,4 @@
-"""Threads that share the environments of a batch."""
+"""Threads that step the environments of a batch in parallel."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ludus.kernel.memory import aligned_zeros
 __all__ = ["Board", "Team"]
 
 _PIECE = 2048
-"""Environments in a piece of shared work: enough to be worth a look at the board."""
+"""Environments per piece of shared work: enough to be worth an atomic operation."""
 _PATIENCE = 20_000
-"""Looks at the board before a thread goes to sleep, less than a millisecond in all: to wake it
-takes as long as to step ten thousand environments."""
+"""Polls before a thread goes to sleep, less than a millisecond in all: waking it takes as long as
+stepping ten thousand environments."""
 
 _NO_PIECE_LEFT = 0xFFFFFFFF
 
@@ -61,7 +61,7 @@ class Team:
         return lowest if lowest < 0 else sum(total for _, total in results)
 
     def call(self, work: Callable[..., int]) -> Future[int] | None:
-        """Let one of the other threads call a function, if there are others."""
+        """Call a function in one of the other threads, if there are any."""
         return None if self._pool is None else self._pool.submit(work)
 
     @property
@@ -70,22 +70,22 @@ class Team:
         return self._pool is not None and len(self._pool.processors) >= self.size
 
     def step_aside(self) -> None:
-        """Let the others run elsewhere than the caller."""
+        """Move the other threads off the caller's processor."""
         if self._pool is not None:
             self._pool.step_aside()
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 
 
 class Board:
-    """A batch's native work that a team shares, in rounds.
+    """Divides the native work of a batch among a team, in rounds.
 
     Args:
         team: The threads.
-        function: What :meth:`Program.shared` returned.
+        function: The function from :meth:`Program.shared`.
         table: The batch's table.
     """
 
@@ -103,7 +103,7 @@ class Board:
         self._helping: list[Future[int] | None] = [None] * (team.size - 1)
 
     def take(self) -> int:
-        """Copy the actions given and look at them; return a negative number if one is wrong."""
+        """Copy and check the actions; return a negative number if one is invalid."""
         return self._run(1)
 
     def step(self) -> int:
@@ -112,7 +112,7 @@ class Board:
 
     @property
     def error(self) -> int:
-        """The address of the record of an exception that the last round raised, 0 if none did."""
+        """The address of numba's record of an exception in the last round, 0 if there is none."""
         return int(self._numbers[4])
 
     def _run(self, kind: int) -> int:
@@ -125,10 +125,10 @@ class Board:
 
 
 class _Pool(ThreadPoolExecutor):
-    """Threads that keep off the processor of the one who calls.
+    """Threads that are kept off the caller's processor.
 
-    A thread is woken where its caller runs, and the kernel takes milliseconds to move it away; the
-    work is done by then, one piece after the other.
+    Linux wakes a thread on its caller's processor and takes milliseconds to move it, by which time
+    the work is done serially.
     """
 
     def __init__(self, count: int) -> None:
@@ -151,7 +151,7 @@ class _Pool(ThreadPoolExecutor):
             return
         others = self.processors - {processor}
         for thread in self._threads_here:
-            # A thread that is gone, or a rule against it: then it stays where it is.
+            # Fails if the thread has ended or is not permitted to move.
             with suppress(OSError):
                 os.sched_setaffinity(thread, others)
         self._avoided = processor
@@ -160,7 +160,7 @@ class _Pool(ThreadPoolExecutor):
 def _work_off(
     pieces: Iterator[tuple[int, int]], work: Callable[[int, int], int]
 ) -> tuple[int, int]:
-    """Take pieces until none is left; return the lowest result and the sum."""
+    """Process pieces until none is left; return the lowest result and the sum."""
     lowest = total = 0
     for first, last in pieces:
         count = work(first, last)

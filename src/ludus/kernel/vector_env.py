@@ -1,4 +1,4 @@
-"""Many environments that run one kernel, stepped together in compiled code."""
+"""Vector environment of a kernel: all environments are stepped in one compiled loop."""
 
 from __future__ import annotations
 
@@ -39,22 +39,29 @@ _MODE_NAMES = {
 class KernelVectorEnv(BatchAttributes, BatchStatistics):
     """``num_envs`` copies of a kernel's environment.
 
-    With the same seeds it returns, step for step, what as many single environments return: time
-    limit, autoreset and random streams are inside the compiled loop.
+    With the same seeds it returns the same results as single environments. Time limit, autoreset
+    and random generators are part of the compiled loop.
 
     Args:
-        env: The environment to copy; it gives kernel, params, spaces and metadata.
+        env: The environment to copy: its kernel, params, spaces and metadata are used.
         num_envs: How many.
         max_episode_steps: Steps after which an episode is truncated; ``None`` for never.
         autoreset_mode: When a finished environment starts its next episode.
         copy: ``False`` returns the buffers themselves, which the next step overwrites.
-        num_threads: Threads that share the environments; worth it from some ten thousand on.
-        compile: ``"wait"`` for compiled code, ``"background"`` or ``"never"``; by default what the
-            environment variable ``LUDUS_COMPILE`` says.
+        num_threads: Threads that share the environments; useful from some ten thousand on.
+        compile: ``"wait"`` for compiled code, ``"background"`` or ``"never"``; by default the value
+            of the environment variable ``LUDUS_COMPILE``.
+
+    Example:
+        >>> envs = ludus.make_vec("CartPole-v1", 3)
+        >>> _ = envs.reset(seed=0)
+        >>> trajectory = envs.unwrapped.rollout(np.zeros((5, 3), int))
+        >>> trajectory.observations.shape, trajectory.rewards.shape
+        ((5, 3, 4), (5, 3))
     """
 
     resets_itself = frozenset(AutoresetMode)
-    # The compiled loop counts.
+    # The compiled loop counts episodes.
     counts_episodes = False
 
     def __init__(
@@ -116,7 +123,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         return self._run[name]
 
     def _use(self, program: Program) -> None:
-        """Go on with another program over the same storage."""
+        """Switch to another program over the same storage."""
         self._program, self._table = program, program.table(self._storage)
         self._at_once = program.has_builtins
         if self._at_once:
@@ -124,7 +131,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         self._run, self._board, self._running = {}, None, False
 
     def compile(self) -> None:
-        """Wait until steps run in compiled code, unless the user wants plain Python.
+        """Wait until steps run in compiled code, unless the compile mode is ``"never"``.
 
         Raises:
             KernelError: The kernel cannot be compiled.
@@ -136,15 +143,15 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
     def _reset_rows(
         self, rows: Any, seeds: Sequence[int | None] | None, options: dict[str, Any] | None
     ) -> dict[str, Any]:
-        """Start new episodes; the options go to the environment's ``reset_params``."""
+        """Start new episodes; the options are passed to the environment's ``reset_params``."""
         storage, whole = self._storage, len(rows) == self.num_envs
         chosen = np.zeros(self.num_envs, np.bool_)
         chosen[rows] = True
-        # What it needs in native code is compiled along with the step.
+        # The native code for seeding is compiled together with the step.
         self._function("step")
         if seeds is not None or not self._started.all():
             given = seeds_per_env(None, self.num_envs) if seeds is None else seeds
-            streams = (storage.U, given, None if whole else chosen, self._started)
+            streams = (storage.rng_words, given, None if whole else chosen, self._started)
             native = self._at_once
             self._seeds = seed_streams(*streams, before=self._seeds, native=native)
         params = self.env.reset_params(options or None)
@@ -153,30 +160,30 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         self._run_reset(chosen)
         if params is not self.env.params:
             storage.set_params(self.env.params)
-        return self._read.infos(storage.X, chosen)
+        return self._read.infos(storage.infos, chosen)
 
     def _run_reset(self, mask: Any) -> None:
-        """Reset by a step that steps none, so that there is one function less to compile."""
+        """Reset by a step in the mode ``only_reset``, which saves compiling another function."""
         storage = self._storage
-        mode, waiting = storage.mode, storage.D.copy()
+        mode, waiting = storage.mode, storage.waiting.copy()
         storage.mode = MODES["only_reset"]
-        storage.D[...] = mask
+        storage.waiting[...] = mask
         try:
             self._function("step")(self._table, 0, self.num_envs)
         finally:
             storage.mode = mode
-            storage.D[...] = waiting & ~mask
+            storage.waiting[...] = waiting & ~mask
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Advance every environment by its action.
 
         Raises:
             InvalidAction: An action is not in the action space.
-            ResetNeeded: There was no reset yet.
+            ResetNeeded: The environments have not been reset.
             EpisodeOver: Autoreset is disabled and a finished environment was not reset.
-            ValueError: Not one action per environment.
+            ValueError: The number of actions is wrong.
 
-        After an error nothing has been stepped.
+        After an error no environment has been stepped.
         """
         if not self._running:
             self._check_running()
@@ -185,18 +192,18 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         if count is None:
             count = self._step_converted(actions)
         if count < 0:
-            raise self._refusal(count, storage.A)
+            raise self._refusal(count, storage.actions)
         if count and self._same_step:
             infos = self._tell_finals(count)
         else:
-            infos = self._read.infos(storage.X) if self._tells else {}
+            infos = self._read.infos(storage.infos) if self._tells else {}
         if self._shares:
-            return self._seen, storage.R, storage.T, storage.C, infos
-        rewards, ended, cut = storage.R.copy(), storage.T.copy(), storage.C.copy()
-        return self._observe(), rewards, ended, cut, infos
+            return self._seen, storage.rewards, storage.terminated, storage.truncated, infos
+        rewards, terminated = storage.rewards.copy(), storage.terminated.copy()
+        return self._observe(), rewards, terminated, storage.truncated.copy(), infos
 
     def _step_converted(self, actions: Any) -> int:
-        """Step by actions that are no plain array: a list, a tensor, something to be refused."""
+        """Step with actions that are not a plain array: a list, a tensor, or invalid ones."""
         given = np.asarray(actions)
         if type(actions) is not np.ndarray:
             count = self._step_at_once(given)
@@ -207,14 +214,14 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
 
     def _step_in_pieces(self, actions: Any) -> int:
         storage = self._storage
-        if self.autoreset_mode is AutoresetMode.DISABLED and storage.D.any():
+        if self.autoreset_mode is AutoresetMode.DISABLED and storage.waiting.any():
             return OVER
         if self._board is not None and self._actions.is_row(actions):
             storage.give(actions)
             refused = self._board.take()
         else:
             self._actions.take(actions)
-            taken = np.ascontiguousarray(storage.A)
+            taken = np.ascontiguousarray(storage.actions)
             refused = self._function("check")(self._table, self._program.address(taken), 1)
         if refused < 0:
             return int(refused)
@@ -227,9 +234,9 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         return count
 
     def _refusal(self, count: int, rows: Any) -> Exception:
-        """Return the error behind a step that was not made."""
+        """Return the error for a step that returned a negative count."""
         if count == OVER:
-            return episode_over(np.flatnonzero(self._storage.D).tolist())
+            return episode_over(np.flatnonzero(self._storage.waiting).tolist())
         return self._actions.refusal(rows)
 
     def _check_running(self) -> None:
@@ -245,12 +252,12 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         if self._team.size > 1 and self._at_once:
             shared = compiled_program_for(self._storage).shared()
             self._board = Board(self._team, shared, self._table)
-        # Plain steps ask each time whether compiled code is ready.
+        # Steps in plain Python check each time whether compiled code is ready.
         self._running = self._tier.is_final
 
     def _whole_step(self) -> Callable[[Any], int | None]:
-        """Return a function that makes the step if the actions are an array of a plain dtype."""
-        rows = self._storage.A
+        """Return a native step function; it returns ``None`` if it cannot read the actions."""
+        rows = self._storage.actions
         if not self._at_once or isinstance(self.single_action_space, Tuple):
             return lambda _actions: None
         apart = rows.strides[0] // rows.itemsize
@@ -263,12 +270,12 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
     def _whole_finals(self) -> Callable[[int], dict[str, Any]]:
         """Return a function from the number of finished episodes to the infos of such a step."""
         fill = self._read.fill_finals
-        # Threads list what they have stepped, each in a part of its own.
+        # With threads, finished environments are listed in several parts.
         return self._finals if fill is None or not self._alone else self._read.listed_finals(fill)
 
     def _finals(self, _count: int) -> dict[str, Any]:
         storage, read = self._storage, self._read
-        return read.infos(storage.X) | read.finals(storage.T | storage.C)
+        return read.infos(storage.infos) | read.finals(storage.terminated | storage.truncated)
 
     # --- whole rollouts -----------------------------------------------------------------------
 
@@ -282,23 +289,24 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         policy_seed: int = 0,
         out: Trajectory | None = None,
     ) -> Trajectory:
-        """Run many steps without returning to Python in between.
+        """Run many steps in one compiled loop.
 
         Args:
             actions: One batch of actions per step, time first; or
-            policy: A function ``policy(weights, observation, rng)`` over plain numbers, compiled
-                into the loop, which returns the action for one observation (a tuple of numbers, or
-                an array).
-            weights: What the policy gets: numbers, arrays, or tuples of them.
+            policy: A function ``policy(weights, observation, rng)`` of numbers, compiled into the
+                loop, which returns the action for one observation (a tuple of numbers, or an
+                array).
+            weights: First argument of the policy: numbers, arrays, or tuples of them.
             steps: How many steps a policy runs.
-            policy_seed: Seed of the policy's random streams, one per environment.
-            out: A trajectory of an earlier rollout with as many steps, to be overwritten: saves
-                the time that fresh memory costs.
+            policy_seed: Seed of the policy's random generators, one per environment.
+            out: A trajectory of an earlier rollout with as many steps, to be overwritten, which
+                saves allocating memory.
 
         Raises:
-            ValueError: Neither or both of actions and policy are given, or ``out`` does not fit.
-            InvalidAction: An action is not in the action space. If it was among ``actions``,
-                nothing has been stepped; a policy's steps before it have been made.
+            ValueError: Neither or both of actions and policy are given, or ``out`` has the wrong
+                shape.
+            InvalidAction: An action is not in the action space. If it is among ``actions``, no step
+                was made; a policy's steps before it were made.
             EpisodeOver: Autoreset is disabled and an episode ended before the last step.
         """
         self._check_running()
@@ -318,9 +326,10 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         if policy is None:
             loop, inputs = self._function("rollout"), ()
         else:
-            # Filled with something valid: what is not reached must not be taken for a mistake.
-            taken = np.broadcast_to(s.bounds[:, :1], (steps, *s.A.shape)).astype(s.A.dtype)
-            # A name of its own keeps it alive while compiled code has its address.
+            # Filled with valid actions, so that steps that are not reached are not reported.
+            lowest = np.broadcast_to(s.bounds[:, :1], (steps, *s.actions.shape))
+            taken = lowest.astype(s.actions.dtype)
+            # The name keeps the array alive while compiled code has its address.
             words = np.empty((self.num_envs, WORDS), np.uint64)
             seeds_to_words(
                 range(policy_seed, policy_seed + self.num_envs), words, native=self._at_once
@@ -330,7 +339,8 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         count = self._team.run(lambda first, last: loop(self._table, *given, first, last))
         if count < 0:
             raise self._refusal(count, taken)
-        s.seen[...], s.R[...], s.B[:2] = made.observations[-1], made.rewards[-1], made.flags[:, -1]
+        s.raw_observations[...], s.rewards[...] = made.observations[-1], made.rewards[-1]
+        s.flags[:2] = made.flags[:, -1]
         return made.trajectory(taken, self.env)
 
     # --- the rest of the contract ---------------------------------------------------------------
@@ -348,7 +358,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         self._running = False
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the frame of each environment, drawn by the single environment."""
+        """Return the frame of each environment, rendered by the single environment."""
         self._check_open()
         frames = []
         for index in range(self.num_envs):
@@ -357,6 +367,6 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         return tuple(frames)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads and close the environment that draws."""
+        """Stop the threads and close the single environment."""
         self._team.close()
         self.env.close()

@@ -1,4 +1,4 @@
-"""Environments that notice what users edit in place, at no cost for those who edit nothing."""
+"""Environments that detect in-place edits by the user, at no cost if there are none."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ __all__ = ["WatchedEnv"]
 
 
 class WatchedEnv(Env[Any, Any]):
-    """An environment whose step is a function that can be replaced for a while.
+    """An environment whose step function can be replaced temporarily.
 
-    A subclass that hands out something editable, such as the state as an array, calls
-    :meth:`_watch`; the next step then reads the edits before it is made.
+    A subclass that returns an editable object, such as the state as an array, calls :meth:`_watch`;
+    the next step then first reads the edits.
     """
 
     _advance: Callable[[Any], Any]
     _unwatched: Callable[[Any], Any]
     _holding = False
-    """Whether the user holds something that a reset makes worthless."""
+    """Whether the user has a reference to an object that a reset invalidates."""
 
     def _watch(self) -> None:
-        """Have the next step call :meth:`_before_step` first."""
+        """Make the next step call :meth:`_before_step` first."""
         if self._advance != self._watched_advance:
             self._unwatched, self._advance = self._advance, self._watched_advance
 
     def _is_watched(self) -> bool:
-        """Tell whether the user holds something that the next step must look at."""
+        """Return whether the user has an editable object that the next step must read."""
         return False
 
     def _before_step(self, action: Any) -> None:
-        """Read what the user may have edited; for subclasses that watch."""
+        """Read the user's edits; for subclasses."""
 
     def _after_step(self) -> None:
-        """Note that a watched step was made; for subclasses that watch."""
+        """Called after a watched step; for subclasses."""
 
     def _watched_advance(self, action: Any) -> Any:
         self._before_step(action)
@@ -49,10 +49,10 @@ class WatchedEnv(Env[Any, Any]):
         return result
 
     def _take_edits(self) -> None:
-        """Write what the user edited in place into the storage; for subclasses."""
+        """Write the user's edits to the storage; for subclasses."""
 
     def _forget_edits(self) -> None:
-        """Let go of what the user may still edit, as another state comes; for subclasses.
+        """Release the editable objects before a reset; for subclasses.
 
-        Called at a reset while :attr:`_holding` is true.
+        Called while :attr:`_holding` is true.
         """

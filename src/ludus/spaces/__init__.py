@@ -1,8 +1,8 @@
-"""Spaces: what the observations and actions of an environment look like.
+"""Spaces: the sets of observations and actions of an environment.
 
-A space can be sampled, seeded and tested for membership (``x in space``). The functions beside the
-classes flatten values into vectors, batch them for several environments, share them between
-processes, and write a space as JSON.
+A space can be sampled, seeded and tested for membership (``x in space``). Functions flatten values
+to vectors, batch them for several environments, share them between processes, and convert spaces
+to JSON.
 """
 
 from __future__ import annotations
@@ -96,6 +96,6 @@ _MODULES = {
     "unflatten": "flattening",
     "write_to_shared_memory": "shared_memory",
 }
-"""Where to find what is loaded only when it is first used."""
+"""Modules of the names that are imported on first use."""
 
 __getattr__ = lazy_names(__name__, _MODULES, modules=("utils",))

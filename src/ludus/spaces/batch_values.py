@@ -1,8 +1,8 @@
-"""Values of n environments at once.
+"""Batches of values.
 
-``create_empty_array`` makes room for a batch, ``concatenate`` puts single values in, ``iterate``
-takes them out. Each is a ``functools.singledispatch`` function: ``iterate.register(MySpace)``
-teaches it a new space.
+``create_empty_array`` allocates a batch, ``concatenate`` fills it with single values, ``iterate``
+returns them. Each is a ``functools.singledispatch`` function: ``iterate.register(MySpace)``
+adds a type of space.
 """
 
 # ruff: noqa: ARG001 - all implementations of a function share one signature
@@ -34,11 +34,11 @@ _ArraySpace: TypeAlias = Box | Discrete | MultiDiscrete | MultiBinary
 
 
 def refuse(function: str, space: object) -> NoReturn:
-    """Raise because ``function`` knows nothing about this kind of space.
+    """Raise because ``function`` has no implementation for this type of space.
 
     Raises:
         CustomSpaceError: It is a space; its class can be registered.
-        SpaceTypeError: It is no space at all.
+        SpaceTypeError: It is not a space.
     """
     kind = type(space)
     if isinstance(space, Space):
@@ -61,8 +61,12 @@ def iterate(space: Space[Any], items: Any) -> Iterator[Any]:
         items: The batch.
 
     Raises:
-        CustomSpaceError: There is no implementation for this kind of space.
-        SpaceTypeError: ``space`` is no space, or its values cannot be iterated over.
+        CustomSpaceError: There is no implementation for this type of space.
+        SpaceTypeError: ``space`` is not a space, or its values cannot be iterated over.
+
+    Example:
+        >>> list(iterate(batch_space(Discrete(4), 2), np.array([3, 1])))
+        [np.int64(3), np.int64(1)]
     """
     refuse("iterate", space)
 
@@ -91,10 +95,10 @@ def _iterate_tuple(space: Tuple, items: Any) -> Iterator[Any]:
     unknown = [type(part) for part in space.spaces if type(part) not in iterate.registry]
     if not unknown:
         return zip(*[iterate(part, items[i]) for i, part in enumerate(space.spaces)], strict=True)
-    # A batch of n texts, graphs, … is a tuple of n of them: its parts are the single values.
+    # A batch of n texts, graphs, … is a tuple of n of them.
     try:
         return iter(items)
-    except Exception as problem:  # ``items`` may be of any class
+    except Exception as problem:  # ``items`` may be of any class, whose __iter__ may raise anything
         raise CustomSpaceError(
             f"Could not iterate through a batch of {space}: `iterate` does not know {unknown}, and "
             f"the batch is not iterable itself ({problem}); register them with `iterate.register`"
@@ -110,19 +114,24 @@ def _iterate_dict(space: Dict, items: Mapping[str, Any]) -> Iterator[dict[str, A
 
 @singledispatch
 def concatenate(space: Space[Any], items: Iterable[Any], out: Any) -> Any:
-    """Put single values into a batch.
+    """Combine single values to a batch.
 
     Args:
         space: The space of a single value.
         items: The values.
-        out: Room for the batch, as ``create_empty_array`` makes it; it is filled.
+        out: The result of ``create_empty_array``, which is filled.
 
     Returns:
         The batch: ``out`` if that is an array, else a structure of its arrays; a plain tuple of the
-        values for spaces that no array can hold.
+        values for spaces whose values are not arrays.
 
     Raises:
-        SpaceTypeError: ``space`` is no space.
+        SpaceTypeError: ``space`` is not a space.
+
+    Example:
+        >>> space = Discrete(4)
+        >>> concatenate(space, [3, 1], create_empty_array(space, 2))
+        array([3, 1])
     """
     refuse("concatenate", space)
 
@@ -143,7 +152,7 @@ def _concatenate_arrays(
         and all(type(item) is np.ndarray and item.shape == shape for item in items)
     ):
         if out.size > 0:
-            # Joining along an existing axis avoids the view per item that np.stack makes.
+            # Joining along an existing axis avoids the view of each item that np.stack creates.
             np.concatenate(items, out=out.reshape(-1, *shape[1:]))
         return out
     return np.stack(items, axis=0, out=out)
@@ -185,19 +194,19 @@ def _concatenate_any(space: Space[Any], items: Iterable[Any], out: Any) -> tuple
 
 @singledispatch
 def create_empty_array(space: Space[Any], n: int = 1, fn: Callable[..., Any] = np.zeros) -> Any:
-    """Make room for a batch of ``n`` values, to be filled by ``concatenate``.
+    """Allocate a batch of ``n`` values, to be filled by ``concatenate``.
 
     Args:
         space: The space of a single value.
         n: Size of the batch.
-        fn: What makes an array, called as ``fn(shape, dtype=dtype)``.
+        fn: Function that allocates an array, called as ``fn(shape, dtype=dtype)``.
 
     Returns:
         A structure of arrays like the members of ``batch_space(space, n)``, though not always a
         member (zero may be out of bounds); ``None`` for custom spaces.
 
     Raises:
-        SpaceTypeError: ``space`` is no space.
+        SpaceTypeError: ``space`` is not a space.
     """
     refuse("create_empty_array", space)
 

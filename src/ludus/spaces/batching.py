@@ -1,7 +1,7 @@
-"""Spaces of n environments at once; the functions for their values come along.
+"""Spaces of batches of n values; the functions for batches themselves are imported here too.
 
 ``batch_space`` and ``batch_differing_spaces`` are ``functools.singledispatch`` functions:
-``batch_space.register(MySpace)`` teaches it a new space.
+``batch_space.register(MySpace)`` adds a type of space.
 """
 
 # ruff: noqa: ARG001 - all implementations of a function share one signature
@@ -39,13 +39,13 @@ __all__ = [
 
 @singledispatch
 def batch_space(space: Space[Any], n: int = 1) -> Space[Any]:
-    """Return the space of ``n`` values of ``space``.
+    """Return the space of batches of ``n`` values of ``space``.
 
-    Arrays get a leading axis; ``Tuple`` and ``Dict`` are batched part by part; anything else
-    becomes a ``Tuple`` of n copies, seeded anew.
+    Arrays get a leading axis; ``Tuple`` and ``Dict`` are batched part by part; other spaces become
+    a ``Tuple`` of n copies with different seeds.
 
     Raises:
-        SpaceTypeError: ``space`` is no space.
+        SpaceTypeError: ``space`` is not a space.
 
     Example:
         >>> batch_space(Dict(a=Box(0, 1, shape=(3,)), b=Discrete(4)), n=5)
@@ -96,7 +96,7 @@ def _batch_dict(space: Dict, n: int = 1) -> Dict:
 
 @batch_space.register(Space)
 def _batch_any(space: Space[Any], n: int = 1) -> Tuple:
-    # Copies throughout: sampling the batch must not advance the generator of the single space.
+    # Copied, because sampling the batch must not advance the generator of the single space.
     rng = deepcopy(space.np_random)
     batch = Tuple([deepcopy(space) for _ in range(n)], seed=deepcopy(rng))
     batch.seed([int(seed) for seed in rng.integers(0, 10**8, n)])
@@ -105,7 +105,7 @@ def _batch_any(space: Space[Any], n: int = 1) -> Tuple:
 
 @singledispatch
 def batch_differing_spaces(spaces: Any) -> Space[Any]:
-    """Return the space of one value from each of ``spaces``, which differ only in details.
+    """Return the space of batches with one value of each of ``spaces``, which may differ in bounds.
 
     Args:
         spaces: A sequence of spaces of the same type.
@@ -213,5 +213,5 @@ def _differing_dicts(spaces: SequenceABC[Dict]) -> Dict:
 @batch_differing_spaces.register(OneOf)
 @batch_differing_spaces.register(Text)
 def differing_as_tuple(spaces: SequenceABC[Space[Any]]) -> Tuple:
-    """Batch spaces that no array can hold: as a tuple of copies."""
+    """Batch spaces whose values are not arrays, as a tuple of copies."""
     return Tuple([deepcopy(space) for space in spaces], seed=deepcopy(spaces[0].np_random))

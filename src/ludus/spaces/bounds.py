@@ -1,4 +1,4 @@
-"""Turning the shape and bounds that a user gives to a ``Box`` into arrays of its dtype."""
+"""Converts the shape and bounds of a ``Box`` to arrays of its dtype."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INFINITY = {"low": -np.inf, "high": np.inf}
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether ``value`` is a real Python or NumPy number, and not a bool."""
+    """Whether ``value`` is a real Python or NumPy number, but not a bool."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
@@ -69,7 +69,7 @@ def cast_bound(
 
 def _cast_number(name: str, bound: float, dtype: np.dtype[Any]) -> tuple[float, bool]:
     if isinstance(bound, np.generic):
-        bound = bound.item()  # which can be compared with any limits
+        bound = bound.item()  # comparable with any limits
     smallest, largest = dtype_limits(dtype)
     if bound != bound:
         _refuse_nan(name, bound)
@@ -98,13 +98,13 @@ def _cast_array(
     if not np.can_cast(bound.dtype, dtype):
         checked = bound[np.isfinite(bound) if dtype.kind == "f" else finite]
         if checked.dtype == np.float16:
-            checked = checked.astype(np.float64)  # which can be compared with any limits
+            checked = checked.astype(np.float64)  # comparable with any limits
         if ((checked < smallest) | (checked > largest)).any():
             _refuse_range(name, bound, dtype)
         _warn_of_lost_precision(name, bound.dtype, dtype)
     if dtype.kind != "i":
         return bound.astype(dtype), finite
-    # Integers have no infinity; and filled in after the cast, the extreme one is exact.
+    # Integers have no infinity; the extreme one is filled in after the cast, to be exact.
     array = np.where(infinite, 0, bound).astype(dtype)
     array[infinite] = smallest if name == "low" else largest
     return array, finite

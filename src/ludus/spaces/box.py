@@ -1,4 +1,4 @@
-"""Arrays of numbers within bounds."""
+"""Box: arrays of numbers within bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.errors import Error
 from ludus.spaces.bounds import Bound, cast_bound, check_shape, infer_shape
 from ludus.spaces.box_sampling import SamplingPlan
 from ludus.spaces.errors import SpaceValueError
-from ludus.spaces.space import Space
+from ludus.spaces.space import ArraySpace
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -28,7 +28,7 @@ else:
 __all__ = ["Box"]
 
 
-class Box(Space[NDArray[ScalarT_co]]):
+class Box(ArraySpace[NDArray[ScalarT_co]]):
     """Arrays of one shape and dtype whose entries lie between ``low`` and ``high``, inclusive.
 
     Args:
@@ -40,7 +40,7 @@ class Box(Space[NDArray[ScalarT_co]]):
         seed: Seed, or generator, of the samples.
 
     Raises:
-        SpaceTypeError: ``shape`` is no sequence of integers.
+        SpaceTypeError: ``shape`` is not a sequence of integers.
         SpaceValueError: A bound is nan, has the wrong shape, type or dtype, or is above the other;
             the shape cannot be inferred; the dtype is not supported.
         SpaceRangeError: A bound does not fit the dtype.
@@ -86,16 +86,6 @@ class Box(Space[NDArray[ScalarT_co]]):
         self.low_repr = self.high_repr = None
         super().__init__(size, kind, seed)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the members."""
-        return self._shape  # type: ignore[return-value]
-
-    @property
-    def is_np_flattenable(self) -> Literal[True]:
-        """Always."""
-        return True
-
     def is_bounded(self, manner: Literal["both", "below", "above"] = "both") -> bool:
         """Whether every entry has a finite bound: ``"below"``, ``"above"`` or ``"both"``.
 
@@ -109,13 +99,13 @@ class Box(Space[NDArray[ScalarT_co]]):
         return all(bool(side.all()) for side in sides[manner])
 
     def sample(self, mask: None = None, probability: None = None) -> NDArray[ScalarT_co]:
-        """Draw an array, each entry by the form of its interval.
+        """Draw an array, each entry from a distribution that depends on its bounds.
 
         Uniform between two bounds, exponential away from a single bound, standard normal without
-        bounds; integers are drawn by rounding down.
+        bounds; integers are rounded down.
 
         Raises:
-            Error: A mask or probability is given; a box supports neither.
+            Error: A mask or probability is given, which a box does not support.
         """
         if mask is not None or probability is not None:
             raise Error(
@@ -125,7 +115,7 @@ class Box(Space[NDArray[ScalarT_co]]):
         plan = self._plan
         if (
             plan is None
-            # Bounds may have been edited in place since the plan was made.
+            # The bounds may have been changed in place since then.
             or plan.low_bytes != self.low.tobytes()
             or plan.high_bytes != self.high.tobytes()
         ):
@@ -133,9 +123,9 @@ class Box(Space[NDArray[ScalarT_co]]):
         return plan.draw(self.np_random, self)
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is an array of the right shape within bounds whose dtype casts safely.
+        """Return whether ``x`` has the shape, is within bounds and casts safely to the dtype.
 
-        Anything but an array is converted first, with a warning.
+        Anything but an array is first converted, with a warning.
         """
         if not isinstance(x, np.ndarray):
             logger.warn("Casting input x to numpy array.")
@@ -149,16 +139,8 @@ class Box(Space[NDArray[ScalarT_co]]):
             and bool(((x >= self.low) & (x <= self.high)).all())
         )
 
-    def to_jsonable(self, sample_n: Iterable[NDArray[Any]]) -> list[Any]:
-        """Turn a batch of members into nested lists."""
-        return [sample.tolist() for sample in sample_n]
-
-    def from_jsonable(self, sample_n: Iterable[Any]) -> list[NDArray[ScalarT_co]]:
-        """Turn nested lists back into members."""
-        return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
-
     def __repr__(self) -> str:
-        # Kept, because printing large bounds is slow.
+        # Cached, because printing large bounds is slow.
         if self.low_repr is None:
             self.low_repr = _short_repr(self.low)
         if self.high_repr is None:
@@ -176,7 +158,7 @@ class Box(Space[NDArray[ScalarT_co]]):
 
     def __setstate__(self, state: Iterable[tuple[str, Any]] | Mapping[str, Any]) -> None:
         super().__setstate__(state)
-        # Pickles of old versions do not have them.
+        # Missing in pickles of old versions.
         if "low_repr" not in self.__dict__:
             self.low_repr = _short_repr(self.low)
         if "high_repr" not in self.__dict__:
@@ -189,12 +171,12 @@ class Box(Space[NDArray[ScalarT_co]]):
 
 
 def _short_repr(array: NDArray[Any]) -> str:
-    """Return the common value of all entries if there is one, else the whole array as text."""
+    """Return the value of all entries if they are equal, else the whole array, as text."""
     if array.size and array.min() == array.max():
         return str(array.min())
     return str(array)
 
 
 def _close(left: NDArray[Any], right: NDArray[Any]) -> bool:
-    # np.allclose is slow, and bounds are seldom close without being the same.
+    # Equality is tested first, because np.allclose is slow.
     return bool((left == right).all()) or np.allclose(left, right)

@@ -1,4 +1,4 @@
-"""Drawing samples of a ``Box``: what can be worked out once is kept in a plan."""
+"""Draws samples of a ``Box`` by a plan that is computed once for its bounds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 class Group(NamedTuple):
-    """Entries whose intervals have the same form.
+    """Entries that are drawn from the same kind of distribution.
 
-    ``low`` and ``high`` are where the intervals begin and end: one number if all are the same.
+    ``low`` and ``high`` are the ends of the intervals: one number if all are equal.
     """
 
     form: str
@@ -36,7 +36,7 @@ class Group(NamedTuple):
             return np.multiply(halves, 2, out=halves)
         if self.form == "free":
             return rng.normal(size=self.size)
-        # In place, because a result of no dimensions would become a scalar.
+        # In place, because a zero-dimensional result would become a scalar.
         distance = rng.exponential(size=self.size)
         if self.form == "rising":
             distance += self.low
@@ -45,7 +45,7 @@ class Group(NamedTuple):
 
 
 class SamplingPlan(NamedTuple):
-    """How to draw a sample of a box whose bounds are, to the byte, those given."""
+    """How to draw a sample of a box; valid while its bounds have the same bytes."""
 
     low_bytes: bytes
     high_bytes: bytes
@@ -53,9 +53,9 @@ class SamplingPlan(NamedTuple):
 
     @classmethod
     def of(cls, box: Box[Any]) -> SamplingPlan:
-        """Work out the plan for the box as it is now."""
+        """Return the plan for the current bounds of a box."""
         below, above = box.bounded_below, box.bounded_above
-        # Seeds fix the samples, so the order in which the forms draw is part of the contract.
+        # The order of the groups determines the samples of a seed, so it must not change.
         forms = {
             "free": ~(below | above),
             "rising": below & ~above,
@@ -69,7 +69,7 @@ class SamplingPlan(NamedTuple):
         return cls(box.low.tobytes(), box.high.tobytes(), groups)
 
     def draw(self, rng: np.random.Generator, box: Box[Any]) -> NDArray[Any]:
-        """Draw a sample of the box that the plan was made for."""
+        """Draw a sample of the box of this plan."""
         if len(self.groups) == 1:
             sample = self.groups[0].draw(rng)
         else:
@@ -90,38 +90,38 @@ def _group(
     form: str, chosen: NDArray[np.bool_], low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> Group:
     if chosen.all():
-        # Then the draw has the shape of the box right away.
+        # The draw then has the shape of the box.
         where, size, lows, highs = None, chosen.shape, low, high
     else:
         where = np.flatnonzero(chosen)
         lows, highs, size = low.ravel()[where], high.ravel()[where], where.shape
     if form == "bounded" and (highs / 2 - lows / 2).max() > _LARGEST / 2:
-        # The length of the interval is no float64; that of its half is.
+        # The length of the interval overflows float64; that of its half does not.
         form, lows, highs = "wide", lows / 2, highs / 2
     return Group(form, where, _common(lows), _common(highs), size)
 
 
 def _common(values: NDArray[np.float64]) -> float | NDArray[np.float64]:
-    """Return the value that all entries share, for NumPy draws faster with numbers, or all."""
+    """Return the value of equal entries as a number, with which NumPy draws faster."""
     first = values.flat[0]
     return float(first) if (values == first).all() else values
 
 
 def _upper_ends(high: NDArray[Any]) -> NDArray[np.float64]:
-    """Return where the intervals to draw from end: for integers, one above the bound."""
+    """Return the upper ends of the intervals to draw from: for integers, one above the bound."""
     if high.dtype.kind == "f":
         return high.astype(np.float64)
     ends = (high.astype(np.int64) + 1).astype(np.float64)
     if high.dtype.itemsize == 8:
-        # The successor of the largest int64, and the upper half of uint64, are no int64.
+        # The successor of the largest int64, and the upper half of uint64, overflow int64.
         ends = np.where(high >= np.iinfo(np.int64).max, high.astype(np.float64), ends)
     return ends
 
 
 def _clipped(sample: NDArray[np.float64], box: Box[Any]) -> NDArray[Any]:
-    """Cast to the integer dtype, keeping what lies beyond its range, or rounds beyond, inside."""
+    """Cast to the integer dtype, clipping numbers that are, or round, beyond its range."""
     limits = np.iinfo(box.dtype)
-    # The limits of 64-bit integers are no float64; stay on the near side of them.
+    # The limits of 64-bit integers are not exact in float64; use the next number inside.
     largest = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0)
     cast = sample.clip(float(limits.min), largest, out=sample).astype(box.dtype)
     return cast.clip(box.low, box.high, out=cast) if limits.bits == 64 else cast

@@ -1,7 +1,7 @@
-"""What a described space can cost whoever builds, samples, flattens or batches it.
+"""Estimates the memory that building, sampling, flattening or batching a described space takes.
 
-The cost is computed from the description alone, before any space is built: a few nested sequences
-or graphs describe samples that fill all memory, and some of them already do so when they are built.
+The cost is computed from the description, before any space is built: a few nested sequences or
+graphs can describe samples, or even spaces, that fill all memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NODES, _EDGES = 10, 90  # the most that Graph.sample() draws by itself
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceLimits:
-    """The most that a space from outside may cost.
+    """Limits on the cost of a space from an untrusted source.
 
     The cost of a sample is that of a large one: sequences of 24 parts, graphs of 10 nodes and
     90 edges. Spaces of a batch are counted for all its environments.
@@ -50,12 +50,12 @@ class SpaceLimits:
 
 
 SPACE_LIMITS = SpaceLimits()
-"""What a space may cost unless told otherwise."""
+"""The default limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceCost:
-    """What a space costs; see :class:`SpaceLimits` for the fields."""
+    """Cost of a space; see :class:`SpaceLimits` for the fields."""
 
     parts: int = 0
     numbers: int = 0
@@ -85,22 +85,22 @@ _WHAT = {
 
 
 def check_cost(data: object, limits: SpaceLimits, *, copies: int = 1) -> None:
-    """Refuse the description of a space that costs too much.
+    """Raise if a described space costs too much.
 
     Args:
-        data: What ``to_dict`` returns, or anything; mistakes in it are left to ``from_dict``.
-        limits: The most that it may cost.
+        data: The result of ``to_dict``, or anything; errors in it are reported by ``from_dict``.
+        limits: The limits.
         copies: How many environments have such a space.
 
     Raises:
-        SpaceValueError: It costs more; the message names the limit.
+        SpaceValueError: It exceeds a limit, which the message names.
     """
-    # Members are flattened one by one, also those of a batch.
+    # Members of a batch are flattened one by one.
     cost = replace(cost_of(data, copies=copies), flat=cost_of(data).flat)
     for name, what in _WHAT.items():
         found, most = getattr(cost, name), getattr(limits, name)
         if found > most:
-            # A hostile product can have thousands of digits.
+            # The number can have thousands of digits.
             count = str(found) if found < 10**15 else "more than 10**15"
             batch = f" of {copies} environments" if copies > 1 else ""
             raise SpaceValueError(
@@ -110,7 +110,7 @@ def check_cost(data: object, limits: SpaceLimits, *, copies: int = 1) -> None:
 
 
 def cost_of(data: object, *, copies: int = 1) -> SpaceCost:
-    """Return what a described space costs for a number of environments."""
+    """Return the cost of a described space for a number of environments."""
     if not isinstance(data, dict):
         return SpaceCost(1)
     kind = data.get("type")
@@ -168,5 +168,5 @@ def _integer(value: object) -> int:
 
 
 def _size(axes: object) -> int:
-    # An axis of length 0 does not hide the others: layouts and copies still see them.
+    # Axes of length 0 count as 1, because the other axes still take memory in layouts.
     return math.prod(map(_integer, axes[:64])) if isinstance(axes, list) else 1

@@ -1,4 +1,4 @@
-"""Dictionaries with a space for each key."""
+"""Dict: dictionaries with a space for each key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Dict"]
 
 
 class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
-    """Dictionaries whose value under ``key`` belongs to ``spaces[key]``; itself such a mapping.
+    """Dictionaries whose value of ``key`` is in ``spaces[key]``; itself a mapping of these spaces.
 
     ``in`` tests for membership of a sample, not of a key.
 
@@ -28,8 +28,8 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
         **spaces_kwargs: Further spaces.
 
     Raises:
-        SpaceTypeError: ``spaces`` is neither mapping nor sequence, or holds something that is no
-            space.
+        SpaceTypeError: ``spaces`` is neither mapping nor sequence, or contains other objects than
+            spaces.
         SpaceValueError: A key is given twice.
 
     Example:
@@ -75,7 +75,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
                 dictionary with the seed of each part.
 
         Returns:
-            What seeding each part returned, by key.
+            The result of seeding each part, by key.
 
         Raises:
             SpaceTypeError: The seed is of another type.
@@ -110,7 +110,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
             probability: A dictionary with the probability, or ``None``, for each key.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, or both are given.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, or both are given.
         """
         if mask is None and probability is None:
             return {key: space.sample() for key, space in self.spaces.items()}
@@ -125,7 +125,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
         return {key: space.sample(**{kind: given[key]}) for key, space in self.spaces.items()}
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a dict with exactly these keys, each value in its space."""
+        """Return whether ``x`` is a dict with exactly these keys and values in their spaces."""
         return (
             isinstance(x, dict)
             and x.keys() == self.spaces.keys()
@@ -133,7 +133,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
         )
 
     def to_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """Turn a batch of members into one list per key."""
+        """Convert a batch of members to one list per key."""
         samples = list(sample_n)
         return {
             key: space.to_jsonable([sample[key] for sample in samples])
@@ -141,7 +141,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
         }
 
     def from_jsonable(self, sample_n: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Turn one list per key back into members."""
+        """Convert one list per key back to members."""
         columns = [space.from_jsonable(sample_n[key]) for key, space in self.spaces.items()]
         return [dict(zip(self.spaces, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -174,7 +174,7 @@ class Dict(Space[dict[str, Any]], Mapping[str, Space[T_co]], Generic[T_co]):
 
 
 def _as_dict(spaces: object, sort_keys: bool) -> dict[str, Any]:
-    """Return the spaces as a dictionary in the order that samples shall have."""
+    """Return the spaces as a dictionary in the order of samples."""
     if spaces is None:
         return {}
     if isinstance(spaces, Mapping):

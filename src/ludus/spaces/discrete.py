@@ -1,4 +1,4 @@
-"""A finite range of integers."""
+"""Discrete: a finite range of integers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Discrete(Space[IntegerT_co], Generic[IntegerT_co]):
         dtype: Integer dtype of the samples.
 
     Raises:
-        SpaceTypeError: ``n`` or ``start`` is no integer, or ``dtype`` no integer dtype.
+        SpaceTypeError: ``n`` or ``start`` is not an integer, or ``dtype`` is not an integer dtype.
         SpaceValueError: ``n`` is not positive.
         SpaceRangeError: ``n``, ``start`` or the largest member does not fit the dtype.
 
@@ -97,7 +97,7 @@ class Discrete(Space[IntegerT_co], Generic[IntegerT_co]):
         mask: MaskNDArray | None = None,
         probability: npt.NDArray[np.float64] | None = None,
     ) -> IntegerT_co:
-        """Draw an integer, uniformly unless told otherwise.
+        """Draw an integer, by default uniformly.
 
         Args:
             mask: int8 array of shape ``(n,)``: 1 for the integers to choose from, 0 for the others.
@@ -105,25 +105,22 @@ class Discrete(Space[IntegerT_co], Generic[IntegerT_co]):
             probability: float64 array of shape ``(n,)``: the chance of each integer.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, or both are given.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, or both are given.
         """
         if mask is None and probability is None:
             drawn: Any = self.np_random.integers(self.n, dtype=self.dtype.type)
             return self.start + drawn  # type: ignore[no-any-return]
         kind, given = masks.only_one(mask, probability)
-        weights = masks.check_array(kind, given, (int(self.n),))
+        weights = masks.check_weights(kind, given, int(self.n))
         if kind == masks.PROBABILITY:
-            masks.check_interval(weights)
-            masks.check_sum(weights)
             index = self.np_random.choice(weights.size, p=weights)
         else:
-            masks.check_binary(weights)
             allowed = weights.nonzero()[0]
             index = self.np_random.choice(allowed) if allowed.size else 0
         return self.start + self.dtype.type(index)  # type: ignore[no-any-return]
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is an int, or a NumPy integer that casts safely to the dtype, in range."""
+        """Return whether ``x`` is in range: an int, or a NumPy integer that casts safely."""
         if not isinstance(x, int):
             if not isinstance(x, (np.generic, np.ndarray)):
                 return False
@@ -152,9 +149,9 @@ class Discrete(Space[IntegerT_co], Generic[IntegerT_co]):
         super().__setstate__({"start": np.int64(0), **dict(state)})
 
     def to_jsonable(self, sample_n: Iterable[int | np.integer[Any]]) -> list[int]:
-        """Turn a batch of members into Python ints."""
+        """Convert a batch of members to Python ints."""
         return [int(x) for x in sample_n]
 
     def from_jsonable(self, sample_n: Iterable[int]) -> list[IntegerT_co]:
-        """Turn Python ints back into members."""
+        """Convert Python ints back to members."""
         return [self.dtype.type(x) for x in sample_n]

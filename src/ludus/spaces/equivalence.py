@@ -1,4 +1,4 @@
-"""Whether values of two spaces can share one batch."""
+"""Tests whether values of two spaces can share one batch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ __all__ = ["is_space_dtype_shape_equiv"]
 
 @singledispatch
 def is_space_dtype_shape_equiv(space_1: Space[Any], space_2: Space[Any]) -> bool:
-    """Return whether two spaces agree in type, dtype and shape, though perhaps not in bounds.
+    """Return whether two spaces have the same type, dtype and shape; bounds may differ.
 
     A ``functools.singledispatch`` function of the first argument.
 
     Raises:
         NotImplementedError: The first space is a custom one that is not registered.
-        SpaceTypeError: One of the arguments is no space.
+        SpaceTypeError: One of the arguments is not a space.
+
+    Example:
+        >>> is_space_dtype_shape_equiv(Box(0, 1, shape=(2,)), Box(-5, 5, shape=(2,)))
+        True
     """
     if isinstance(space_1, Space) and isinstance(space_2, Space):
         raise NotImplementedError(

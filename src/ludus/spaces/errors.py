@@ -1,6 +1,6 @@
-"""What the spaces raise: built-in kinds of exceptions that are also ludus' own.
+"""Exceptions of the spaces, which derive from Ludus's and from built-in ones.
 
-Each one is an ``AssertionError`` too, because code written for Gymnasium and classic Gym catches
+Each one is also an ``AssertionError``, because code written for Gymnasium and classic Gym catches
 that around constructors and ``sample(mask=...)``.
 """
 
@@ -18,11 +18,11 @@ __all__ = [
 
 
 class SpaceValueError(Error, ValueError, AssertionError):
-    """A space's argument, a mask or a flattened sample has a value that does not fit."""
+    """An argument of a space, a mask or a flattened sample has an invalid value."""
 
 
 class SpaceTypeError(Error, TypeError, AssertionError):
-    """A space's argument, a mask or a seed is of a type that does not fit."""
+    """An argument of a space, a mask or a seed has an invalid type."""
 
 
 class SpaceRangeError(SpaceValueError, OverflowError):
@@ -30,11 +30,11 @@ class SpaceRangeError(SpaceValueError, OverflowError):
 
 
 class NotASpaceError(SpaceTypeError, AttributeError):
-    """Something else was passed where a space is needed."""
+    """An argument is not a space."""
 
 
 def conversion_hint(value: object) -> str:
-    """Return how to convert a space of Gymnasium's, ``""`` for anything else."""
+    """Return a hint how to convert a space of Gymnasium, ``""`` for anything else."""
     if any(base.__module__.startswith("gymnasium.spaces") for base in type(value).__mro__):
         return "; convert it with ludus.interop.gymnasium.from_gymnasium_space(space)"
     return ""

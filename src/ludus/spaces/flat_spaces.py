@@ -1,7 +1,7 @@
-"""The spaces of flattened values: their length, their dtype, and the box they fill.
+"""The spaces of flattened values, their length and dtype.
 
 ``flatdim`` and ``flatten_space`` are ``functools.singledispatch`` functions:
-``flatten_space.register(MySpace)`` teaches it a new space.
+``flatten_space.register(MySpace)`` adds a type of space.
 """
 
 # ruff: noqa: ARG001 - all implementations of a function share one signature
@@ -31,7 +31,7 @@ __all__ = ["flat_dtype", "flatdim", "flatten_space", "parts_of", "unknown"]
 
 
 def unknown(function: str, space: object) -> NoReturn:
-    """Raise because ``function`` knows nothing about this kind of space."""
+    """Raise because ``function`` has no implementation for this type of space."""
     raise NotImplementedError(
         f"Unknown space: `{space}` of type {type(space)}; register the type with "
         f"`{function}.register` to support it{conversion_hint(space)}"
@@ -130,7 +130,7 @@ def _dtype_oneof(space: OneOf) -> np.dtype[Any]:
     last = len(space.spaces) - 1
     if dtype.kind == "f" or (dtype.kind in "iu" and last <= np.iinfo(dtype).max):
         return dtype
-    # The index of the chosen space comes first in the vector, so it must fit, too.
+    # The dtype must also fit the index of the chosen space, which comes first in the vector.
     return dtype if last <= 1 else np.result_type(dtype, np.min_scalar_type(last))
 
 
@@ -139,7 +139,7 @@ def flatten_space(space: Space[Any]) -> Any:
     """Return the space of the flattened values.
 
     A ``Box`` of ``flatdim(space)`` entries, unless the space contains a ``Graph`` or ``Sequence``.
-    Not every member of it can be unflattened: a sample of the box is seldom one-hot.
+    Not every member of it can be unflattened: a sample of the box is rarely one-hot.
 
     Raises:
         NotImplementedError: The space is a custom one that is not registered.
@@ -183,7 +183,7 @@ def _space_dict(space: Dict) -> Box | Dict:
 
 
 def _joined(boxes: list[Box]) -> Box:
-    """Return the box of the vectors of several boxes, one after the other."""
+    """Return the box of the concatenated vectors of several boxes."""
     return Box(
         np.concatenate([box.low for box in boxes]),
         np.concatenate([box.high for box in boxes]),

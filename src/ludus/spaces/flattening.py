@@ -1,9 +1,9 @@
-"""Values as flat vectors, for learning code that knows nothing else.
+"""Flattens values of spaces to vectors, for learning code that needs vectors.
 
-``flatten`` turns a value into a vector, ``unflatten`` reverses it, ``flatten_space`` gives the
-``Box`` the vectors belong to, ``flatdim`` their length. What contains a ``Graph`` or a ``Sequence``
-has no fixed length; it is flattened part by part and keeps its structure. Each is a
-``functools.singledispatch`` function: ``flatten.register(MySpace)`` teaches it a new space.
+``flatten`` converts a value to a vector, ``unflatten`` is its inverse, ``flatten_space`` returns
+the ``Box`` of the vectors, ``flatdim`` their length. Values with a ``Graph`` or a ``Sequence`` have
+no fixed length; they are flattened part by part and keep their structure. Each is a
+``functools.singledispatch`` function: ``flatten.register(MySpace)`` adds a type of space.
 """
 
 # ruff: noqa: ARG001 - all implementations of a function share one signature
@@ -79,7 +79,7 @@ def _flatten_multi_discrete(space: MultiDiscrete, x: Any) -> NDArray[Any]:
 
 @flatten.register(Text)
 def _flatten_text(space: Text, x: str) -> NDArray[np.int32]:
-    # One past the last index stands for "no character".
+    # One past the last index means "no character".
     vector = np.full(space.max_length, len(space.character_list), dtype=np.int32)
     for i, char in enumerate(x):
         vector[i] = space.character_index(char)
@@ -142,12 +142,16 @@ def _batch(space: Space[Any], values: list[Any]) -> Any:
 
 @singledispatch
 def unflatten(space: Space[Any], x: Any) -> Any:
-    """Turn what ``flatten`` returned for this space back into a member.
+    """Convert the result of ``flatten`` for this space back to a member.
 
     Raises:
-        SpaceValueError: The vector is no one-hot vector where one is needed.
+        SpaceValueError: The vector is not a one-hot vector where one is needed.
         SpaceTypeError: ``x`` is not of the type that ``flatten`` returns.
         NotImplementedError: The space is a custom one that is not registered.
+
+    Example:
+        >>> unflatten(Discrete(3), flatten(Discrete(3), 2))
+        np.int64(2)
     """
     unknown("unflatten", space)
 
@@ -186,7 +190,7 @@ def _not_one_hot(space: Space[Any], x: Any, wanted: str) -> NoReturn:
 @unflatten.register(Text)
 def _unflatten_text(space: Text, x: Any) -> str:
     characters = space.character_list
-    # As part of a larger vector the codes may have become floats.
+    # In a larger vector the codes may have been converted to floats.
     return "".join([characters[int(code)] for code in x if code < len(characters)])
 
 
@@ -205,7 +209,7 @@ def _unflatten_dict(space: Dict, x: Any) -> dict[str, Any]:
 
 
 def _split(space: Dict | Tuple, x: Any, structure: type) -> Any:
-    """Return the vectors of the parts: cut out of ``x``, or ``x`` itself if it has structure."""
+    """Return the vectors of the parts: slices of ``x``, or ``x`` itself if it has structure."""
     if not space.is_np_flattenable:
         if not isinstance(x, structure):
             raise SpaceTypeError(

@@ -1,4 +1,4 @@
-"""Graphs with features on their nodes and edges."""
+"""Graph: graphs with features of nodes and edges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Graph", "GraphInstance"]
 
 
 class GraphInstance(NamedTuple):
-    """A graph: the features of its nodes and edges as batches, and what each edge connects."""
+    """A graph: the features of its nodes and edges as batches, and the nodes of each edge."""
 
     nodes: Any
     """A batch of members of the node space."""
@@ -45,7 +45,7 @@ class Graph(Space[GraphInstance]):
             for each of the two, or a generator.
 
     Raises:
-        SpaceTypeError: One of them is no space.
+        SpaceTypeError: One of them is not a space.
 
     Example:
         >>> Graph(Box(0, 1, shape=(3,)), Discrete(3), seed=1).sample(num_nodes=4).nodes.shape
@@ -84,7 +84,7 @@ class Graph(Space[GraphInstance]):
         """Seed this space, the nodes' and the edges': by ``None``, one int, or a seed for each.
 
         Returns:
-            The seed of this space, then what seeding the node and the edge space returned.
+            The seed of this space, then the results of seeding the node and the edge space.
 
         Raises:
             SpaceTypeError: The seed is of another type.
@@ -103,14 +103,14 @@ class Graph(Space[GraphInstance]):
         """Draw a graph.
 
         Args:
-            mask: A pair with the mask, or ``None``, for the batches of nodes and edges. If the
-                number of edges is left to chance, the second one is for a single edge.
+            mask: A pair with the mask, or ``None``, for the batches of nodes and edges. If
+                ``num_edges`` is ``None``, the second one is for a single edge.
             probability: The same with probabilities.
             num_nodes: Number of nodes.
             num_edges: Number of edges; ``None`` draws one below ``num_nodes * (num_nodes - 1)``.
 
         Raises:
-            SpaceTypeError: A number of nodes or edges is no integer.
+            SpaceTypeError: A number of nodes or edges is not an integer.
             SpaceValueError: There are no nodes or a negative number of edges, or a mask does not
                 fit.
         """
@@ -140,7 +140,7 @@ class Graph(Space[GraphInstance]):
         return GraphInstance(nodes, edges, links)
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a ``GraphInstance`` with members as features and links that exist."""
+        """Return whether ``x`` is a ``GraphInstance`` with valid features and edge links."""
         if not isinstance(x, GraphInstance) or x.nodes is None:
             return False
         nodes = list(iterate(self.batch_node_space, x.nodes))
@@ -162,7 +162,7 @@ class Graph(Space[GraphInstance]):
         )
 
     def to_jsonable(self, sample_n: Iterable[GraphInstance]) -> list[dict[str, Any]]:
-        """Turn a batch of members into dictionaries of plain data."""
+        """Convert a batch of members to dictionaries of plain data."""
         graphs = []
         for sample in sample_n:
             graph = {"nodes": self.batch_node_space.to_jsonable([sample.nodes])}
@@ -173,7 +173,7 @@ class Graph(Space[GraphInstance]):
         return graphs
 
     def from_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> list[GraphInstance]:
-        """Turn dictionaries of plain data back into members."""
+        """Convert dictionaries of plain data back to members."""
         graphs = []
         for sample in sample_n:
             nodes = self.batch_node_space.from_jsonable(sample["nodes"])[0]
@@ -203,7 +203,7 @@ class Graph(Space[GraphInstance]):
 
 def _sample_batch(space: Space[Any], n: int, kind: str, weights: Any) -> Any:
     batch = batch_space(space, n).sample(**{kind: weights})
-    # The batch draws from a copy of the generator; without a step, the next one would be the same.
+    # The batch draws from a copy of the generator, so advance the original.
     space.np_random.random()
     return batch
 

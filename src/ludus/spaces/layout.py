@@ -1,7 +1,6 @@
-"""Where the values of n environments lie in one block of memory.
+"""Memory layout of the values of n environments in one block.
 
-A layout depends on nothing but the space and n, so that two processes that know both agree on it
-without talking to each other.
+A layout depends only on the space and n, so that two processes that know both need not exchange it.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An array in the block: where it starts, and the dtype and shape of one environment's part."""
+    """An array in the block: its offset, and the dtype and shape of one environment's part."""
 
     offset: int
     dtype: np.dtype[Any]
@@ -51,8 +50,13 @@ class MemoryLayout:
     """The places of all arrays for ``n`` values of a space.
 
     ``tree`` has the structure of the members: a dict for ``Dict``, a tuple for ``Tuple``. A text is
-    stored as int32 codes, as ``flatten`` makes them; a ``OneOf`` as a tuple of the int64 index and
-    room for a member of each of its spaces.
+    stored as int32 codes, as by ``flatten``; a ``OneOf`` as a tuple of the int64 index and an array
+    for each of its spaces.
+
+    Example:
+        >>> layout = MemoryLayout.of(Box(0, 1, shape=(3,)), n=2)
+        >>> layout.views(bytearray(layout.nbytes)).shape
+        (2, 3)
     """
 
     n: int
@@ -62,7 +66,7 @@ class MemoryLayout:
 
     @classmethod
     def of(cls, space: Space[Any], n: int = 1) -> MemoryLayout:
-        """Lay out ``n`` values of ``space``.
+        """Return the layout of ``n`` values of ``space``.
 
         Raises:
             CustomSpaceError: The size of a value is not fixed, or the space is a custom one that is
@@ -119,13 +123,13 @@ def _map(function: Callable[[Leaf], Any], tree: Tree) -> Any:
 
 @singledispatch
 def storage(space: Space[Any]) -> Tree:
-    """Return the arrays that hold one value of the space, as leaves without place (offset 0).
+    """Return the arrays that hold one value of the space, as leaves with offset 0.
 
-    A ``functools.singledispatch`` function: register a custom space to make it fit for a layout.
+    A ``functools.singledispatch`` function: register a custom space to support layouts of it.
 
     Raises:
         CustomSpaceError: The size of a value is not fixed, or the space is not registered.
-        SpaceTypeError: ``space`` is no space.
+        SpaceTypeError: ``space`` is not a space.
     """
     refuse("storage", space)
 

@@ -1,4 +1,4 @@
-"""Checks of the ``mask`` and ``probability`` arguments of ``sample``, shared by the spaces."""
+"""Checks of the ``mask`` and ``probability`` arguments of ``sample``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "check_array",
     "check_binary",
     "check_interval",
-    "check_sum",
+    "check_weights",
     "only_one",
 ]
 
@@ -70,8 +70,14 @@ def check_interval(probability: NDArray[Any]) -> None:
         )
 
 
-def check_sum(probability: NDArray[Any]) -> None:
-    """Raise unless the probabilities sum to 1."""
-    total = probability.sum()
+def check_weights(kind: str, value: object, count: int) -> NDArray[Any]:
+    """Return ``value`` if it is a mask of 0 and 1, or probabilities, for ``count`` values."""
+    weights = check_array(kind, value, (count,))
+    if kind == MASK:
+        check_binary(weights)
+        return weights
+    check_interval(weights)
+    total = weights.sum()
     if not np.isclose(total, 1):
         raise SpaceValueError(f"The sample probability should sum to 1, got a sum of {total}")
+    return weights

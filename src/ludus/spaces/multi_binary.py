@@ -1,21 +1,21 @@
-"""Arrays of zeros and ones."""
+"""MultiBinary: arrays of zeros and ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ludus.spaces import masks
 from ludus.spaces.errors import SpaceValueError
-from ludus.spaces.space import Space
+from ludus.spaces.space import ArraySpace, as_array
 
 __all__ = ["MultiBinary"]
 
 
-class MultiBinary(Space[NDArray[np.int8]]):
+class MultiBinary(ArraySpace[NDArray[np.int8]]):
     """Arrays of a fixed shape whose entries are 0 or 1.
 
     Args:
@@ -23,7 +23,7 @@ class MultiBinary(Space[NDArray[np.int8]]):
         seed: Seed, or generator, of the samples.
 
     Raises:
-        SpaceValueError: ``n`` is no integer or sequence of integers, or not positive.
+        SpaceValueError: ``n`` is not an integer or sequence of integers, or not positive.
 
     Example:
         >>> MultiBinary(5, seed=42).sample()
@@ -51,29 +51,19 @@ class MultiBinary(Space[NDArray[np.int8]]):
             raise SpaceValueError(f"MultiBinary n (counts) have to be positive, got {n}")
         super().__init__(shape, np.int8, seed)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the members."""
-        return self._shape  # type: ignore[return-value]
-
-    @property
-    def is_np_flattenable(self) -> Literal[True]:
-        """Always."""
-        return True
-
     def sample(
         self,
         mask: NDArray[np.int8] | None = None,
         probability: NDArray[np.float64] | None = None,
     ) -> NDArray[np.int8]:
-        """Draw an array, each entry by a fair coin unless told otherwise.
+        """Draw an array, each entry by default uniformly.
 
         Args:
-            mask: int8 array of the space's shape: 0 and 1 fix the entry, 2 leaves it to chance.
-            probability: float64 array of the space's shape: the chance of each entry to be 1.
+            mask: int8 array of the space's shape: 0 and 1 fix the entry, 2 draws it.
+            probability: float64 array of the space's shape: the probability that an entry is 1.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, or both are given.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, or both are given.
         """
         if mask is None and probability is None:
             return self.np_random.integers(0, 2, self.n, self.dtype)
@@ -87,25 +77,13 @@ class MultiBinary(Space[NDArray[np.int8]]):
         return np.where(given == 2, coins, given)
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is an array, or a sequence, of the right shape with only zeros and ones."""
-        if isinstance(x, Sequence):
-            try:
-                x = np.array(x)
-            except ValueError:  # ragged
-                return False
+        """Return whether ``x`` is an array or sequence with the shape and only zeros and ones."""
+        x = as_array(x)
         return (
             isinstance(x, np.ndarray)
             and x.shape == self._shape
             and bool(((x == 0) | (x == 1)).all())
         )
-
-    def to_jsonable(self, sample_n: Iterable[NDArray[np.int8]]) -> list[Any]:
-        """Turn a batch of members into nested lists."""
-        return np.array(list(sample_n)).tolist()  # type: ignore[no-any-return]
-
-    def from_jsonable(self, sample_n: Iterable[Any]) -> list[NDArray[np.int8]]:
-        """Turn nested lists back into members."""
-        return [np.asarray(sample, self.dtype) for sample in sample_n]
 
     def __repr__(self) -> str:
         return f"MultiBinary({self.n})"

@@ -1,9 +1,9 @@
-"""Arrays of integers, each entry with a range of its own."""
+"""MultiDiscrete: arrays of integers, with a range for each entry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -11,25 +11,14 @@ from numpy.typing import NDArray
 
 from ludus import logger
 from ludus.spaces import masks
-from ludus.spaces.discrete import Discrete
+from ludus.spaces.discrete import Discrete, IntegerT_co
 from ludus.spaces.errors import SpaceRangeError, SpaceTypeError, SpaceValueError
-from ludus.spaces.space import Space
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    IntegerT_co = TypeVar(
-        "IntegerT_co", bound=np.integer[Any], covariant=True, default=np.integer[Any]
-    )
-else:
-    from typing import TypeVar
-
-    IntegerT_co = TypeVar("IntegerT_co", bound=np.integer, covariant=True)
+from ludus.spaces.space import ArraySpace, as_array
 
 __all__ = ["MultiDiscrete"]
 
 
-class MultiDiscrete(Space[NDArray[IntegerT_co]], Generic[IntegerT_co]):
+class MultiDiscrete(ArraySpace[NDArray[IntegerT_co]], Generic[IntegerT_co]):
     """Integer arrays whose entry ``i`` lies in ``start[i], …, start[i] + nvec[i] - 1``.
 
     Args:
@@ -39,7 +28,7 @@ class MultiDiscrete(Space[NDArray[IntegerT_co]], Generic[IntegerT_co]):
         start: The smallest value of each entry, all 0 if not given.
 
     Raises:
-        SpaceValueError: A count is not positive, the shapes differ, or the dtype is no integer one.
+        SpaceValueError: A count is not positive, the shapes differ, or the dtype is not integer.
         SpaceRangeError: A number, or the largest member, does not fit the dtype.
 
     Example:
@@ -82,22 +71,12 @@ class MultiDiscrete(Space[NDArray[IntegerT_co]], Generic[IntegerT_co]):
             )
         super().__init__(self.nvec.shape, kind, seed)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the members."""
-        return self._shape  # type: ignore[return-value]
-
-    @property
-    def is_np_flattenable(self) -> Literal[True]:
-        """Always: a member becomes one one-hot vector per entry, one after the other."""
-        return True
-
     def sample(
         self,
         mask: tuple[Any, ...] | None = None,
         probability: tuple[Any, ...] | None = None,
     ) -> NDArray[IntegerT_co]:
-        """Draw an array, each entry uniformly unless told otherwise.
+        """Draw an array, each entry by default uniformly.
 
         Args:
             mask: A tuple (nested like ``nvec``) with an int8 array for each entry: 1 for the values
@@ -105,7 +84,7 @@ class MultiDiscrete(Space[NDArray[IntegerT_co]], Generic[IntegerT_co]):
             probability: The same with float64 arrays: the chance of each value.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, or both are given.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, or both are given.
         """
         if mask is None and probability is None:
             fractions: Any = self.np_random.random(self.nvec.shape)
@@ -127,23 +106,15 @@ class MultiDiscrete(Space[NDArray[IntegerT_co]], Generic[IntegerT_co]):
                     f"The {kind} for nvec={nvec} should have {len(nvec)} parts, got {len(given)}"
                 )
             return [self._draw(kind, *pair) for pair in zip(given, nvec, strict=True)]
-        weights = masks.check_array(kind, given, (int(nvec),))
-        if kind == masks.MASK:
-            masks.check_binary(weights)
-            allowed = weights.nonzero()[0]
-            return self.np_random.choice(allowed) if allowed.size else 0
-        masks.check_interval(weights)
-        masks.check_sum(weights)
+        weights = masks.check_weights(kind, given, int(nvec))
         allowed = weights.nonzero()[0]
+        if kind == masks.MASK:
+            return self.np_random.choice(allowed) if allowed.size else 0
         return self.np_random.choice(allowed, p=(weights / weights.sum())[allowed])
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is an array, or a sequence, of the right shape, castable and in range."""
-        if isinstance(x, Sequence):
-            try:
-                x = np.array(x)
-            except ValueError:  # ragged
-                return False
+        """Return whether ``x`` is an array or sequence with the shape, castable and in range."""
+        x = as_array(x)
         return (
             isinstance(x, np.ndarray)
             and x.shape == self._shape
@@ -152,14 +123,6 @@ class MultiDiscrete(Space[NDArray[IntegerT_co]], Generic[IntegerT_co]):
             # The largest member, not `start + nvec`: that one may not fit the dtype.
             and bool((x <= self.start + (self.nvec - 1)).all())
         )
-
-    def to_jsonable(self, sample_n: Iterable[NDArray[np.integer[Any]]]) -> list[Any]:
-        """Turn a batch of members into nested lists."""
-        return [sample.tolist() for sample in sample_n]
-
-    def from_jsonable(self, sample_n: Iterable[Any]) -> list[NDArray[IntegerT_co]]:
-        """Turn nested lists back into members."""
-        return [np.array(sample, dtype=self.dtype) for sample in sample_n]
 
     def __repr__(self) -> str:
         start = f", start={self.start}" if self.start.any() else ""
@@ -199,7 +162,7 @@ class MultiDiscrete(Space[NDArray[IntegerT_co]], Generic[IntegerT_co]):
 
 
 def _cast(name: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a copy of the values as an array of the dtype; NumPy alone would wrap around."""
+    """Return a copy of the values as an array of the dtype, without NumPy's wrap-around."""
     given = np.asarray(values)
     limits = np.iinfo(dtype)
     if given.dtype.kind in "iuf" and ((given < limits.min) | (given > limits.max)).any():

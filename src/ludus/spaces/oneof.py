@@ -1,4 +1,4 @@
-"""Values that belong to one of several spaces."""
+"""OneOf: values of one of several spaces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OneOf(Space[tuple[Any, T_co]], Generic[T_co]):
             part, or a generator.
 
     Raises:
-        SpaceTypeError: ``spaces`` is not iterable, or holds something else than spaces.
+        SpaceTypeError: ``spaces`` is not iterable, or contains other objects than spaces.
         SpaceValueError: It is empty.
 
     Example:
@@ -54,7 +54,7 @@ class OneOf(Space[tuple[Any, T_co]], Generic[T_co]):
         """Seed this space and its parts: by ``None``, one int, or a list of one seed for each.
 
         Returns:
-            The seed of this space, then what seeding each part returned.
+            The seed of this space, then the result of seeding each part.
 
         Raises:
             SpaceTypeError: The seed is of another type.
@@ -74,7 +74,7 @@ class OneOf(Space[tuple[Any, T_co]], Generic[T_co]):
             probability: A tuple with the probability, or ``None``, for each space.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, or both are given.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, or both are given.
         """
         index = self.np_random.integers(0, len(self.spaces), dtype=np.int64)
         space = self.spaces[index]
@@ -85,7 +85,7 @@ class OneOf(Space[tuple[Any, T_co]], Generic[T_co]):
         return index, space.sample(**{kind: parts[index]})
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a pair of an index and a member of the space at that index."""
+        """Return whether ``x`` is a pair of an index and a member of the space at that index."""
         return (
             isinstance(x, tuple)
             and len(x) == 2
@@ -95,7 +95,7 @@ class OneOf(Space[tuple[Any, T_co]], Generic[T_co]):
         )
 
     def to_jsonable(self, sample_n: Iterable[tuple[Any, Any]]) -> list[Any]:
-        """Turn a batch of members into pairs of index and plain data."""
+        """Convert a batch of members to pairs of index and plain data."""
         pairs = []
         for index, value in sample_n:
             space = self.spaces[index]
@@ -104,7 +104,7 @@ class OneOf(Space[tuple[Any, T_co]], Generic[T_co]):
         return pairs
 
     def from_jsonable(self, sample_n: Iterable[Any]) -> list[tuple[Any, Any]]:
-        """Turn pairs of index and plain data back into members."""
+        """Convert pairs of index and plain data back to members."""
         pairs = []
         for index, plain in sample_n:
             space = self.spaces[index]
@@ -126,6 +126,6 @@ class OneOf(Space[tuple[Any, T_co]], Generic[T_co]):
 
 
 def _by_column(space: Space[Any]) -> bool:
-    """Whether the plain data of a batch is a list per part instead of a list of members."""
+    """Return whether the plain data of a batch is a list per part instead of a list of members."""
     space = getattr(space, "stacked_feature_space", space)
     return isinstance(space, Dict) or (isinstance(space, Tuple) and len(space) > 1)

@@ -1,4 +1,4 @@
-"""Reading plain data that need not be trusted, with messages that tell the place of a mistake."""
+"""Reads untrusted plain data; errors name the place."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["DTYPES", "MAX_DEPTH", "MAX_ELEMENTS", "MAX_SPACES", "Node"]
 
 _WIDTHS = {"float": (16, 32, 64), "int": (8, 16, 32, 64), "uint": (8, 16, 32, 64)}
 DTYPES = ("bool", *(f"{kind}{width}" for kind, widths in _WIDTHS.items() for width in widths))
-"""The dtypes that every machine has."""
+"""The portable dtypes."""
 
 MAX_DEPTH = 32
-"""How deep spaces may be nested in each other."""
+"""Largest depth of nested spaces."""
 
 MAX_ELEMENTS = 2**25
-"""How many entries the arrays of all spaces together may have."""
+"""Largest total number of array entries of all spaces."""
 
 MAX_SPACES = 2**17
-"""How many spaces may be built; some build those inside them twice."""
+"""Largest number of spaces that are built; some build those inside them twice."""
 
 _MAX_AXES = 32  # of an array in every version of NumPy
 
@@ -35,7 +35,7 @@ _MAX_AXES = 32  # of an array in every version of NumPy
 class Node:
     """The description of one space within a larger one.
 
-    Every method raises :class:`SpaceValueError` if the data is not what it asks for.
+    Every method raises :class:`SpaceValueError` if the data does not have the expected type.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Node:
         return cls(data, "space", 1, [MAX_ELEMENTS, MAX_SPACES])
 
     def fail(self, problem: str, cause: Exception | None = None) -> NoReturn:
-        """Raise, naming the place; the message of a deeper place is passed on as it is."""
+        """Raise an error with the place; an error of a deeper place is raised unchanged."""
         if isinstance(cause, _Misread):
             raise cause
         raise _Misread(f"Cannot read {self.path}: {problem}") from cause
 
     def get(self, name: str) -> Any:
-        """Return a field as it is."""
+        """Return a field unchanged."""
         if name not in self._data:
             self.fail(f"the field {name!r} is missing")
         self._read.add(name)
@@ -81,7 +81,7 @@ class Node:
         return kind
 
     def check_all_read(self) -> None:
-        """Raise if there are fields that nobody has asked for."""
+        """Raise if there are fields that were not read."""
         unknown = self._data.keys() - self._read
         if unknown:
             self.fail(f"there are unknown fields: {reprlib.repr(sorted(map(str, unknown)))}")
@@ -121,7 +121,7 @@ class Node:
             self._wrong(name, "a list of integers that are not negative")
         if len(value) > _MAX_AXES:
             self._wrong(name, f"at most {_MAX_AXES} axes")
-        # An axis of length 0 must not hide the others, which NumPy limits all the same.
+        # Axes of length 0 count as 1, because NumPy limits the other axes all the same.
         self.spend(math.prod(max(length, 1) for length in value))
         return tuple(value)
 
@@ -143,7 +143,7 @@ class Node:
         return value
 
     def child(self, name: str, *, copies: int = 1) -> Node:
-        """Return a field that describes a space, of which this one builds some copies."""
+        """Return a field that describes a space, which this one builds ``copies`` times."""
         path, copies = f"{self.path}.{name}", self._copies * copies
         return Node(self.get(name), path, self._depth + 1, self._budget, copies)
 
@@ -184,7 +184,7 @@ class Node:
                 return float(entry)
             valid = is_number(entry) and smallest <= entry <= largest
         else:
-            # Integers have no infinity; their extremes stand for it.
+            # Integers have no infinity; their extremes represent it.
             if dtype.kind == "i" and isinstance(entry, str) and entry == infinity:
                 return smallest if infinity == "-inf" else largest
             valid = is_integer(entry) and smallest <= entry <= largest
@@ -197,4 +197,4 @@ class Node:
 
 
 class _Misread(SpaceValueError):
-    """An error whose message already names the place."""
+    """An error whose message already contains the place."""

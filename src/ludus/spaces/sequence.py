@@ -1,4 +1,4 @@
-"""Sequences of any length over one space."""
+"""Sequence: tuples of any length with elements of one space."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sequence(Space[Any]):
         stack: Whether a member is a batch (as ``concatenate`` makes it) instead of a tuple.
 
     Raises:
-        SpaceTypeError: ``space`` is no space.
+        SpaceTypeError: ``space`` is not a space.
 
     Example:
         >>> Sequence(Discrete(9), seed=0).sample()
@@ -72,7 +72,7 @@ class Sequence(Space[Any]):
         """Seed this space and that of the parts: by ``None``, one int, or a pair of seeds.
 
         Returns:
-            The seed of this space, and what seeding the other one returned.
+            The seed of this space, and the result of seeding the other one.
 
         Raises:
             SpaceTypeError: The seed is of another type.
@@ -85,7 +85,7 @@ class Sequence(Space[Any]):
         mask: tuple[Any, Any] | None = None,
         probability: tuple[Any, Any] | None = None,
     ) -> Any:
-        """Draw a length, from a geometric distribution unless told otherwise, and that many parts.
+        """Draw a length, by default from a geometric distribution, and that many elements.
 
         Args:
             mask: A pair: the length, an array of lengths to choose from, or ``None``; and the mask,
@@ -93,7 +93,7 @@ class Sequence(Space[Any]):
             probability: The same with the probability for each part.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, or both are given.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, or both are given.
         """
         kind, given = masks.only_one(mask, probability)
         lengths, weights = (None, None) if given is None else given
@@ -109,11 +109,11 @@ class Sequence(Space[Any]):
         length_mask: int | np.integer[Any] | NDArray[np.integer[Any]] | None,
         mask_type: str | None,
     ) -> Any:
-        """Draw a length, or return the one asked for; ``mask_type`` is named in the errors.
+        """Draw a length, or return the given one; ``mask_type`` is used in errors.
 
         Raises:
-            SpaceTypeError: The mask is no integer, array or ``None``.
-            SpaceValueError: It has a negative length, or is no one-dimensional array of integers.
+            SpaceTypeError: The mask is not an integer, array or ``None``.
+            SpaceValueError: It is negative, or not a one-dimensional array of integers.
         """
         if length_mask is None:
             return self.np_random.geometric(_STOP_CHANCE)
@@ -136,7 +136,7 @@ class Sequence(Space[Any]):
         return self.np_random.choice(length_mask)
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a tuple (or batch) of members of the feature space."""
+        """Return whether ``x`` is a tuple (or batch) of members of the feature space."""
         if self.stack:
             parts = iterate(self.stacked_feature_space, x)
         elif isinstance(x, tuple):
@@ -146,13 +146,13 @@ class Sequence(Space[Any]):
         return all(self.feature_space.contains(part) for part in parts)
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
-        """Turn a batch of members into plain data."""
+        """Convert a batch of members to plain data."""
         if self.stack:
             return self.stacked_feature_space.to_jsonable(sample_n)
         return [self.feature_space.to_jsonable(sample) for sample in sample_n]
 
     def from_jsonable(self, sample_n: Any) -> list[Any]:
-        """Turn plain data back into members."""
+        """Convert plain data back to members."""
         if self.stack:
             return self.stacked_feature_space.from_jsonable(sample_n)
         return [tuple(self.feature_space.from_jsonable(sample)) for sample in sample_n]

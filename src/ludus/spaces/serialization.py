@@ -1,8 +1,8 @@
-"""Spaces as JSON: plain data that anything can read and nothing executes.
+"""Converts spaces to JSON and back.
 
-A space becomes an object whose ``"type"`` names its class, with the arguments that rebuild it.
-Bounds survive to the bit, infinite ones as the strings ``"-inf"`` and ``"inf"``. The state of the
-random generator is not part of it.
+A space becomes an object whose ``"type"`` is the name of its class, with the constructor's
+arguments. Bounds are exact, infinite ones are the strings ``"-inf"`` and ``"inf"``. The state of
+the random generator is not included.
 """
 
 from __future__ import annotations
@@ -33,23 +33,29 @@ __all__ = ["from_dict", "from_json", "to_dict", "to_json"]
 
 
 def to_json(space: Space[Any]) -> str:
-    """Write a space as JSON text.
+    """Return a space as JSON text.
 
     Raises:
-        CustomSpaceError: It is, or contains, a space that is none of Ludus' own classes.
-        SpaceValueError: A dtype or key in it has no form in JSON.
-        SpaceTypeError: It is no space.
+        CustomSpaceError: It is, or contains, a custom space.
+        SpaceValueError: A dtype or key cannot be represented in JSON.
+        SpaceTypeError: It is not a space.
+
+    Example:
+        >>> to_json(Discrete(3))
+        '{"type": "Discrete", "n": 3, "start": 0, "dtype": "int64"}'
+        >>> from_json(to_json(Discrete(3)))
+        Discrete(3)
     """
     return json.dumps(to_dict(space), allow_nan=False)
 
 
 def from_json(text: str | bytes) -> Space[Any]:
-    """Rebuild a space from what ``to_json`` returned; the text need not be trusted.
+    """Return the space of a result of ``to_json``; the text may be untrusted.
 
     Raises:
-        SpaceValueError: The text is no JSON, describes no space, is nested too deeply or describes
-            bounds of too many entries; the message tells the place.
-        SpaceTypeError: It is no text.
+        SpaceValueError: The text is not JSON, describes no space, is nested too deeply or describes
+            bounds of too many entries; the message contains the place.
+        SpaceTypeError: It is not a text.
     """
     if not isinstance(text, (str, bytes, bytearray)):
         raise SpaceTypeError(f"Expected JSON text, actual type: {type(text)}")
@@ -72,10 +78,10 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def to_dict(space: Space[Any]) -> dict[str, Any]:
-    """Turn a space into dictionaries, lists, strings, ints and floats; see ``to_json``."""
+    """Return a space as dictionaries, lists, strings, ints and floats; see ``to_json``."""
     if not isinstance(space, Space):
         raise SpaceTypeError(f"Expected a Space, actual type: {type(space)}")
-    # By the exact class: a subclass would come back as something else.
+    # Exact classes only, because a subclass would be read as its base class.
     if type(space) not in _WRITERS:
         raise CustomSpaceError(
             f"{space} is of the custom type {type(space)}, which has no form in JSON; supported "
@@ -85,7 +91,7 @@ def to_dict(space: Space[Any]) -> dict[str, Any]:
 
 
 def from_dict(data: dict[str, Any]) -> Space[Any]:
-    """Rebuild a space from what ``to_dict`` returned; see ``from_json``."""
+    """Return the space of a result of ``to_dict``; see ``from_json``."""
     return _read(Node.root(data))
 
 
@@ -114,7 +120,7 @@ def _write_numbers(array: NDArray[Any], infinite: NDArray[np.bool_], infinity: s
     if array.dtype.kind == "b":
         flat = flat.astype(np.int8)
     if flat.size > 1 and _is_uniform(flat) and _is_uniform(infinite):
-        # Before millions of equal entries become objects.
+        # Avoids creating millions of equal objects.
         flat, infinite = flat[:1], infinite[:1]
     entries = [
         infinity if unbounded else _write_number(entry)
@@ -126,7 +132,7 @@ def _write_numbers(array: NDArray[Any], infinite: NDArray[np.bool_], infinity: s
 
 
 def _is_uniform(flat: NDArray[Any]) -> bool:
-    """Whether all entries are the same to the bit; 0.0 and -0.0 are not."""
+    """Return whether all entries have the same bits; 0.0 and -0.0 have not."""
     rows = flat.view(np.uint8).reshape(flat.size, flat.itemsize)
     return bool((rows == rows[0]).all())
 
@@ -149,7 +155,7 @@ def _read_box(node: Node) -> Box:
     low, unbounded_below = node.numbers("low", shape, dtype, "-inf")
     high, unbounded_above = node.numbers("high", shape, dtype, "inf")
     box = Box(low, high, shape, dtype)
-    # An integer's bound looks finite, being the extreme of its dtype, even where there is none.
+    # An infinite bound of an integer is the extreme of its dtype, which looks finite.
     box.bounded_below, box.bounded_above = ~unbounded_below, ~unbounded_above
     return box
 
@@ -209,12 +215,8 @@ def _write_spaces(space: Tuple | OneOf) -> dict[str, Any]:
     return {"spaces": [to_dict(part) for part in space.spaces]}
 
 
-def _read_tuple(node: Node) -> Tuple:
-    return Tuple([_read(part) for part in node.children("spaces")])
-
-
-def _read_oneof(node: Node) -> OneOf:
-    return OneOf([_read(part) for part in node.children("spaces")])
+def _read_spaces(node: Node) -> list[Space[Any]]:
+    return [_read(part) for part in node.children("spaces")]
 
 
 def _write_dict(space: Dict) -> dict[str, Any]:
@@ -222,7 +224,7 @@ def _write_dict(space: Dict) -> dict[str, Any]:
     wrong = [key for key in keys if not (isinstance(key, str) or is_integer(key))]
     if wrong:
         raise SpaceValueError(f"Keys of a Dict must be str or int to have a form in JSON: {wrong}")
-    # Two lists instead of an object: an object would make strings of ints, and may lose the order.
+    # Two lists, because the keys of a JSON object are strings and may lose their order.
     return {
         "keys": [key if isinstance(key, str) else int(key) for key in keys],
         "spaces": [to_dict(part) for part in space.spaces.values()],
@@ -264,10 +266,10 @@ _FORMS: list[tuple[type, Callable[[Any], dict[str, Any]], Callable[[Node], Space
     (Graph, _write_graph, _read_graph),
     (MultiBinary, _write_multi_binary, _read_multi_binary),
     (MultiDiscrete, _write_multi_discrete, _read_multi_discrete),
-    (OneOf, _write_spaces, _read_oneof),
+    (OneOf, _write_spaces, lambda node: OneOf(_read_spaces(node))),
     (Sequence, _write_sequence, _read_sequence),
     (Text, _write_text, _read_text),
-    (Tuple, _write_spaces, _read_tuple),
+    (Tuple, _write_spaces, lambda node: Tuple(_read_spaces(node))),
 ]
 _WRITERS = {kind: write for kind, write, _ in _FORMS}
 _READERS = {kind.__name__: read for kind, _, read in _FORMS}

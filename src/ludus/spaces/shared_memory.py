@@ -1,7 +1,7 @@
-"""Values of n environments in memory that several processes share.
+"""Batches of values in shared memory.
 
-``create_shared_memory`` allocates with :mod:`multiprocessing`; reading and writing work on that,
-and as well on the arrays that :meth:`MemoryLayout.views` returns. Each is a
+``create_shared_memory`` allocates with :mod:`multiprocessing`; reading and writing work on the
+result, and on the arrays from :meth:`MemoryLayout.views`. Each is a
 ``functools.singledispatch`` function: ``create_shared_memory.register(MySpace)`` teaches it a new
 space.
 """
@@ -63,7 +63,7 @@ def create_shared_memory(space: Space[Any], n: int = 1, ctx: Any = multiprocessi
 
     Raises:
         CustomSpaceError: The space is a custom one that is not registered.
-        SpaceTypeError: The size of a value is not fixed, or ``space`` is no space.
+        SpaceTypeError: The size of a value is not fixed, or ``space`` is not a space.
     """
     refuse("create_shared_memory", space)
 
@@ -78,7 +78,7 @@ def _create_array(space: _ArraySpace, n: int = 1, ctx: Any = multiprocessing) ->
         return ctx.Array(c_bool, size)
     if dtype.char in typecodes:
         return ctx.Array(dtype.char, size)
-    # ctypes has no such type (float16, say); bytes will do, as they are read with the dtype only.
+    # ctypes has no such type, for example float16; bytes are read with the dtype.
     return ctx.Array(c_uint8, size * dtype.itemsize)
 
 
@@ -116,16 +116,16 @@ def _create_dynamic(space: Graph | Sequence, n: int = 1, ctx: Any = multiprocess
 def read_from_shared_memory(space: Space[Any], shared_memory: Any, n: int = 1) -> Any:
     """Return the batch of ``n`` values in shared memory.
 
-    The arrays of it are no copies: they change when a value is written.
+    Its arrays are views: they change when a value is written.
 
     Args:
         space: The space of a single value.
-        shared_memory: What ``create_shared_memory`` or ``MemoryLayout.views`` returned.
+        shared_memory: The result of ``create_shared_memory`` or ``MemoryLayout.views``.
         n: Number of environments.
 
     Raises:
         CustomSpaceError: The space is a custom one that is not registered.
-        SpaceTypeError: ``space`` is no space.
+        SpaceTypeError: ``space`` is not a space.
     """
     refuse("read_from_shared_memory", space)
 
@@ -190,11 +190,11 @@ def write_to_shared_memory(space: Space[Any], index: int, value: Any, shared_mem
         space: The space of a single value.
         index: Which environment, from 0.
         value: The value.
-        shared_memory: What ``create_shared_memory`` or ``MemoryLayout.views`` returned.
+        shared_memory: The result of ``create_shared_memory`` or ``MemoryLayout.views``.
 
     Raises:
         CustomSpaceError: The space is a custom one that is not registered.
-        SpaceTypeError: ``space`` is no space.
+        SpaceTypeError: ``space`` is not a space.
     """
     refuse("write_to_shared_memory", space)
 
@@ -203,7 +203,7 @@ def _write(
     memory: Any, index: int, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> None:
     row = np.asarray(value, dtype).reshape(shape)
-    if row.size > 0:  # NumPy cannot tell the number of empty rows
+    if row.size > 0:  # the number of empty rows is ambiguous
         _rows(memory, dtype, (-1, *shape))[index] = row
 
 
@@ -236,5 +236,5 @@ def _write_dict(space: Dict, index: int, value: Any, shared_memory: Any) -> None
 def _write_oneof(space: OneOf, index: int, value: Any, shared_memory: Any) -> None:
     chosen, item = value
     _write(shared_memory[0], index, chosen, _INDEX, ())
-    # The room of the other spaces keeps what it had; nobody reads it.
+    # The arrays of the other spaces keep old values, which are not read.
     write_to_shared_memory(space.spaces[chosen], index, item, shared_memory[1 + chosen])

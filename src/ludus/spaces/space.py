@@ -1,9 +1,9 @@
-"""The contract of every space: a set that can be sampled, tested for membership and seeded."""
+"""Base classes of spaces: sets that can be sampled, tested for membership and seeded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,15 @@ else:
 
     T_co = TypeVar("T_co", covariant=True)
 
-__all__ = ["MaskNDArray", "Space", "draw_seeds", "is_integer", "seed_with_parts"]
+__all__ = [
+    "ArraySpace",
+    "MaskNDArray",
+    "Space",
+    "as_array",
+    "draw_seeds",
+    "is_integer",
+    "seed_with_parts",
+]
 
 MaskNDArray: TypeAlias = npt.NDArray[np.int8]
 
@@ -28,10 +36,10 @@ _LEGACY_NAMES = {"shape": "_shape", "np_random": "_np_random"}
 
 
 class Space(Generic[T_co]):
-    """A set of values: the observations or the actions that an environment can exchange.
+    """A set of values: the observations or the actions of an environment.
 
-    A subclass defines ``sample``, ``contains`` and ``is_np_flattenable``, and registers itself with
-    those functions of :mod:`ludus.spaces` that shall know it (``flatten.register(MySpace)``, …).
+    A subclass defines ``sample``, ``contains`` and ``is_np_flattenable``, and is registered with
+    the functions of :mod:`ludus.spaces` that should support it (``flatten.register(MySpace)``, …).
 
     Args:
         shape: Shape of the members if they are arrays.
@@ -59,11 +67,11 @@ class Space(Generic[T_co]):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """The generator behind ``sample``, made on first use because making one is slow."""
+        """The generator of ``sample``, created on first use because that is slow."""
         if self._np_random is None:
             self.seed()
             if self._np_random is None:
-                # A composite space seeds its parts; that leaves its own generator unset.
+                # Seeding a composite space seeds its parts, but not its own generator.
                 self._np_random = seeding.np_random()[0]
         return self._np_random
 
@@ -74,7 +82,7 @@ class Space(Generic[T_co]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Whether :func:`~ludus.spaces.flatten_space` turns this space into one ``Box``."""
+        """Whether :func:`~ludus.spaces.flatten_space` returns one ``Box`` for this space."""
         raise _not_defined(self, "is_np_flattenable")
 
     def sample(self, mask: Any | None = None, probability: Any | None = None) -> T_co:
@@ -86,7 +94,7 @@ class Space(Generic[T_co]):
         raise _not_defined(self, "sample")
 
     def seed(self, seed: int | None = None) -> Any:
-        """Restart the random generator, and those of the parts; ``None`` takes a random seed.
+        """Seed the random generator, and those of the parts; ``None`` takes a random seed.
 
         Returns:
             The seed that was used; a composite space returns one per generator.
@@ -95,7 +103,7 @@ class Space(Generic[T_co]):
         return used
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a member; the same as ``x in space``."""
+        """Return whether ``x`` is a member; the same as ``x in space``."""
         raise _not_defined(self, "contains")
 
     def __contains__(self, x: Any) -> bool:
@@ -107,12 +115,46 @@ class Space(Generic[T_co]):
             self.__dict__[_LEGACY_NAMES.get(name, name)] = value
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
-        """Turn a batch of members into plain data for :mod:`json`."""
+        """Convert a batch of members to plain data for :mod:`json`."""
         return list(sample_n)
 
     def from_jsonable(self, sample_n: Any) -> list[Any]:
-        """Turn what :meth:`to_jsonable` returned back into a batch of members."""
+        """Convert the result of :meth:`to_jsonable` back to a batch of members."""
         return sample_n  # type: ignore[no-any-return]
+
+
+class ArraySpace(Space[T_co]):
+    """Base class of spaces whose members are arrays of a fixed shape and dtype."""
+
+    dtype: np.dtype[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the members."""
+        return self._shape  # type: ignore[return-value]
+
+    @property
+    def is_np_flattenable(self) -> Literal[True]:
+        """Always."""
+        return True
+
+    def to_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
+        """Convert a batch of members to nested lists."""
+        return [np.asarray(sample).tolist() for sample in sample_n]
+
+    def from_jsonable(self, sample_n: Iterable[Any]) -> list[Any]:
+        """Convert nested lists back to members."""
+        return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
+
+
+def as_array(x: Any) -> Any:
+    """Return a list or tuple as an array, ``None`` if it is ragged; anything else unchanged."""
+    if not isinstance(x, Sequence):
+        return x
+    try:
+        return np.array(x)
+    except ValueError:  # ragged
+        return None
 
 
 def _not_defined(space: Space[Any], name: str) -> NotImplementedError:
@@ -120,25 +162,25 @@ def _not_defined(space: Space[Any], name: str) -> NotImplementedError:
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether ``value`` is a Python or NumPy integer, and not a bool."""
+    """Return whether ``value`` is a Python or NumPy integer, but not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def draw_seeds(rng: np.random.Generator, count: int) -> list[int]:
-    """Draw the seeds that a composite space gives to its ``count`` parts."""
+    """Draw the seeds of the ``count`` parts of a composite space."""
     return [int(seed) for seed in rng.integers(np.iinfo(np.int32).max, size=count)]
 
 
 def seed_with_parts(
     space: Space[Any], seed: object, parts: Sequence[Space[Any]]
 ) -> tuple[Any, ...]:
-    """Seed a space that draws random numbers itself besides those of its parts.
+    """Seed a composite space that has a generator itself, and its parts.
 
     Args:
         space: The composite space.
         seed: ``None``, one int from which the seeds of the parts are drawn, or a list or tuple
             with the seed of the space followed by one per part.
-        parts: The spaces it is made of.
+        parts: Its parts.
 
     Raises:
         SpaceTypeError: The seed is of another type.

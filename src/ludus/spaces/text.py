@@ -1,4 +1,4 @@
-"""Strings over a set of characters."""
+"""Text: strings over a set of characters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Text(Space[str]):
         seed: Seed, or generator, of the samples.
 
     Raises:
-        SpaceTypeError: A length is no integer.
+        SpaceTypeError: A length is not an integer.
         SpaceValueError: The lengths are negative or contradict each other, or an element of the
             charset is not a single character.
 
@@ -108,7 +108,7 @@ class Text(Space[str]):
         mask: tuple[int | None, NDArray[np.int8] | None] | None = None,
         probability: tuple[int | None, NDArray[np.float64] | None] | None = None,
     ) -> str:
-        """Draw a length, then that many characters, uniformly unless told otherwise.
+        """Draw a length, then that many characters, by default uniformly.
 
         Args:
             mask: A pair: the length or ``None``, and ``None`` or an int8 array with 1 for the
@@ -116,8 +116,8 @@ class Text(Space[str]):
             probability: The same with a float64 array: the chance of each character.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, both are given, or a
-                text of positive length is wanted of no characters.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, both are given, or no
+                characters are allowed for a text of positive length.
         """
         length, weights = self._length_and_weights(*masks.only_one(mask, probability))
         if length is None:
@@ -138,7 +138,7 @@ class Text(Space[str]):
     def _length_and_weights(
         self, kind: str, given: Any
     ) -> tuple[int | None, NDArray[np.float64] | None]:
-        """Return the length and the chances of the characters that the argument asks for."""
+        """Return the length and the probabilities of the characters from a mask argument."""
         if given is None:
             return None, None
         if not isinstance(given, tuple):
@@ -154,13 +154,9 @@ class Text(Space[str]):
             self._check_length(length)
         if weights is None:
             return length, None
-        masks.check_array(kind, weights, (len(self._char_list),))
-        if kind == masks.PROBABILITY:
-            masks.check_interval(weights)
-            masks.check_sum(weights)
-            return length, weights
-        masks.check_binary(weights)
-        return length, weights / max(np.sum(weights), 1)
+        weights = masks.check_weights(kind, weights, len(self._char_list))
+        is_mask = kind == masks.MASK
+        return length, weights / max(np.sum(weights), 1) if is_mask else weights
 
     def _check_length(self, length: object) -> None:
         if not is_integer(length):
@@ -174,7 +170,7 @@ class Text(Space[str]):
             )
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a string of a length within bounds, of characters of the set."""
+        """Return whether ``x`` is a string of an allowed length and allowed characters."""
         return (
             isinstance(x, str)
             and self.min_length <= len(x) <= self.max_length

@@ -1,4 +1,4 @@
-"""Tuples with a space for each position."""
+"""Tuple: tuples with a space for each element."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Tuple", "as_spaces", "check_parts"]
 
 
 class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
-    """Tuples whose part ``i`` belongs to ``spaces[i]``; itself a sequence of these spaces.
+    """Tuples whose element ``i`` is in ``spaces[i]``; itself a sequence of these spaces.
 
     Args:
-        spaces: The spaces of the parts.
+        spaces: The spaces of the elements.
         seed: Seed from which those of the parts are drawn, one seed per part, or a generator.
 
     Raises:
-        SpaceTypeError: A part is no space.
+        SpaceTypeError: A part is not a space.
 
     Example:
         >>> Tuple((Discrete(2), Box(-1, 1, shape=(2,))), seed=42).sample()
@@ -53,7 +53,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
                 or tuple with the seed of each part.
 
         Returns:
-            What seeding each part returned.
+            The result of seeding each part.
 
         Raises:
             SpaceTypeError: The seed is of another type.
@@ -86,7 +86,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
             probability: A tuple with the probability, or ``None``, for each part.
 
         Raises:
-            SpaceTypeError, SpaceValueError: The argument has not this form, or both are given.
+            SpaceTypeError, SpaceValueError: The argument is not of this form, or both are given.
         """
         if mask is None and probability is None:
             return tuple([space.sample() for space in self.spaces])
@@ -97,7 +97,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         )
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` is a tuple, list or array whose parts belong to their spaces."""
+        """Return whether ``x`` is a tuple, list or array whose parts are in their spaces."""
         if isinstance(x, (list, np.ndarray)):
             x = tuple(x)
         return (
@@ -107,7 +107,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         )
 
     def to_jsonable(self, sample_n: Iterable[tuple[Any, ...]]) -> list[Any]:
-        """Turn a batch of members into one list per part."""
+        """Convert a batch of members to one list per part."""
         samples = list(sample_n)
         return [
             space.to_jsonable([sample[i] for sample in samples])
@@ -115,7 +115,7 @@ class Tuple(Space[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         ]
 
     def from_jsonable(self, sample_n: collections.abc.Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Turn one list per part back into members."""
+        """Convert one list per part back to members."""
         columns = [space.from_jsonable(sample_n[i]) for i, space in enumerate(self.spaces)]
         return list(zip(*columns, strict=True))
 
@@ -140,7 +140,7 @@ def as_spaces(spaces: object) -> tuple[Space[Any], ...]:
     """Return an iterable of spaces as a tuple.
 
     Raises:
-        SpaceTypeError: It is not iterable, or holds something else than spaces.
+        SpaceTypeError: It is not iterable, or contains other objects than spaces.
     """
     if not isinstance(spaces, Iterable):
         raise SpaceTypeError(
@@ -157,7 +157,7 @@ def as_spaces(spaces: object) -> tuple[Space[Any], ...]:
 
 
 def check_parts(kind: str, given: object, count: int) -> tuple[Any, ...]:
-    """Return a mask or probability for ``count`` parts if it has the form of one."""
+    """Return a mask or probability if it is a tuple of ``count`` parts."""
     if not isinstance(given, tuple):
         raise SpaceTypeError(f"The `{kind}` should be a tuple, got {given!r} of {type(given)}")
     if len(given) != count:

@@ -1,4 +1,4 @@
-"""Gymnasium's home of the flattening functions; they live in the modules named below."""
+"""The flattening functions, at Gymnasium's module path."""
 
 from __future__ import annotations
 

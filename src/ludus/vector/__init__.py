@@ -1,4 +1,11 @@
-"""Vector environments: the contract's names, and the backends that run many environments."""
+"""Vector environments: the API, and backends that step environments in turn or in processes.
+
+Example:
+    >>> envs = SyncVectorEnv([lambda: ludus.make("CartPole-v1")] * 3)
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations.shape
+    (3, 4)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many environments in a few worker processes."""
+"""Vector environment that steps its environments in worker processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["AsyncState", "AsyncVectorEnv"]
 
 
 class AsyncState(Enum):
-    """What the vector environment is waiting for."""
+    """The pending call of an :class:`AsyncVectorEnv`."""
 
     DEFAULT = "default"
     WAITING_RESET = "reset"
@@ -44,32 +44,34 @@ class AsyncState(Enum):
 
 
 class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
-    """A vector environment whose environments run in parallel, in processes of their own.
+    """A vector environment whose environments run in parallel in worker processes.
 
-    A worker owns a block of environments, not a single one; while stepping, everything but odd
-    infos travels through shared memory. The environments are built in the workers only.
+    A worker owns a block of environments. While stepping, everything but unusual infos is passed
+    through shared memory. The environments are built in the workers only.
 
     Args:
-        env_fns: One function per environment, which builds it.
-        shared_memory: ``False`` sends observations through pipes; spaces without a fixed size do
-            so anyway.
+        env_fns: Functions that build the environments, one each.
+        shared_memory: ``False`` sends observations through pipes, as is always done for spaces
+            without a fixed size.
         copy: Return copies of the observations; otherwise the next step overwrites them.
         context: How processes start: ``"fork"``, ``"spawn"``, ``"forkserver"``, or the default.
-        daemon: Daemonic workers cannot have children of their own.
-        worker: A function for one process per environment; see :mod:`~.process.pipe_pool`.
+        daemon: Daemonic workers cannot start processes themselves.
+        worker: A worker function, run in one process per environment; see
+            :mod:`~.process.pipe_pool`.
         observation_mode: As for :class:`SyncVectorEnv`.
         autoreset_mode: When a finished environment starts its next episode.
-        max_concurrency: At most so many environments run at the same time.
-        num_workers: Processes; by default one per processor, at most one per environment.
-        on_crash: ``"raise"`` reports a worker's death as :class:`WorkerCrashed` and closes;
-            ``"restart"`` starts the worker anew, counts its episodes as truncated and says so in
+        max_concurrency: Largest number of environments that run at the same time.
+        num_workers: Number of processes; by default one per processor, at most one per
+            environment.
+        on_crash: ``"raise"`` raises :class:`WorkerCrashed` and closes if a worker dies;
+            ``"restart"`` restarts the worker, truncates its episodes and reports them in
             ``infos["crashed"]``.
-        step_timeout: Seconds that ``reset`` and ``step`` wait at most; under
-            ``on_crash="restart"`` a worker that exceeds them is killed and restarted.
+        step_timeout: Largest time in seconds for ``reset`` and ``step``; under
+            ``on_crash="restart"`` a worker that exceeds it is killed and restarted.
 
     Raises:
-        RuntimeError: The environments' spaces do not fit together.
-        ValueError: An argument is out of range, or does not go with ``worker``.
+        RuntimeError: The environments' spaces cannot be batched.
+        ValueError: An argument is out of range, or not supported with ``worker``.
         WorkerCrashed: A worker died while building its environments.
     """
 
@@ -115,7 +117,7 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         self.step_timeout = step_timeout
         self._state = AsyncState.DEFAULT
         self._pool = self._new_pool(_worker_count(len(env_fns), num_workers, max_concurrency))
-        # Runs when this object goes, or at exit before multiprocessing joins what is left.
+        # Runs when this object is collected, or at exit before multiprocessing joins its children.
         self._finalizer = mp_util.Finalize(self, self._pool.shutdown, exitpriority=100)
         try:
             self._adopt(self._pool.build())
@@ -196,13 +198,14 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         """Start resetting.
 
         Args:
-            seed: An int gives environment ``i`` the seed ``seed + i``; a sequence, one each.
-            options: Passed on to every environment, but for ``"reset_mask"``, a boolean array of
+            seed: An int gives environment ``i`` the seed ``seed + i``; a sequence has one for each.
+            options: Passed on to every environment, except ``"reset_mask"``, a boolean array of
                 the environments to reset.
 
         Raises:
-            ClosedEnvironmentError, AlreadyPendingCallError: Not the time for it.
-            TypeError, ValueError: Bad seeds or mask.
+            ClosedEnvironmentError: The vector environment is closed.
+            AlreadyPendingCallError: Another call is pending.
+            TypeError, ValueError: Invalid seeds or mask.
         """
         self._begin("reset_async")
         seeds = seeds_per_env(seed, self.num_envs)
@@ -211,10 +214,10 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         self._state = AsyncState.WAITING_RESET
 
     def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
-        """Finish what :meth:`reset_async` started.
+        """Wait for the reset that :meth:`reset_async` started.
 
         Raises:
-            NoAsyncCallError: Nothing was started.
+            NoAsyncCallError: No reset was started.
             multiprocessing.TimeoutError: It took longer than ``timeout`` seconds.
         """
         self._end("reset_wait", AsyncState.WAITING_RESET)
@@ -230,8 +233,9 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         """Start a step.
 
         Raises:
-            ClosedEnvironmentError, AlreadyPendingCallError: Not the time for it.
-            ValueError: Not one action per environment, or of a wrong shape.
+            ClosedEnvironmentError: The vector environment is closed.
+            AlreadyPendingCallError: Another call is pending.
+            ValueError: The actions have the wrong number or shape.
         """
         self._begin("step_async")
         self._start(self._all, actions)
@@ -240,14 +244,14 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
     def step_wait(
         self, timeout: float | None = None
     ) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
-        """Finish what :meth:`step_async` started.
+        """Wait for the step that :meth:`step_async` started.
 
         Raises:
-            NoAsyncCallError: Nothing was started.
+            NoAsyncCallError: No step was started.
             multiprocessing.TimeoutError: It took longer than ``timeout`` seconds; the message
                 names the environments that are still running.
             WorkerCrashed: A worker died.
-            Exception: Whatever an environment raised, with a note that says which.
+            Exception: An environment's exception, with a note that names the environment.
         """
         self._end("step_wait", AsyncState.WAITING_STEP)
         # Limits, resets and infos are the workers' work: nothing is left to settle.
@@ -276,7 +280,7 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         self._state = AsyncState.WAITING_CALL
 
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """Finish what :meth:`call_async` started, and return the results."""
+        """Wait for the call that :meth:`call_async` started, and return its results."""
         self._end("call_wait", AsyncState.WAITING_CALL)
         deadline = None if timeout is None else time.monotonic() + timeout
         return tuple(self._pool.finish(deadline, "call_wait"))
@@ -286,7 +290,7 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set the attribute in each environment: to one value each if a list or tuple is given.
+        """Set the attribute in each environment; a list or tuple has one value for each.
 
         Raises:
             ValueError: A list or tuple with another length than ``num_envs``.
@@ -324,15 +328,15 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
     def close_extras(  # type: ignore[override]
         self, timeout: float | None = None, terminate: bool = False
     ) -> None:
-        """Close the environments and end the workers.
+        """Close the environments and stop the workers.
 
         Args:
-            timeout: Seconds to wait for a pending call and for the environments to close; after
-                that (by default 10) the workers are killed.
-            terminate: Kill at once.
+            timeout: Seconds to wait for a pending call and for the environments to close (by
+                default 10) before the workers are killed.
+            terminate: Kill the workers at once.
         """
         if os.getpid() != self._maker:
-            return  # A forked child must not end the workers of its parent, nor wait for them.
+            return  # A forked child must not stop the workers of its parent, nor wait for them.
         if self._state is not AsyncState.DEFAULT:
             logger.warn(
                 f"Calling `close` while waiting for a pending call to `{self._state.value}` to "
@@ -345,7 +349,7 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
             raise failure
 
     def _begin(self, name: str) -> None:
-        """Check that a call may start now."""
+        """Raise if the environment is closed or a call is pending."""
         self._check_open()
         if self._state is not AsyncState.DEFAULT:
             pending = self._state.value
@@ -356,7 +360,7 @@ class AsyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
             )
 
     def _end(self, name: str, expected: AsyncState) -> None:
-        """Check that a call of this kind is pending, and count it as over."""
+        """Raise unless a call of this kind is pending, and mark it as finished."""
         self._check_open()
         if self._state is not expected:
             started = f"{expected.value}_async"

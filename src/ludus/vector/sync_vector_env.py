@@ -1,4 +1,4 @@
-"""Many environments in one process, stepped one after the other."""
+"""Vector environment that steps its environments one after the other in this process."""
 
 from __future__ import annotations
 
@@ -43,19 +43,26 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
     """A vector environment that steps its environments in a loop.
 
     Args:
-        env_fns: One function per environment, which builds it.
+        env_fns: Functions that build the environments, one each.
         copy: Return a copy of the batch of observations; otherwise the next call overwrites it.
         observation_mode: ``"same"`` if all observation spaces are equal, ``"different"`` if they
             differ in bounds only, or the pair (batched space, single space) to be used.
         autoreset_mode: When a finished environment starts its next episode.
 
     Raises:
-        RuntimeError: The environments' spaces do not fit together.
-        TypeError: ``observation_mode`` is a pair of something else than spaces.
+        RuntimeError: The environments' spaces cannot be batched.
+        TypeError: ``observation_mode`` is a pair of other objects than spaces.
         ValueError: An unknown ``observation_mode`` or ``autoreset_mode``.
+
+    Example:
+        >>> envs = SyncVectorEnv([lambda: ludus.make("CartPole-v1")] * 2)
+        >>> _ = envs.reset(seed=[3, 7])
+        >>> observations, rewards, terminations, truncations, infos = envs.step([0, 1])
+        >>> rewards
+        array([1., 1.])
     """
 
-    # In the loop over the environments a reset costs nothing but itself.
+    # _step_rows() resets within its loop over the environments.
     resets_itself = frozenset(AutoresetMode)
     checks_started = False
     counts_episodes = False
@@ -159,7 +166,7 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
     def _observe(self) -> Any:
         space = self.single_observation_space
         if self.copy and self._fresh_arrays:
-            # Filling new arrays is cheaper than copying old ones, images most of all.
+            # Filling new arrays is cheaper than copying old ones, above all for images.
             empty = self._create(space, self.num_envs, np.empty)
             return self._concatenate(space, self._env_obs, empty)
         self._observations = self._concatenate(space, self._env_obs, self._observations)
@@ -181,7 +188,7 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set the attribute in each environment: to one value each if a list or tuple is given.
+        """Set the attribute in each environment; a list or tuple has one value for each.
 
         Raises:
             ValueError: A list or tuple with another length than ``num_envs``.
@@ -219,7 +226,7 @@ class SyncVectorEnv(BatchEnv[ObsType, ActType], Generic[ObsType, ActType]):
 
 
 def _fills_arrays(space: Space[Any]) -> bool:
-    """Tell whether batches of the space consist of arrays only, filled by ``concatenate``."""
+    """Return whether batches of the space consist of arrays only, filled by ``concatenate``."""
     if isinstance(space, Dict):
         return all(map(_fills_arrays, space.spaces.values()))
     if isinstance(space, Tuple):

@@ -1,8 +1,8 @@
-"""Wrappers: environments that change another environment, one file each.
+"""Wrappers: environments that change another environment, one module each.
 
-Nothing is imported until it is asked for: the first ``ludus.wrappers.TimeLimit`` loads
-``ludus/wrappers/time_limit.py``, and so on. Old names (``FrameStack``, ``SkipWrapper``, …) lead
-to :mod:`ludus.wrappers.legacy`.
+A wrapper's module is imported on first use: ``ludus.wrappers.TimeLimit`` imports
+``ludus.wrappers.time_limit``. Old names (``FrameStack``, ``SkipWrapper``, …) are in
+:mod:`ludus.wrappers.legacy`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from ludus.wrappers import vector
     from ludus.wrappers.add_render_observation import AddRenderObservation
     from ludus.wrappers.add_white_noise import AddWhiteNoise
-    from ludus.wrappers.array_conversion import ArrayConversion
+    from ludus.wrappers.array_conversion import (
+        ArrayConversion,
+        JaxToNumpy,
+        JaxToTorch,
+        NumpyToTorch,
+    )
     from ludus.wrappers.atari_preprocessing import AtariPreprocessing
     from ludus.wrappers.autoreset import Autoreset
     from ludus.wrappers.clip_action import ClipAction
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
     from ludus.wrappers.frame_stack_observation import FrameStackObservation
     from ludus.wrappers.grayscale_observation import GrayscaleObservation
     from ludus.wrappers.human_rendering import HumanRendering
-    from ludus.wrappers.jax_to_numpy import JaxToNumpy
-    from ludus.wrappers.jax_to_torch import JaxToTorch
     from ludus.wrappers.legacy import (
         AutoResetWrapper,
         EnvCompatibility,
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
     from ludus.wrappers.max_and_skip_observation import MaxAndSkipObservation
     from ludus.wrappers.normalize_observation import NormalizeObservation
     from ludus.wrappers.normalize_reward import NormalizeReward
-    from ludus.wrappers.numpy_to_torch import NumpyToTorch
     from ludus.wrappers.obstruct_view import ObstructView
     from ludus.wrappers.order_enforcing import OrderEnforcing
     from ludus.wrappers.passive_env_checker import PassiveEnvChecker
@@ -126,19 +128,16 @@ __all__ = [
 ]
 
 _LEGACY = (
-    "AutoResetWrapper",
-    "EnvCompatibility",
-    "FilterObservationWrapper",
-    "FlattenDictWrapper",
-    "FrameStack",
-    "GrayScaleObservation",
-    "LazyFrames",
-    "PixelObservationWrapper",
-    "SignReward",
-    "SkipWrapper",
-    "StepAPICompatibility",
-    "capped_cubic_video_schedule",
+    "AutoResetWrapper EnvCompatibility FilterObservationWrapper FlattenDictWrapper FrameStack "
+    "GrayScaleObservation LazyFrames PixelObservationWrapper SignReward SkipWrapper "
+    "StepAPICompatibility capped_cubic_video_schedule"
 )
+_CONVERSIONS = {
+    "jax_to_numpy": "JaxToNumpy jax_to_numpy numpy_to_jax",
+    "jax_to_torch": "Device JaxToTorch jax_to_torch torch_to_jax",
+    "numpy_to_torch": "Device NumpyToTorch numpy_to_torch torch_to_numpy",
+}
+"""Gymnasium's modules whose names live in ``array_conversion`` here."""
 
 
 def _snake_case(name: str) -> str:
@@ -148,7 +147,8 @@ def _snake_case(name: str) -> str:
 __getattr__ = lazy_names(
     __name__,
     {name: _snake_case(name) for name in __all__ if name != "vector"}
-    | dict.fromkeys(_LEGACY, "legacy")
+    | dict.fromkeys(_LEGACY.split(), "legacy")
+    | dict.fromkeys(("JaxToNumpy", "JaxToTorch", "NumpyToTorch"), "array_conversion")
     | {"VectorListInfo": "vector:DictInfoToList"},
     modules=("vector",),
 )
@@ -166,9 +166,18 @@ _GATHERED = {
     "NormalizeObservation TimeAwareObservation",
     "stateful_reward": "NormalizeReward",
 }
-"""The modules of Gymnasium that hold several wrappers."""
+"""Gymnasium's modules with several wrappers, which have a module each here."""
+
+
+def _homes(names: str, module: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), module)
+
 
 lazy_modules(
     __name__,
-    {module: dict.fromkeys(names.split(), __name__) for module, names in _GATHERED.items()},
+    {module: _homes(names, __name__) for module, names in _GATHERED.items()}
+    | {
+        module: _homes(names, f"{__name__}.array_conversion")
+        for module, names in _CONVERSIONS.items()
+    },
 )

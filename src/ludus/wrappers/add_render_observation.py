@@ -1,4 +1,4 @@
-"""Frames as observations."""
+"""Adds rendered frames to the observations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["AddRenderObservation"]
 
 
 class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Return the rendered frame as the observation, or beside it.
+    """Return the rendered frame as the observation, or together with it.
 
-    Constructing the wrapper resets the environment, to see what a frame looks like.
+    Constructing the wrapper resets the environment, to get the shape of a frame.
 
     Args:
         env: The environment; it renders arrays.

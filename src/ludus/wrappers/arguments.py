@@ -1,4 +1,4 @@
-"""Checks shared by the constructors of the wrappers."""
+"""Argument checks of the wrappers' constructors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_count(name: str, value: object, *, at_least: int) -> int:
     """Return ``value`` if it is an integer not below ``at_least``.
 
     Raises:
-        TypeError: It is not a Python or NumPy integer (a bool is none).
+        TypeError: It is not a Python or NumPy integer, or it is a bool.
         ValueError: It is too small.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):

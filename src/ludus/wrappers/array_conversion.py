@@ -1,4 +1,4 @@
-"""Environments of one array library, used from another one."""
+"""Wrappers and functions that convert between the arrays of NumPy, JAX, PyTorch and others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,20 @@ from ludus.optional import require
 
 __all__ = [
     "ArrayConversion",
+    "ConvertsArrays",
     "Device",
+    "JaxToNumpy",
+    "JaxToTorch",
+    "NumpyToTorch",
     "array_conversion",
+    "jax_to_numpy",
+    "jax_to_torch",
     "module_name_to_namespace",
     "module_namespace",
+    "numpy_to_jax",
+    "numpy_to_torch",
+    "torch_to_jax",
+    "torch_to_numpy",
 ]
 
 Device = Any
@@ -86,7 +96,7 @@ def _mapping(value: Mapping[str, Any], xp: ModuleType, device: Device | None = N
 
 @array_conversion.register(Iterable)
 def _iterable(value: Any, xp: ModuleType, device: Device | None = None) -> Any:
-    # Array classes have no common base; that they are iterable is what leads here.
+    # Array classes have no common base class, but all of them are iterable.
     if _compat().is_array_api_obj(value):
         return _array(value, xp, device)
     items = (array_conversion(item, xp, device) for item in value)
@@ -94,16 +104,16 @@ def _iterable(value: Any, xp: ModuleType, device: Device | None = None) -> Any:
 
 
 def _array(value: Any, xp: Any, device: Device | None) -> Any:
-    """Hand the array over by DLPack, without copying where the two libraries allow it."""
+    """Convert an array by DLPack, without copying where the two libraries allow it."""
     compat = _compat()
     if compat.is_numpy_namespace(xp):
         device = "cpu"
     if isinstance(value, np.ndarray) and not value.flags.writeable:
-        value = value.copy()  # The target may not know about read-only memory.
+        value = value.copy()  # Not every library supports read-only memory.
     try:
         return xp.from_dlpack(value, device=device)
     except TypeError:
-        pass  # One of the two libraries does not know the argument `device` yet.
+        pass  # One of the two libraries has no `device` argument.
     except BufferError:
         return xp.from_dlpack(_writable(value), device=device)
     try:
@@ -116,19 +126,51 @@ def _array(value: Any, xp: Any, device: Device | None) -> Any:
 
 
 def _writable(value: Any) -> Any:
-    """Return a copy: a read-only buffer cannot be handed over."""
+    """Return a writable copy: DLPack refuses read-only buffers."""
     return _compat().array_namespace(value).asarray(value, copy=True)
 
 
-class ArrayConversion(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class ConvertsArrays(RecordConstructorArgs):
+    """Mix-in of both ``ArrayConversion`` wrappers: the two libraries and their devices."""
+
+    def _set_libraries(
+        self, env_xp: ModuleType, target_xp: ModuleType, env_device: Device, target_device: Device
+    ) -> None:
+        RecordConstructorArgs.__init__(
+            self,
+            _disable_deepcopy=True,  # modules cannot be copied
+            env_xp=env_xp,
+            target_xp=target_xp,
+            env_device=env_device,
+            target_device=target_device,
+        )
+        self._env_xp = module_namespace(env_xp)
+        self._target_xp = module_namespace(target_xp)
+        self._env_device = env_device
+        self._target_device = target_device
+
+    def _to_env(self, value: Any) -> Any:
+        return array_conversion(value, self._env_xp, self._env_device)
+
+    def _to_target(self, value: Any) -> Any:
+        return array_conversion(value, self._target_xp, self._target_device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _name_modules(value) for name, value in self.__dict__.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update((name, _load_modules(value)) for name, value in state.items())
+
+
+class ArrayConversion(ConvertsArrays, Wrapper[Any, Any, Any, Any]):
     """Take actions and return observations and infos as arrays of another library.
 
     Args:
         env: An environment that computes with ``env_xp``.
         env_xp: The environment's library: ``numpy``, ``torch``, ``jax.numpy``, …
-        target_xp: The library of what is returned.
-        env_device: Where actions go.
-        target_device: Where observations go.
+        target_xp: The library of the returned arrays.
+        env_device: Device of the converted actions.
+        target_device: Device of the converted observations.
 
     Raises:
         ValueError: A library has no Array API namespace.
@@ -145,31 +187,18 @@ class ArrayConversion(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         env_device: Device | None = None,
         target_device: Device | None = None,
     ) -> None:
-        # Modules have no copies.
-        RecordConstructorArgs.__init__(
-            self,
-            _disable_deepcopy=True,
-            env_xp=env_xp,
-            target_xp=target_xp,
-            env_device=env_device,
-            target_device=target_device,
-        )
-        super().__init__(env)
-        self._env_xp = module_namespace(env_xp)
-        self._target_xp = module_namespace(target_xp)
-        self._env_device = env_device
-        self._target_device = target_device
+        self._set_libraries(env_xp, target_xp, env_device, target_device)
+        Wrapper.__init__(self, env)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step with a converted action; reward and flags are Python's."""
-        inner = array_conversion(action, self._env_xp, self._env_device)
-        observation, reward, terminated, truncated, info = self.env.step(inner)
+        """Step with a converted action; the reward becomes a float, the flags become bools."""
+        observation, reward, terminated, truncated, info = self.env.step(self._to_env(action))
         return (
-            self._converted(observation),
+            self._to_target(observation),
             float(reward),
             bool(terminated),
             bool(truncated),
-            self._converted(info),
+            self._to_target(info),
         )
 
     def reset(
@@ -177,26 +206,92 @@ class ArrayConversion(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     ) -> tuple[Any, dict[str, Any]]:
         """Reset with converted options."""
         if options:
-            options = array_conversion(options, self._env_xp, self._env_device)
+            options = self._to_env(options)
         observation, info = self.env.reset(seed=seed, options=options)
-        return self._converted(observation), self._converted(info)
+        return self._to_target(observation), self._to_target(info)
 
     def render(self) -> Any:
         """Return the frames as arrays of the target library."""
-        return self._converted(self.env.render())
+        return self._to_target(self.env.render())
 
-    def _converted(self, value: Any) -> Any:
-        return array_conversion(value, self._target_xp, self._target_device)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: _name_modules(value) for name, value in self.__dict__.items()}
+class JaxToNumpy(ArrayConversion):
+    """Take actions and return observations as NumPy arrays, around a JAX environment.
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update((name, _load_modules(value)) for name, value in state.items())
+    Raises:
+        DependencyNotInstalled: JAX is not installed.
+    """
+
+    def __init__(self, env: Env[Any, Any]) -> None:
+        RecordConstructorArgs.__init__(self)
+        super().__init__(env, env_xp=_jax(), target_xp=np)
+
+
+class JaxToTorch(ArrayConversion):
+    """Take actions and return observations as tensors, around a JAX environment.
+
+    Args:
+        env: The environment.
+        device: Device of the tensors: a ``torch.device`` or its name.
+
+    Raises:
+        DependencyNotInstalled: JAX or PyTorch is not installed.
+    """
+
+    def __init__(self, env: Env[Any, Any], device: Device | None = None) -> None:
+        RecordConstructorArgs.__init__(self, device=device)
+        super().__init__(env, env_xp=_jax(), target_xp=_torch(), target_device=device)
+        self.device = device
+
+
+class NumpyToTorch(ArrayConversion):
+    """Take actions and return observations as tensors, around a NumPy environment.
+
+    Args:
+        env: The environment.
+        device: Device of the tensors: a ``torch.device`` or its name.
+
+    Raises:
+        DependencyNotInstalled: PyTorch is not installed.
+    """
+
+    def __init__(self, env: Env[Any, Any], device: Device | None = None) -> None:
+        RecordConstructorArgs.__init__(self, device=device)
+        super().__init__(env, env_xp=np, target_xp=_torch(), target_device=device)
+        self.device = device
+
+
+def _jax() -> Any:
+    return require("jax.numpy", extra="jax")
+
+
+def _torch() -> Any:
+    return require("torch", extra="torch")
+
+
+def to_numpy(value: Any, device: Device | None = None) -> Any:
+    """Return ``value`` with every array in it as a NumPy array."""
+    return array_conversion(value, module_namespace(np), device)
+
+
+def to_jax(value: Any, device: Device | None = None) -> Any:
+    """Return ``value`` with every array in it as a JAX array."""
+    return array_conversion(value, module_namespace(_jax()), device)
+
+
+def to_torch(value: Any, device: Device | None = None) -> Any:
+    """Return ``value`` with every array in it as a tensor on ``device``."""
+    return array_conversion(value, module_namespace(_torch()), device)
+
+
+# Gymnasium's names for these functions.
+jax_to_numpy = torch_to_numpy = to_numpy
+numpy_to_jax = torch_to_jax = to_jax
+numpy_to_torch = jax_to_torch = to_torch
 
 
 class _ModuleName(str):
-    """Stands for a module in a pickle, which cannot hold one."""
+    """The name of a module in a pickle: modules cannot be pickled."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The usual treatment of Atari games."""
+"""Standard preprocessing of Atari games."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AtariPreprocessing"]
 
 
 class AtariPreprocessing(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Preprocess an Atari game as Machado et al. (2018) recommend, frame stacking apart.
+    """Preprocess an Atari game as Machado et al. (2018) recommend, without frame stacking.
 
     Args:
         env: The game, with its own frame skipping turned off.
@@ -91,7 +91,7 @@ class AtariPreprocessing(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self.env.unwrapped.ale  # type: ignore[attr-defined]
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Repeat the action ``frame_skip`` times; rewards add up."""
+        """Repeat the action ``frame_skip`` times and sum the rewards."""
         total: Any = 0.0
         for left in range(self.frame_skip - 1, -1, -1):
             _, reward, terminated, truncated, info = self.env.step(action)
@@ -110,7 +110,7 @@ class AtariPreprocessing(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset and take the no-ops; the info is what they left, updated step by step."""
+        """Reset and take the no-ops; the info is updated with that of each no-op."""
         _, info = self.env.reset(seed=seed, options=options)
         noops = 0
         if self.noop_max > 0:

@@ -1,4 +1,4 @@
-"""Episodes one after the other, without calls of reset."""
+"""Resets an environment by itself at the end of an episode."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
 
     That step ignores its action and returns the first observation of the new episode, reward 0.0
     and the info of ``reset``.
+
+    Example:
+        >>> env = Autoreset(ludus.make("CartPole-v1", max_episode_steps=2))
+        >>> _ = env.reset(seed=0)
+        >>> [env.step(0)[3] for _ in range(4)]
+        [False, True, False, False]
     """
 
     state_fields = ("autoreset",)

@@ -1,4 +1,4 @@
-"""Rewards within bounds."""
+"""Clips rewards."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs
 from ludus.errors import InvalidBound
-from ludus.wrappers.clipping import clip
+from ludus.wrappers.clip_action import clip
 from ludus.wrappers.transform_reward import TransformReward
 
 __all__ = ["ClipReward"]
 
 
 class ClipReward(TransformReward[ObsType, ActType]):
-    """Clip rewards to the bounds; ``None`` is no bound.
+    """Clip rewards to ``[min_reward, max_reward]``; ``None`` is no bound.
 
     Raises:
         InvalidBound: Both bounds are ``None``, or the lower one exceeds the upper one.

@@ -1,20 +1,21 @@
-"""Late observations."""
+"""Delays observations by a number of steps."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Any
 
-from ludus.core import ActType, Env, ObservationWrapper, ObsType, RecordConstructorArgs, State
-from ludus.core.state import copy_plain
+from ludus.core import ActType, Env, ObservationWrapper, ObsType, RecordConstructorArgs
 from ludus.wrappers.arguments import check_count
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.saved_fields import SavesObjects
 from ludus.wrappers.zeros import create_zero_array
 
 __all__ = ["DelayObservation"]
 
 
-class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordConstructorArgs):
+class DelayObservation(
+    SavesObjects, ObservationWrapper[ObsType, ActType, ObsType], RecordConstructorArgs
+):
     """Return every observation ``delay`` steps late, and zeros until the first one arrives.
 
     Raises:
@@ -23,6 +24,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
     """
 
     state_fields = ()
+    saved_objects = ("observation_queue",)
 
     def __init__(self, env: Env[ObsType, ActType], delay: int) -> None:
         check_count("delay", delay, at_least=0)
@@ -34,7 +36,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset and forget what was under way."""
+        """Reset and empty the queue of delayed observations."""
         self.observation_queue.clear()
         return super().reset(seed=seed, options=options)
 
@@ -44,10 +46,3 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
         if len(self.observation_queue) > self.delay:
             return self.observation_queue.popleft()
         return create_zero_array(self.observation_space)
-
-    def _save_state(self) -> State:
-        return {"observation_queue": copy_plain(list(self.observation_queue))}
-
-    def _load_state(self, fields: State) -> None:
-        (queue,), _ = take_fields(self, fields, "observation_queue")
-        self.observation_queue = deque(queue)

@@ -17,7 +17,7 @@ Bins = int | Sequence[int]
 
 
 class Grid:
-    """The cells of a Box: numbered by a tuple of indices, or flat with the last axis fastest.
+    """Grid over a Box; cells have a tuple of indices and a flat index in C order.
 
     Raises:
         TypeError: The space is not a Box.
@@ -47,18 +47,18 @@ class Grid:
         ]
 
     def space(self, *, multidiscrete: bool) -> Discrete | MultiDiscrete:
-        """Return the space of cell numbers."""
+        """Return the space of cell indices."""
         return MultiDiscrete(self.bins) if multidiscrete else Discrete(np.prod(self.bins))
 
     def flat(self, indices: Iterable[int]) -> int:
-        """Return the flat number of the cell."""
+        """Return the flat index of a cell."""
         number = 0
         for index, bins in zip(indices, self._sizes, strict=True):
             number = number * bins + index
         return number
 
     def indices(self, flat: SupportsInt) -> list[int]:
-        """Return the indices of the cell with the flat number, modulo the number of cells."""
+        """Return the indices of the cell with a flat index, modulo the number of cells."""
         number = int(flat)
         cell = []
         for bins in reversed(self._sizes):

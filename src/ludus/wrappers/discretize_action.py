@@ -1,4 +1,4 @@
-"""Continuous actions by number."""
+"""Discretises Box actions into bins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["DiscretizeAction"]
 
 
 class DiscretizeAction(TransformAction[ObsType, WrapperActType, ActType]):
-    """Cut a Box action space into equal bins; an action names a bin and means its centre.
+    """Discretise a Box action space into equal bins; an action is the index of a bin.
+
+    The inner environment receives the centre of the bin.
 
     Args:
         env: The environment.
@@ -44,11 +46,11 @@ class DiscretizeAction(TransformAction[ObsType, WrapperActType, ActType]):
         self.bin_centers = [0.5 * (edges[:-1] + edges[1:]) for edges in grid.edges]
 
     def action(self, act: WrapperActType) -> Any:
-        """Return the centre of the bin that ``act`` names."""
+        """Return the centre of the bin with the index ``act``."""
         return self.func(act)
 
     def _center(self, action: Any) -> Any:
-        """Return the centre of the bin; indices beyond the last bin mean the last one."""
+        """Return the centre of the bin; indices out of range are clipped."""
         indices = (
             np.asarray(action, dtype=int) if self.multidiscrete else self._grid.indices(action)
         )
@@ -59,7 +61,7 @@ class DiscretizeAction(TransformAction[ObsType, WrapperActType, ActType]):
         return np.array(centers, dtype=self._dtype).reshape(self._shape)
 
     def revert_action(self, action: npt.NDArray[Any]) -> Any:
-        """Return the discrete action whose meaning is nearest to the continuous one."""
+        """Return the discrete action whose bin centre is nearest to the continuous action."""
         indices = [
             np.argmin(np.abs(centers - value))
             for centers, value in zip(self.bin_centers, np.ravel(action), strict=True)

@@ -1,4 +1,4 @@
-"""Continuous observations by number."""
+"""Discretises Box observations into bins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, WrapperObsType
-from ludus.wrappers.clipping import clip
+from ludus.wrappers.clip_action import clip
 from ludus.wrappers.discretization import Bins, Grid
 from ludus.wrappers.transform_observation import TransformObservation
 
@@ -17,7 +17,7 @@ __all__ = ["DiscretizeObservation"]
 
 
 class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Cut a Box observation space into equal bins; an observation is the number of its bin.
+    """Discretise a Box observation space into equal bins; an observation is its bin's index.
 
     Args:
         env: The environment.

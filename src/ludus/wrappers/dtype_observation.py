@@ -31,7 +31,7 @@ def _converted_space(space: Space[Any], dtype: Any) -> Space[Any]:
     if isinstance(space, Box):
         low, high = space.low, space.high
         if np.can_cast(space.dtype, dtype):
-            # Widened here, because Box takes the limits of the wider dtype for an overflow.
+            # Cast first: Box would report infinite bounds of a narrower dtype as an overflow.
             low, high = low.astype(dtype), high.astype(dtype)
         return Box(low, high, space.shape, dtype)
     if isinstance(space, Discrete):

@@ -14,7 +14,7 @@ __all__ = ["FilterObservation"]
 
 
 class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Keep the parts named by ``filter_keys``, in that order.
+    """Keep the parts of Dict or Tuple observations named by ``filter_keys``, in that order.
 
     Keys are strings for a Dict observation space and indices for a Tuple one.
 
@@ -27,8 +27,8 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
     def __init__(self, env: Env[ObsType, ActType], filter_keys: Sequence[str | int]) -> None:
         if not isinstance(filter_keys, Sequence):
             raise TypeError(
-                f"`filter_keys` must be a sequence, actual type: {type(filter_keys)}. Their order "
-                "counts."
+                f"`filter_keys` must be a sequence, actual type: {type(filter_keys)}. The order "
+                "of the keys matters."
             )
         RecordConstructorArgs.__init__(self, filter_keys=filter_keys)
         space: Any = _filtered_space(env.observation_space, filter_keys)
@@ -39,7 +39,7 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
 def _dict_parts(keys: Sequence[Any], observation: Any) -> dict[str, Any]:
     parts = {}
-    for key in keys:  # without the call that a comprehension is before Python 3.12
+    for key in keys:  # faster than a comprehension before Python 3.12
         parts[key] = observation[key]
     return parts
 

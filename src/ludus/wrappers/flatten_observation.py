@@ -1,4 +1,4 @@
-"""Observations as vectors."""
+"""Flattens observations into vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ __all__ = ["FlattenObservation"]
 
 
 class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Flatten observations with :func:`ludus.spaces.flatten`."""
+    """Flatten observations with :func:`ludus.spaces.flatten`.
+
+    Example:
+        >>> FlattenObservation(ludus.make("Blackjack-v1")).observation_space
+        Box(0, 1, (45,), int64)
+    """
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
         RecordConstructorArgs.__init__(self)

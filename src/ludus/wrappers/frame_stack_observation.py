@@ -1,4 +1,4 @@
-"""The last few observations together."""
+"""Stacks the last few observations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from ludus.core import (
     Env,
     ObsType,
     RecordConstructorArgs,
-    State,
     Wrapper,
     WrapperObsType,
 )
-from ludus.core.state import copy_plain
 from ludus.spaces import (
     Box,
     Discrete,
@@ -28,29 +26,30 @@ from ludus.spaces import (
     create_empty_array,
 )
 from ludus.wrappers.arguments import check_count
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.saved_fields import SavesObjects
 from ludus.wrappers.zeros import create_zero_array
 
 __all__ = ["FrameStackObservation"]
 
 
 class FrameStackObservation(
-    Wrapper[WrapperObsType, ActType, ObsType, ActType], RecordConstructorArgs
+    SavesObjects, Wrapper[WrapperObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
-    """Return the last ``stack_size`` observations, batched, the newest last.
+    """Return the last ``stack_size`` observations as a batch, the newest last.
 
     Args:
         env: The environment.
         stack_size: How many observations.
-        padding_type: What stands for observations before the reset: ``"reset"`` the first one of
-            the episode, ``"zero"`` zeros, or an observation.
+        padding_type: What fills the stack at a reset: ``"reset"`` repeats the episode's first
+            observation, ``"zero"`` uses zeros; or an observation to repeat.
 
     Raises:
         TypeError: ``stack_size`` is not an integer.
         ValueError: It is not positive, or ``padding_type`` is none of the above.
     """
 
-    state_fields = ()
+    state_fields = ("padding_value",)
+    saved_objects = ("obs_queue",)
 
     def __init__(
         self,
@@ -78,8 +77,8 @@ class FrameStackObservation(
         batched: Any = batch_space(inner, n=stack_size)
         self.observation_space = batched
         self.obs_queue: deque[Any] = deque([self.padding_value] * stack_size, maxlen=stack_size)
-        # Batching arrays copies them; batching anything else keeps the parts, which are the
-        # queue's and not the caller's to change.
+        # Batching arrays copies them. Other batches share their parts with the queue, which the
+        # caller must not change.
         self._batch_is_copy = isinstance(inner, Box | Discrete | MultiBinary | MultiDiscrete)
 
     def step(
@@ -93,7 +92,7 @@ class FrameStackObservation(
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[WrapperObsType, dict[str, Any]]:
-        """Reset, and start with padding and the first observation."""
+        """Reset, and fill the stack with padding and the first observation."""
         observation, info = self.env.reset(seed=seed, options=options)
         if self.padding_type == "reset":
             self.padding_value = observation
@@ -106,13 +105,3 @@ class FrameStackObservation(
         out = create_empty_array(inner, n=self.stack_size, fn=np.zeros)
         batch = concatenate(inner, self.obs_queue, out)
         return batch if self._batch_is_copy else deepcopy(batch)
-
-    def _save_state(self) -> State:
-        return {
-            "obs_queue": copy_plain(list(self.obs_queue)),
-            "padding_value": copy_plain(self.padding_value),
-        }
-
-    def _load_state(self, fields: State) -> None:
-        (queue, self.padding_value), _ = take_fields(self, fields, "obs_queue", "padding_value")
-        self.obs_queue = deque(queue, maxlen=self.stack_size)

@@ -1,4 +1,4 @@
-"""Wrappers whose work is one function that the user gives."""
+"""Mix-in of the ``Transform…`` wrappers, which call one function of the user."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def calls_func(method: Method) -> Method:
-    """Mark a method that does nothing but call ``self.func``."""
+    """Mark a method that only calls ``self.func``."""
     method.calls_func = True  # type: ignore[attr-defined]
     return method
 
 
 class FunctionInPlace:
-    """Mix-in: ``func`` takes the place of the method that calls it, which saves a call per step.
+    """Mix-in that replaces a method by ``func``, which saves a call per step.
 
-    A method that a subclass overrides stays in its place.
+    A method that a subclass overrides is not replaced.
     """
 
     calling_method: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Images without colour."""
+"""Converts RGB images to grayscale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LUMINANCE = np.array([0.2125, 0.7154, 0.0721])
 
 
 class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Turn RGB images into grayscale ones; ``keep_dim`` keeps a channel axis of length one.
+    """Convert RGB images to grayscale; ``keep_dim`` keeps a channel axis of length one.
 
     Raises:
         TypeError: The observation space is not a Box.
@@ -43,7 +43,7 @@ class GrayscaleObservation(TransformObservation[WrapperObsType, ActType, ObsType
 
 
 def _gray(image: Any) -> npt.NDArray[np.uint8]:
-    # Summed channel by channel, from left to right: numpy.sum over an axis of three is slow.
+    # Summed channel by channel, because numpy.sum over an axis of length three is slow.
     red, green, blue = _LUMINANCE
     gray: npt.NDArray[np.float64] = image[..., 0] * red + image[..., 1] * green
     gray += image[..., 2] * blue

@@ -1,61 +1,36 @@
-"""A window for environments that render arrays."""
+"""Shows the frames of an environment in a window."""
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any, ClassVar, SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, Wrapper
-from ludus.optional import require
+from ludus.wrappers.window import Window
 
 __all__ = ["HumanRendering"]
 
 
-class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+class HumanRendering(  # type: ignore[misc]
+    Window, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
+):
     """Show the frame of every reset and step in a window, at the environment's ``render_fps``.
 
-    With a ``_list`` render mode the inner ``render`` is drained: it is left with nothing to
-    return to anybody else.
+    With a ``_list`` render mode this takes all frames that the inner ``render`` has collected.
 
     Raises:
         ValueError: The environment renders no arrays, or its metadata lack ``render_fps``.
     """
 
-    ACCEPTED_RENDER_MODES: ClassVar[list[str]] = [
-        "rgb_array",
-        "rgb_array_list",
-        "depth_array",
-        "depth_array_list",
-    ]
     state_fields = ()
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
         self.screen_size: tuple[int, int] | None = None
-        self.window: Any = None
-        self.clock: Any = None
-        if env.render_mode not in self.ACCEPTED_RENDER_MODES:
-            raise ValueError(
-                f"HumanRendering shows arrays: env.render_mode must be one of "
-                f"{self.ACCEPTED_RENDER_MODES}, got {env.render_mode!r}."
-            )
-        if "render_fps" not in env.metadata:
-            raise ValueError(
-                "HumanRendering needs to know how fast to show frames: put 'render_fps' into the "
-                f"environment's metadata, which have only {sorted(env.metadata)}."
-            )
-        modes = env.metadata["render_modes"]
-        if "human" not in modes:
-            self.metadata = {**deepcopy(env.metadata), "render_modes": [*modes, "human"]}
-
-    @property
-    def render_mode(self) -> str:  # type: ignore[override]
-        """Always ``"human"``."""
-        return "human"
+        self._prepare_window(env)
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
         """Step and show the frame."""
@@ -75,7 +50,6 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         """Do nothing: ``reset`` and ``step`` have shown the frame."""
 
     def _render_frame(self) -> None:
-        pygame = require("pygame", extra="classic-control")
         # Surfaces are indexed by column first.
         pixels = _rgb(self._last_frame()).swapaxes(0, 1)
         size = pixels.shape[:2]
@@ -86,15 +60,7 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
                 f"The frame's size has changed from {self.screen_size} to {size}, but a window "
                 "has one size. Close the environment in between."
             )
-        if self.window is None:
-            pygame.display.init()
-            self.window = pygame.display.set_mode(size)
-        if self.clock is None:
-            self.clock = pygame.time.Clock()
-        self.window.blit(pygame.surfarray.make_surface(pixels), (0, 0))
-        pygame.event.pump()
-        self.clock.tick(self.metadata["render_fps"])
-        pygame.display.flip()
+        self._show(pixels)
 
     def _last_frame(self) -> npt.NDArray[Any]:
         frame = self.env.render()
@@ -108,11 +74,8 @@ class HumanRendering(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
 
     def close(self) -> None:
         """Close the window and the environment."""
-        if self.window is not None:
-            pygame = require("pygame", extra="classic-control")
-            pygame.display.quit()
-            pygame.quit()
-            self.window = self.clock = self.screen_size = None
+        self._close_window()
+        self.screen_size = None
         self.env.close()
 
 

@@ -1,22 +1,22 @@
-"""Wrappers of earlier years, under their old names and with their old arguments.
+"""Wrappers of earlier Gymnasium and Gym versions, with their old names and arguments.
 
-They wrap today's environments (``reset`` returns two things, ``step`` five), so that code that
-only lags behind in names keeps working. New code uses the wrapper that each docstring names.
+They wrap environments of the current API (``reset`` returns two values, ``step`` five). Each
+docstring names the wrapper that replaces it.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
 
 from ludus import logger
-from ludus.core import Env, ObservationWrapper, RecordConstructorArgs, State, Wrapper
+from ludus.core import Env, ObservationWrapper, RecordConstructorArgs, Wrapper
 from ludus.core.classic_adapter import ClassicAdapter
-from ludus.core.state import copy_plain
 from ludus.core.step_api import step_api_compatibility
 from ludus.errors import Error
 from ludus.optional import require
@@ -25,9 +25,8 @@ from ludus.wrappers import clip_reward, transform_observation, transform_reward
 from ludus.wrappers.arguments import require_box
 from ludus.wrappers.filter_observation import FilterObservation as FilterObservationWrapper
 from ludus.wrappers.grayscale_observation import GrayscaleObservation
-from ludus.wrappers.lazy_frames import LazyFrames
 from ludus.wrappers.render_collection import RenderCollection
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.saved_fields import SavesObjects
 from ludus.wrappers.video import capped_cubic_video_schedule
 
 __all__ = [
@@ -206,13 +205,52 @@ def _vector(value: Any) -> Array:
     return np.ravel(value)
 
 
-class FrameStack(Wrapper, RecordConstructorArgs):
+class LazyFrames:
+    """Frames that are stacked on access, so that several stacks share the same frames.
+
+    With ``lz4_compress`` they are stored compressed (by zlib, which needs no further package).
+    """
+
+    __slots__ = ("_frames", "dtype", "frame_shape", "lz4_compress", "shape")
+
+    def __init__(self, frames: Sequence[Any], lz4_compress: bool = False) -> None:
+        self.frame_shape = tuple(frames[0].shape)
+        self.shape: tuple[int, ...] = (len(frames), *self.frame_shape)
+        self.dtype = frames[0].dtype
+        self.lz4_compress = lz4_compress
+        self._frames = [zlib.compress(f.tobytes(), 1) for f in frames] if lz4_compress else frames
+
+    def _frame(self, frame: Any) -> Array:
+        if not self.lz4_compress:
+            return np.asarray(frame)
+        return np.frombuffer(zlib.decompress(frame), self.dtype).reshape(self.frame_shape)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        stacked = self[:]
+        return stacked if dtype is None else stacked.astype(dtype)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: int | slice) -> Array:
+        if isinstance(index, int):
+            return self._frame(self._frames[index])
+        return np.stack([self._frame(frame) for frame in self._frames[index]])
+
+    def __eq__(self, other: object) -> Any:
+        return self[:] == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class FrameStack(SavesObjects, Wrapper, RecordConstructorArgs):
     """Return the last ``num_stack`` observations as :class:`LazyFrames`.
 
     Now :class:`ludus.wrappers.FrameStackObservation`, which returns an array.
     """
 
     state_fields = ()
+    saved_objects = ("frames",)
 
     def __init__(self, env: Env, num_stack: int, lz4_compress: bool = False) -> None:
         RecordConstructorArgs.__init__(self, num_stack=num_stack, lz4_compress=lz4_compress)
@@ -243,13 +281,6 @@ class FrameStack(Wrapper, RecordConstructorArgs):
         observation, info = self.env.reset(seed=seed, options=options)
         self.frames.extend([observation] * self.num_stack)
         return self._stacked(), info
-
-    def _save_state(self) -> State:
-        return {"frames": copy_plain(list(self.frames))}
-
-    def _load_state(self, fields: State) -> None:
-        (frames,), _ = take_fields(self, fields, "frames")
-        self.frames = deque(frames, maxlen=self.num_stack)
 
 
 class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
@@ -304,10 +335,10 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
 
 
 class StepAPICompatibility(Wrapper, RecordConstructorArgs):
-    """Return five things from ``step``, or with ``output_truncation_bool=False`` four.
+    """Return five values from ``step``, or with ``output_truncation_bool=False`` four.
 
-    Of the four, ``done`` is either flag, and ``info["TimeLimit.truncated"]`` tells at the end
-    which one it was. The inner environment may return either form.
+    Of the four, ``done`` is true if either flag is, and ``info["TimeLimit.truncated"]`` tells at
+    the end which one it was. The inner environment may return either form.
     """
 
     state_fields = ()
@@ -328,9 +359,9 @@ class StepAPICompatibility(Wrapper, RecordConstructorArgs):
 
 
 class EnvCompatibility(ClassicAdapter):
-    """Today's environment around one with ``seed()``, ``render(mode)`` and four-part steps.
+    """Adapter for environments of classic Gym: ``seed()``, ``render(mode)``, four-value steps.
 
-    ``ludus.make`` does this by itself where it is needed.
+    ``ludus.make`` applies it where needed.
 
     Args:
         old_env: The environment; it need not be an :class:`Env`.

@@ -1,4 +1,4 @@
-"""Every few frames, without flicker."""
+"""Skips frames and returns the maximum of the last two."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class MaxAndSkipObservation(
 ):
     """Repeat each action ``skip`` times; return the maximum of the last two observations.
 
-    Rewards add up. If the episode ends before the last two repetitions, the observation is the
-    maximum over what the steps before left.
+    Rewards are summed. If the episode ends before the last two repetitions, the maximum includes
+    observations of the previous step.
 
     Raises:
         TypeError: ``skip`` is not an integer.
@@ -34,9 +34,7 @@ class MaxAndSkipObservation(
         check_count("skip", skip, at_least=2)
         space = env.observation_space
         if space.shape is None:
-            raise ValueError(
-                f"The maximum is taken of arrays, but the observation space has no shape: {space}."
-            )
+            raise ValueError(f"MaxAndSkipObservation needs array observations, got {space}.")
         self._skip = skip
         self._obs_buffer: npt.NDArray[Any] = np.zeros((2, *space.shape), dtype=space.dtype)
 

@@ -1,4 +1,4 @@
-"""Observations with mean zero and variance one."""
+"""Normalises observations to mean zero and variance one."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ludus.core import (
     ObservationWrapper,
     ObsType,
     RecordConstructorArgs,
-    State,
     WrapperObsType,
 )
 from ludus.errors import InvalidBound
 from ludus.spaces import Box
-from ludus.wrappers.running_statistics import RunningMeanStd, add_sample
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.running_statistics import FreezableStatistics, RunningMeanStd, add_sample
 
 __all__ = ["NormalizeObservation"]
 
 
 class NormalizeObservation(
-    ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
+    FreezableStatistics,
+    ObservationWrapper[WrapperObsType, ActType, ObsType],
+    RecordConstructorArgs,
 ):
     """Normalise observations by the mean and variance of all seen so far, as float32.
 
@@ -41,6 +41,7 @@ class NormalizeObservation(
     """
 
     state_fields = ("_update_running_mean",)
+    saved_objects = ("obs_rms",)
 
     def __init__(self, env: Env[ObsType, ActType], epsilon: float = 1e-8) -> None:
         if epsilon <= 0:
@@ -59,26 +60,9 @@ class NormalizeObservation(
         self.epsilon = epsilon
         self._update_running_mean = True
 
-    @property
-    def update_running_mean(self) -> bool:
-        """Whether observations change the statistics."""
-        return self._update_running_mean
-
-    @update_running_mean.setter
-    def update_running_mean(self, setting: bool) -> None:
-        self._update_running_mean = setting
-
     def observation(self, observation: Any) -> Any:
-        """Return the normalised observation; it counts towards its own statistics."""
+        """Return the normalised observation, after adding it to the statistics."""
         if self._update_running_mean:
             add_sample(self.obs_rms, observation)
         spread: npt.NDArray[Any] = np.sqrt(self.obs_rms.var + self.epsilon)
         return np.float32((observation - self.obs_rms.mean) / spread)
-
-    def _save_state(self) -> State:
-        return {**super()._save_state(), "obs_rms": self.obs_rms.get_state()}
-
-    def _load_state(self, fields: State) -> None:
-        (statistics,), rest = take_fields(self, fields, "obs_rms")
-        super()._load_state(rest)
-        self.obs_rms.set_state(statistics)

@@ -1,4 +1,4 @@
-"""Rewards of a steady size."""
+"""Scales rewards by the standard deviation of the returns."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
-from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, State, Wrapper
+from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, Wrapper
 from ludus.errors import InvalidBound
-from ludus.wrappers.running_statistics import RunningMeanStd, add_sample
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.running_statistics import FreezableStatistics, RunningMeanStd, add_sample
 
 __all__ = ["NormalizeReward"]
 
 
-class NormalizeReward(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+class NormalizeReward(
+    FreezableStatistics, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
+):
     """Divide rewards by the standard deviation of the discounted return seen so far.
 
     ``update_running_mean = False`` freezes the statistics, for example during evaluation.
@@ -29,6 +30,7 @@ class NormalizeReward(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstru
     """
 
     state_fields = ("_update_running_mean", "discounted_reward")
+    saved_objects = ("return_rms",)
 
     def __init__(
         self, env: Env[ObsType, ActType], gamma: float = 0.99, epsilon: float = 1e-8
@@ -45,17 +47,8 @@ class NormalizeReward(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstru
         self.epsilon = epsilon
         self._update_running_mean = True
 
-    @property
-    def update_running_mean(self) -> bool:
-        """Whether rewards change the statistics."""
-        return self._update_running_mean
-
-    @update_running_mean.setter
-    def update_running_mean(self, setting: bool) -> None:
-        self._update_running_mean = setting
-
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step and scale the reward; it counts towards its own statistics."""
+        """Step, add the reward to the statistics and scale it."""
         reward: Any
         observation, reward, terminated, truncated, info = self.env.step(action)
         kept = self.discounted_reward * self.gamma * (1 - terminated)
@@ -64,11 +57,3 @@ class NormalizeReward(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstru
             add_sample(self.return_rms, self.discounted_reward[0])
         scaled = reward / np.sqrt(self.return_rms.var + self.epsilon)
         return observation, scaled, terminated, truncated, info
-
-    def _save_state(self) -> State:
-        return {**super()._save_state(), "return_rms": self.return_rms.get_state()}
-
-    def _load_state(self, fields: State) -> None:
-        (statistics,), rest = take_fields(self, fields, "return_rms")
-        super()._load_state(rest)
-        self.return_rms.set_state(statistics)

@@ -1,4 +1,4 @@
-"""Frames with patches of noise."""
+"""Covers rendered frames with patches of noise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, Wrapper
-from ludus.wrappers.noise import white_noise
+from ludus.wrappers.add_white_noise import white_noise
 
 __all__ = ["ObstructView"]
 
@@ -17,8 +17,8 @@ class ObstructView(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
     """Cover rendered frames with square patches of noise at random places.
 
     As many patches are placed as would cover ``obstructed_pixels_ratio`` of the frame if none
-    overlapped. They are drawn from the environment's ``np_random``: rendering advances the random
-    stream.
+    overlapped. They are drawn from the environment's ``np_random``, so rendering advances the
+    random stream.
 
     Raises:
         ValueError: The ratio is not in [0, 1), or the width is below 1.
@@ -67,7 +67,7 @@ class ObstructView(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
     def _covered(
         self, centers: npt.NDArray[np.int64], height: int, width: int
     ) -> npt.NDArray[np.bool_]:
-        """Mark the pixels under a patch, by the four corners of each: no loop over patches."""
+        """Return the mask of covered pixels, from cumulative sums over the patches' corners."""
         before = self.obstruction_width // 2
         after = self.obstruction_width - before
         rows, columns = np.divmod(centers, width)

@@ -1,4 +1,4 @@
-"""Reset first."""
+"""Raises if ``step`` or ``render`` is called before ``reset``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["OrderEnforcing"]
 
 
 class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Refuse ``step``, and unless disabled ``render``, before the first ``reset``."""
+    """Raise if ``step`` or, unless disabled, ``render`` is called before the first ``reset``."""
 
     state_fields = ("_has_reset",)
 

@@ -1,4 +1,4 @@
-"""Looking over an environment's shoulder."""
+"""Validates the spaces and the first calls of an environment."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["PassiveEnvChecker"]
 class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Check spaces at construction, and the first calls of ``reset``, ``step`` and ``render``.
 
-    The first two steps are also checked for data that they share with the call before: whoever
-    keeps an observation must not see it change. Nothing that is returned is altered.
+    The first two steps are also checked for data that they share with the previous call: an
+    observation must not change after it was returned. Results pass through unchanged.
 
     Raises:
         AttributeError: The environment has no action space or no observation space.
@@ -111,5 +111,5 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
 
     def _load_state(self, fields: dict[str, Any]) -> None:
         super()._load_state(fields)
-        # The call before belongs to another object's history; there is nothing to compare with.
+        # The previous call was made on another object, so there is nothing to compare with.
         self._previous_data = None

@@ -1,4 +1,4 @@
-"""Return, length and duration of every episode."""
+"""Records return, length and duration of every episode."""
 
 from __future__ import annotations
 
@@ -7,21 +7,30 @@ from collections import deque
 from typing import Any, SupportsFloat
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, State, Wrapper
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.saved_fields import SavesObjects, take_fields
 
 __all__ = ["RecordEpisodeStatistics"]
 
-_QUEUES = ("return_queue", "length_queue", "time_queue")
 
-
-class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+class RecordEpisodeStatistics(
+    SavesObjects, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
+):
     """Add ``{"r": return, "l": length, "t": seconds}`` to the info of an episode's last step.
 
     The last ``buffer_length`` of each are kept in ``return_queue``, ``length_queue`` and
     ``time_queue``; ``episode_count`` counts the finished episodes.
+
+    Example:
+        >>> env = RecordEpisodeStatistics(ludus.make("CartPole-v1", max_episode_steps=5))
+        >>> _ = env.reset(seed=0)
+        >>> for _ in range(5):
+        ...     *_, info = env.step(0)
+        >>> info["episode"]["l"], env.length_queue
+        (5, deque([5], maxlen=100))
     """
 
     state_fields = ("episode_count", "episode_returns", "episode_lengths")
+    saved_objects = ("return_queue", "length_queue", "time_queue")
 
     def __init__(
         self, env: Env[ObsType, ActType], buffer_length: int = 100, stats_key: str = "episode"
@@ -38,7 +47,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         self.length_queue: deque[int] = deque(maxlen=buffer_length)
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step; the last step of an episode reports on it.
+        """Step; at the end of an episode, add its statistics to the info.
 
         Raises:
             ValueError: The info already has the key for the statistics.
@@ -73,7 +82,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset and count from zero."""
+        """Reset, and start the statistics of a new episode."""
         result = self.env.reset(seed=seed, options=options)
         self.episode_start_time = time.perf_counter()
         self.episode_returns = 0.0
@@ -81,17 +90,11 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         return result
 
     def _save_state(self) -> State:
-        fields = super()._save_state()
-        fields.update((name, list(getattr(self, name))) for name in _QUEUES)
-        # The clock's zero differs between processes; a duration means the same in all of them.
-        fields["elapsed"] = time.perf_counter() - self.episode_start_time
-        return fields
+        # Saved as a duration, because the clock's zero differs between processes.
+        elapsed = time.perf_counter() - self.episode_start_time
+        return {**super()._save_state(), "elapsed": elapsed}
 
     def _load_state(self, fields: State) -> None:
-        (elapsed, *queues), rest = take_fields(self, fields, "elapsed", *_QUEUES)
+        (elapsed,), rest = take_fields(self, fields, "elapsed")
         super()._load_state(rest)
         self.episode_start_time = time.perf_counter() - elapsed
-        for name, values in zip(_QUEUES, queues, strict=True):
-            queue = getattr(self, name)
-            queue.clear()
-            queue.extend(values)

@@ -1,4 +1,4 @@
-"""Episodes on film."""
+"""Records videos of episodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["RecordVideo"]
 class RecordVideo(
     VideoRecording, Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
 ):
-    """Write videos of chosen episodes, from the frames the environment renders.
+    """Write videos of selected episodes, from the frames that the environment renders.
 
     A video starts at an episode or a step chosen by a trigger, and ends with the episode, after
     ``video_length`` frames, when the next one starts, or at ``close``, whichever is first.
@@ -24,14 +24,14 @@ class RecordVideo(
     Args:
         env: The environment; it renders images.
         video_folder: Where the files go: ``<name_prefix>-episode-<i>.mp4`` or ``…-step-<i>.mp4``.
-        episode_trigger: Tells by its number whether an episode starts a video. Without any
-            trigger: the cubes below 1000, then every thousandth.
-        step_trigger: Tells by its number, counted over all episodes, whether a step starts one.
+        episode_trigger: From an episode's index to whether it starts a video. Without any
+            trigger: the cubes below 1000, then every thousandth episode.
+        step_trigger: From a step's index, counted over all episodes, to whether it starts a video.
         video_length: Frames per video, across episodes; 0 for whole episodes.
-        name_prefix: How the files' names begin.
+        name_prefix: Prefix of the file names.
         fps: Frames per second; by default the environment's ``render_fps``, or 30.
-        disable_logger: Whether the progress of writing is not reported.
-        gc_trigger: Tells by the episode's number whether to collect garbage after a video.
+        disable_logger: Do not report the progress of writing.
+        gc_trigger: From an episode's index to whether to collect garbage after its video.
 
     Raises:
         ValueError: The render mode gives no images.
@@ -59,49 +59,39 @@ class RecordVideo(
         disable_logger: bool = True,
         gc_trigger: Trigger | None = always,
     ) -> None:
-        RecordConstructorArgs.__init__(
-            self,
-            video_folder=video_folder,
-            episode_trigger=episode_trigger,
-            step_trigger=step_trigger,
-            video_length=video_length,
-            name_prefix=name_prefix,
-            fps=fps,
-            disable_logger=disable_logger,
-            gc_trigger=gc_trigger,
-        )
+        options: dict[str, Any] = {
+            "video_folder": video_folder,
+            "episode_trigger": episode_trigger,
+            "step_trigger": step_trigger,
+            "video_length": video_length,
+            "name_prefix": name_prefix,
+            "fps": fps,
+            "disable_logger": disable_logger,
+            "gc_trigger": gc_trigger,
+        }
+        RecordConstructorArgs.__init__(self, **options)
         Wrapper.__init__(self, env)
-        self._prepare_recording(
-            env.render_mode,
-            video_folder=video_folder,
-            episode_trigger=episode_trigger,
-            step_trigger=step_trigger,
-            video_length=video_length,
-            name_prefix=name_prefix,
-            fps=fps,
-            disable_logger=disable_logger,
-            gc_trigger=gc_trigger,
-        )
+        self._prepare_recording(env.render_mode, **options)
         self.render_history: list[Any] = []
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset; end the video of the episode before and start a new one if it is chosen."""
+        """Reset; write the previous episode's video, and start a new one if triggered."""
         result = self.env.reset(seed=seed, options=options)
         self._begin_episode()
         self._record()
         return result
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step; start a video if the step is chosen."""
+        """Step; start a video if triggered."""
         result = self.env.step(action)
         self._begin_step()
         self._record()
         return result
 
     def render(self) -> Any:
-        """Render; a list includes the frames that recording took from it."""
+        """Render; a list includes the frames that were taken for the recording."""
         frames = self.env.render()
         if self.recording and isinstance(frames, list):
             self.recorded_frames += frames
@@ -123,8 +113,8 @@ class RecordVideo(
         if isinstance(frame, list):
             if not frame:
                 logger.warn(
-                    "A frame cannot be captured for the video: somebody has called env.render() "
-                    "and taken it."
+                    "A frame cannot be captured for the video: an earlier call of env.render() "
+                    "has taken it."
                 )
                 return
             self.render_history += frame

@@ -1,4 +1,4 @@
-"""All frames instead of the last one."""
+"""Collects the frames of all steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same action several times."""
+"""Repeats each action several times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["RepeatAction"]
 
 
 class RepeatAction(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Take every action ``num_repeats`` times, or until the episode ends; add the rewards up.
+    """Take every action ``num_repeats`` times, or until the episode ends; sum the rewards.
 
     Raises:
         TypeError: ``num_repeats`` is not an integer.

@@ -1,4 +1,4 @@
-"""Actions on another scale."""
+"""Rescales the action space."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ __all__ = ["RescaleAction"]
 
 
 class RescaleAction(TransformAction[ObsType, WrapperActType, ActType]):
-    """Take actions from [``min_action``, ``max_action``] and map them onto the inner bounds.
+    """Map actions linearly from [``min_action``, ``max_action``] to the inner bounds.
 
     Raises:
         TypeError: The action space is not a Box, or a bound is neither number nor array.
         ValueError: A bound does not fit the space (:func:`~ludus.wrappers.utils.rescale_box`).
-        InvalidBound: The bounds are equal in some component: there is no way back from a point.
+        InvalidBound: The bounds are equal in some component.
+
+    Example:
+        >>> RescaleAction(ludus.make("Pendulum-v1"), min_action=-1, max_action=1).action_space
+        Box(-1.0, 1.0, (1,), float32)
     """
 
     def __init__(self, env: Env[ObsType, ActType], min_action: Bound, max_action: Bound) -> None:

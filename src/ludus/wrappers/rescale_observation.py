@@ -1,4 +1,4 @@
-"""Observations on another scale."""
+"""Rescales the observation space."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RescaleObservation"]
 
 
 class RescaleObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
-    """Map observations from the inner bounds onto [``min_obs``, ``max_obs``].
+    """Map observations linearly from the inner bounds to [``min_obs``, ``max_obs``].
 
     Raises:
         TypeError: The observation space is not a Box, or a bound is neither number nor array.

@@ -23,9 +23,9 @@ _WIDEST = np.longdouble
 def rescale_box(
     box: Box, new_min: Bound, new_max: Bound
 ) -> tuple[Box, Callable[[Array], Array], Callable[[Array], Array]]:
-    """Map ``box`` onto the bounds, component by component.
+    """Return a Box with new bounds and the affine maps between it and ``box``.
 
-    An infinite bound can only be mapped onto itself.
+    An infinite bound can only be mapped to itself.
 
     Returns:
         The new Box, the map from the old one to the new one, and its inverse.

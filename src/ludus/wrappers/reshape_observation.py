@@ -1,4 +1,4 @@
-"""Observations of another shape."""
+"""Reshapes observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Resizes image observations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
 
     Raises:
         TypeError: The observation space is not a Box, or ``shape`` not a tuple of integers.
-        ValueError: The observations are no images (two or three axes, dtype uint8, bounds 0 and
+        ValueError: The observations are not images (two or three axes, dtype uint8, bounds 0 and
             255), or ``shape`` is not a pair of positive numbers.
         DependencyNotInstalled: OpenCV is not installed.
     """
@@ -49,7 +49,7 @@ class ResizeObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         import cv2
 
         resized = cv2.resize(image, self.cv2_shape, interpolation=cv2.INTER_AREA)
-        # A single channel comes back without its axis.
+        # OpenCV drops the axis of a single channel.
         pixels: npt.NDArray[np.uint8] = resized.reshape(self._seen_shape)
         return pixels
 

@@ -1,4 +1,4 @@
-"""Mean and variance of a stream, without keeping the stream."""
+"""Running mean and variance of a stream of samples."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy.typing as npt
 from ludus.core import State
 from ludus.core.state import copy_plain
 from ludus.errors import StateError
+from ludus.wrappers.saved_fields import SavesObjects
 
 __all__ = [
+    "FreezableStatistics",
     "RunningMeanStd",
     "add_sample",
     "update_mean_var_count_from_moments",
@@ -21,10 +23,16 @@ _STATISTICS = ("mean", "var", "count")
 
 
 class RunningMeanStd:
-    """Mean, variance and count of everything seen so far.
+    """Running mean, variance and count of samples.
 
-    The count starts at ``epsilon``, a weight for the initial mean 0 and variance 1 that is soon
-    negligible and keeps the first division defined.
+    The initial mean 0 and variance 1 have the weight ``epsilon``, so that the first division is
+    defined.
+
+    Example:
+        >>> statistics = RunningMeanStd(shape=(2,))
+        >>> statistics.update(np.array([[0.0, 2.0], [4.0, 2.0]]))
+        >>> statistics.mean.round(2)
+        array([2., 2.])
     """
 
     mean: Any
@@ -56,7 +64,7 @@ class RunningMeanStd:
         return {name: copy_plain(getattr(self, name), name) for name in _STATISTICS}
 
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
             StateError: A statistic is missing.
@@ -67,10 +75,25 @@ class RunningMeanStd:
             setattr(self, name, copy_plain(state[name], name))
 
 
+class FreezableStatistics(SavesObjects):
+    """Mix-in of the normalising wrappers: running statistics that can be frozen and saved."""
+
+    _update_running_mean = True
+
+    @property
+    def update_running_mean(self) -> bool:
+        """Whether new samples change the statistics."""
+        return self._update_running_mean
+
+    @update_running_mean.setter
+    def update_running_mean(self, setting: bool) -> None:
+        self._update_running_mean = setting
+
+
 def update_mean_var_count_from_moments(
     mean: Any, var: Any, count: float, batch_mean: Any, batch_var: Any, batch_count: int
 ) -> tuple[Any, Any, float]:
-    """Return mean, variance and count of two sets together (the parallel algorithm of Chan)."""
+    """Return mean, variance and count of two sets of samples combined (Chan's algorithm)."""
     total = count + batch_count
     shift = batch_mean - mean
     squares = var * count + batch_var * batch_count
@@ -79,9 +102,9 @@ def update_mean_var_count_from_moments(
 
 
 def add_sample(statistics: RunningMeanStd, sample: npt.ArrayLike) -> None:
-    """Add one sample: the same bits as ``statistics.update([sample])``, several times faster."""
+    """Add one sample: same result as ``statistics.update([sample])``, several times faster."""
     value: Any = np.asarray(sample)
     if value.dtype.kind in "biu":
         value = value.astype(np.float64)
-    # The spread of one value: zero, or NaN where the value is not finite.
+    # The variance of one value: zero, or NaN where the value is not finite.
     statistics.update_from_moments(value, value - value, 1)

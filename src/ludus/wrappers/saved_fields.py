@@ -1,18 +1,45 @@
-"""State of wrappers that keep more than plain attributes."""
+"""Saving of wrapper attributes that are not plain data: deques and running statistics."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from typing import Any, ClassVar
 
 from ludus.core import State
 from ludus.core.state import copy_plain
 from ludus.errors import StateError
 
-__all__ = ["take_fields"]
+__all__ = ["SavesObjects", "take_fields"]
+
+
+class SavesObjects:
+    """Mix-in that adds attributes which are deques or running statistics to the saved state."""
+
+    saved_objects: ClassVar[tuple[str, ...]] = ()
+    """Names of the attributes; those that are plain data belong in ``state_fields``."""
+
+    def _save_state(self) -> State:
+        fields: State = super()._save_state()  # type: ignore[misc]
+        for name in self.saved_objects:
+            value = getattr(self, name)
+            is_deque = isinstance(value, deque)
+            fields[name] = copy_plain(list(value), name) if is_deque else value.get_state()
+        return fields
+
+    def _load_state(self, fields: State) -> None:
+        saved, rest = take_fields(self, fields, *self.saved_objects)
+        super()._load_state(rest)  # type: ignore[misc]
+        for name, value in zip(self.saved_objects, saved, strict=True):
+            target = getattr(self, name)
+            if isinstance(target, deque):
+                target.clear()
+                target.extend(value)
+            else:
+                target.set_state(value)
 
 
 def take_fields(owner: object, fields: State, *names: str) -> tuple[list[Any], State]:
-    """Return copies of the named fields, in that order, and the fields that are left.
+    """Return copies of the named fields, in that order, and the remaining fields.
 
     Raises:
         StateError: A field is missing.

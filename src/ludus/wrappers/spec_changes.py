@@ -1,4 +1,4 @@
-"""Wrappers that a spec names by a field of its own, not in its list of additional wrappers."""
+"""Specs of wrappers that have a field of their own in :class:`EnvSpec`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["changed_spec"]
 
 
 def changed_spec(spec: EnvSpec | None, **fields: Any) -> EnvSpec | None:
-    """Return a copy of ``spec`` with the fields set; ``None``, and a warning, if it has no copy."""
+    """Return a copy of ``spec`` with the fields set; warn and return ``None`` if copying fails."""
     if spec is None:
         return None
     try:
         changed = deepcopy(spec)
-    except Exception as problem:  # arguments of users may refuse to be copied
+    except Exception as problem:  # copying the user's arguments may raise anything
         logger.warn(f"The spec is lost, it could not be copied: {problem!r} occurred in {spec}")
         return None
     for name, value in fields.items():

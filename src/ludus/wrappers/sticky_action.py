@@ -1,4 +1,4 @@
-"""Actions that stick."""
+"""Repeats the previous action with some probability."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["StickyAction"]
 
 
 class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorArgs):
-    """Take the previous action instead of the given one, with some probability.
+    """Take the previous action instead of the given one, with a given probability.
 
-    Once stuck, an action is repeated ``repeat_action_duration`` times: a number, or a pair of
-    bounds between which a number is drawn. Drawn from the environment's ``np_random``.
+    It is then repeated ``repeat_action_duration`` times: a number, or a pair of inclusive bounds
+    between which a number is drawn. Random numbers come from the environment's ``np_random``.
 
     Raises:
         InvalidProbability: The probability is not in [0, 1).
@@ -55,12 +55,12 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset; the first action of an episode never sticks."""
+        """Reset; the first action of an episode is always the given one."""
         self._release()
         return self.env.reset(seed=seed, options=options)
 
     def action(self, action: ActType) -> ActType:
-        """Return the action that is taken: the given one, or the previous one."""
+        """Return the given action or the previous one."""
         if self.is_sticky_actions or (
             self.last_action is not None
             and self.np_random.random() < self.repeat_action_probability

@@ -1,4 +1,4 @@
-"""Observations that tell the time."""
+"""Adds the time step to the observations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TimeAwareObservation(
     Args:
         env: The environment; its episodes have a time limit.
         flatten: Flatten the result into a vector.
-        normalize_time: Give the time as a part of the limit, from 0 to 1.
+        normalize_time: Divide the time by the limit, which gives a number from 0 to 1.
         dict_time_key: Key of the time in a Dict observation.
 
     Raises:
@@ -105,20 +105,20 @@ class TimeAwareObservation(
     def step(
         self, action: ActType
     ) -> tuple[WrapperObsType, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Step and count it."""
+        """Step and increment the time."""
         self.timesteps += 1
         return super().step(action)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[WrapperObsType, dict[str, Any]]:
-        """Reset and count from zero."""
+        """Reset the environment and the time."""
         self.timesteps = 0
         return super().reset(seed=seed, options=options)
 
 
 def _time_limit(env: Env[Any, Any]) -> int:
-    """Return the limit in the spec, or that of the outermost TimeLimit."""
+    """Return the time limit of the spec, or of the outermost TimeLimit."""
     if env.spec is not None and env.spec.max_episode_steps is not None:
         return env.spec.max_episode_steps
     layer = env

@@ -1,4 +1,4 @@
-"""Episodes of bounded length."""
+"""Truncates episodes after a number of steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         ValueError: It is not positive.
 
     Example:
-        >>> env = TimeLimit(MyEnv(), max_episode_steps=2)
+        >>> env = TimeLimit(ludus.make("CartPole-v1"), max_episode_steps=2)
         >>> observation, info = env.reset()
         >>> [env.step(0)[3] for _ in range(2)]
         [False, True]
@@ -40,7 +40,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         RecordConstructorArgs.__init__(self, max_episode_steps=max_episode_steps)
         super().__init__(env)
         self._max_episode_steps = max_episode_steps
-        # None until the first reset: step() fails on it rather than count from nowhere.
+        # None until the first reset, so that step() fails before it.
         self._elapsed_steps: int = None  # type: ignore[assignment]
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, dict[str, Any]]:
@@ -55,7 +55,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset and count from zero."""
+        """Reset the environment and the step count."""
         self._elapsed_steps = 0
         return self.env.reset(seed=seed, options=options)
 

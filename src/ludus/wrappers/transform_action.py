@@ -1,4 +1,4 @@
-"""Actions through a function."""
+"""Applies a function to actions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformAction"]
 
-# Gymnasium's module holds these, too; here they have files of their own.
+# Gymnasium's module of this name also has these wrappers.
 _GATHERED = ("ClipAction", "DiscretizeAction", "RescaleAction")
 __getattr__ = lazy_attributes(__name__, dict.fromkeys(_GATHERED, "ludus.wrappers"))
 
@@ -27,13 +27,18 @@ __getattr__ = lazy_attributes(__name__, dict.fromkeys(_GATHERED, "ludus.wrappers
 class TransformAction(
     FunctionInPlace, ActionWrapper[ObsType, WrapperActType, ActType], RecordConstructorArgs
 ):
-    """Pass every action through ``func``.
+    """Apply ``func`` to every action.
 
     Args:
         env: The environment.
-        func: From an outer action to an inner one. It must keep nothing between calls: what it
-            keeps is not part of the wrapper's state.
-        action_space: The space of the actions to take; ``None`` if it is the inner one.
+        func: From an outer action to an inner one. It must be stateless: its state would not be
+            saved with the wrapper's.
+        action_space: The new action space; ``None`` keeps the inner one.
+
+    Example:
+        >>> env = TransformAction(ludus.make("CartPole-v1"), lambda action: 1 - action, None)
+        >>> env.action(0)
+        1
     """
 
     state_fields = ()

@@ -1,4 +1,4 @@
-"""Observations through a function."""
+"""Applies a function to observations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformObservation"]
 
-# Gymnasium's module holds these, too; here they have files of their own.
+# Gymnasium's module of this name also has these wrappers.
 _GATHERED = (
     "AddRenderObservation",
     "DiscretizeObservation",
@@ -37,13 +37,18 @@ __getattr__ = lazy_attributes(__name__, dict.fromkeys(_GATHERED, "ludus.wrappers
 class TransformObservation(
     FunctionInPlace, ObservationWrapper[WrapperObsType, ActType, ObsType], RecordConstructorArgs
 ):
-    """Pass every observation through ``func``.
+    """Apply ``func`` to every observation.
 
     Args:
         env: The environment.
-        func: From an inner observation to an outer one. It must keep nothing between calls:
-            what it keeps is not part of the wrapper's state.
-        observation_space: The space of the results; ``None`` if it is the inner one.
+        func: From an inner observation to an outer one. It must be stateless: its state would not
+            be saved with the wrapper's.
+        observation_space: The new observation space; ``None`` keeps the inner one.
+
+    Example:
+        >>> env = TransformObservation(ludus.make("CartPole-v1"), abs)
+        >>> bool((env.reset(seed=0)[0] >= 0).all())
+        True
     """
 
     state_fields = ()

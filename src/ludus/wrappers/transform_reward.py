@@ -1,4 +1,4 @@
-"""Rewards through a function."""
+"""Applies a function to rewards."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from ludus.wrappers.function_in_place import FunctionInPlace, calls_func
 
 __all__ = ["TransformReward"]
 
-# Gymnasium's module holds these, too; here they have files of their own.
+# Gymnasium's module of this name also has this wrapper.
 _GATHERED = ("ClipReward",)
 __getattr__ = lazy_attributes(__name__, dict.fromkeys(_GATHERED, "ludus.wrappers"))
 
 
 class TransformReward(FunctionInPlace, RewardWrapper[ObsType, ActType], RecordConstructorArgs):
-    """Pass every reward through ``func``.
+    """Apply ``func`` to every reward.
 
     Args:
         env: The environment.
-        func: From an inner reward to an outer one. It must keep nothing between calls: what it
-            keeps is not part of the wrapper's state.
+        func: From an inner reward to an outer one. It must be stateless: its state would not be
+            saved with the wrapper's.
+
+    Example:
+        >>> env = TransformReward(ludus.make("CartPole-v1"), lambda reward: 0.1 * reward)
+        >>> _ = env.reset(seed=0)
+        >>> env.step(0)[1]
+        0.1
     """
 
     state_fields = ()

@@ -1,4 +1,4 @@
-"""Helpers of the wrappers, under the names that Gymnasium gives them."""
+"""Helper functions of the wrappers, at Gymnasium's module path."""
 
 from __future__ import annotations
 

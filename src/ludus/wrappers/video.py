@@ -1,4 +1,4 @@
-"""Writing frames to video files."""
+"""Writes frames to video files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["capped_cubic_video_schedule", "write_video"]
 
 
 def capped_cubic_video_schedule(episode_id: int) -> bool:
-    """Choose the episodes 0, 1, 8, 27, …, 729, and then every thousandth."""
+    """Return whether an episode is recorded: 0, 1, 8, 27, …, 729, and then every thousandth."""
     if episode_id >= 1000:
         return episode_id % 1000 == 0
     return bool(round(episode_id ** (1 / 3)) ** 3 == episode_id)
@@ -23,11 +23,11 @@ def capped_cubic_video_schedule(episode_id: int) -> bool:
 def write_video(
     frames: Sequence[npt.NDArray[Any]], path: Path, *, fps: float, logger: str | None = None
 ) -> None:
-    """Write the frames to ``path``; the file appears when it is complete, or not at all.
+    """Write the frames to ``path`` atomically: the file appears only when it is complete.
 
     Args:
         frames: RGB arrays of one shape.
-        path: Where to; an existing file is replaced.
+        path: The file; an existing one is replaced.
         fps: Frames per second.
         logger: MoviePy's progress report: ``"bar"``, or ``None`` for silence.
 
@@ -35,7 +35,7 @@ def write_video(
         DependencyNotInstalled: MoviePy is not installed.
     """
     clips = require("moviepy.video.io.ImageSequenceClip", extra="video")
-    # ludus.atomic gives out an open file; MoviePy wants a path whose suffix names the format.
+    # MoviePy needs a path whose suffix names the format, so ludus.atomic cannot be used.
     unfinished = path.with_name(f".{path.stem}.unfinished{path.suffix}")
     try:
         clip = clips.ImageSequenceClip(list(frames), fps=fps)

@@ -1,4 +1,4 @@
-"""When a video begins, collects frames and is written: the same for one environment and many."""
+"""Video recording shared by ``RecordVideo`` for single and vector environments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Trigger = Callable[[int], bool]
 
 
 def always(_: int) -> bool:
-    """Choose every episode."""
+    """Trigger that selects every episode."""
     return True
 
 
@@ -47,7 +47,7 @@ class VideoRecording:
         disable_logger: bool,
         gc_trigger: Trigger | None,
     ) -> None:
-        """Check the render mode, and set everything up; arguments as for ``RecordVideo``.
+        """Check the render mode and initialise the recording; arguments as for ``RecordVideo``.
 
         Raises:
             DependencyNotInstalled: MoviePy is not installed.
@@ -75,21 +75,21 @@ class VideoRecording:
         self.recording = False
         self.recorded_frames: list[Any] = []
         self._video_name: str | None = None
-        # Given its attributes, not the wrapper itself, which the reference would keep alive.
+        # Passes the attributes, because a reference to the wrapper would keep it alive.
         weakref.finalize(self, _warn_of_lost_frames, vars(self))
 
     def start_recording(self, video_name: str) -> None:
-        """Start a video; one being recorded is written first."""
+        """Start a video; a running recording is written first."""
         if self.recording:
             self.stop_recording()
         self.recording = True
         self._video_name = video_name
 
     def stop_recording(self) -> None:
-        """Write the video being recorded.
+        """Stop recording and write the video.
 
         Raises:
-            Error: None is being recorded.
+            Error: No recording was started.
         """
         if not self.recording:
             raise Error("There is no video to stop: no recording was started (start_recording).")
@@ -107,7 +107,7 @@ class VideoRecording:
             gc.collect()
 
     def _begin_episode(self) -> None:
-        """Count an episode; end the video of the one before, and start one if it is chosen."""
+        """Count an episode; write the previous one's video, and start a new one if triggered."""
         self.episode_id += 1
         if self.recording and math.isinf(self.video_length):
             self.stop_recording()
@@ -115,13 +115,13 @@ class VideoRecording:
             self.start_recording(f"{self.name_prefix}-episode-{self.episode_id}")
 
     def _begin_step(self) -> None:
-        """Count a step, and start a video if it is chosen."""
+        """Count a step, and start a video if triggered."""
         self.step_id += 1
         if self.step_trigger and self.step_trigger(self.step_id):
             self.start_recording(f"{self.name_prefix}-step-{self.step_id}")
 
     def _record(self) -> None:
-        """Take a frame if a video is being recorded, and write one that is long enough."""
+        """Capture a frame if recording; write the video when it has reached its length."""
         if self.recording:
             self._capture_frame()
         if self.recording and len(self.recorded_frames) > self.video_length:

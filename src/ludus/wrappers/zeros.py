@@ -1,4 +1,4 @@
-"""The member of a space that is nearest to zero."""
+"""Finds the member of a space that is nearest to zero."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def create_zero_array(space: Space[Any]) -> Any:
     """
     if isinstance(space, Space):
         raise CustomSpaceError(
-            f"`create_zero_array` does not know spaces of type {type(space)}. Teach it with "
-            "`create_zero_array.register(...)`."
+            f"`create_zero_array` has no implementation for spaces of type {type(space)}. Register "
+            "one with `create_zero_array.register(...)`."
         )
     raise TypeError(
         f"`create_zero_array` takes a Space instance, got {space!r} of type {type(space)}."
@@ -91,7 +91,7 @@ def _text(space: Text) -> str:
 
 @create_zero_array.register(Graph)
 def _graph(space: Graph) -> GraphInstance:
-    """Return one node, and if there are edges, one from it to itself."""
+    """Return one node and, if the space has edges, one edge from it to itself."""
     nodes = create_zero_array(batch_space(space.node_space, 1))
     if space.edge_space is None:
         return GraphInstance(nodes=nodes, edges=None, edge_links=None)

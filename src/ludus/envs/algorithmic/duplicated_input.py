@@ -29,7 +29,7 @@ KERNEL = task("DuplicatedInput", initial)
 
 
 class DuplicatedInputEnv(AlgorithmicEnv):
-    """Write every symbol of the tape once that stands there repeated; see :class:`AlgorithmicEnv`.
+    """Write every repeated symbol of the tape once; see :class:`AlgorithmicEnv`.
 
     Args:
         duplication: How often each symbol is repeated; an input is cut to a multiple of it.

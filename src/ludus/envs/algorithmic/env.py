@@ -1,4 +1,4 @@
-"""The environment class behind the algorithmic tasks."""
+"""The environment class of the algorithmic tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AlgorithmicEnv"]
 
 
 class AlgorithmicEnv(KernelEnv):
-    """Read symbols one at a time, and write what the task makes of them.
+    """Read symbols one at a time, and write the output that the task requires.
 
     **Observations** are the symbol under the head, or the number of symbols where there is none.
     **Actions** are triples: the move of the head (0 left, 1 right; on a grid also 2 up, 3 down),

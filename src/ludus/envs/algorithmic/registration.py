@@ -1,4 +1,4 @@
-"""The algorithmic family as data."""
+"""Registration of the algorithmic family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the algorithmic tasks share: a tape to read, a tape to write, and a growing length.
+"""Shared code of the algorithmic tasks: a tape to read, a tape to write, and a growing length.
 
 A tape is a grid with one row. Each task brings its own ``initial``, which draws the input and works
 out the target; everything after that is the same for all of them.
@@ -22,7 +22,7 @@ LONGEST = 30
 SPREAD = 3
 """An input is up to ``SPREAD - 1`` longer than the minimal length."""
 NEVER = 2**62
-"""More than anything counts up to: from below it, no number becomes too large for 64 bits."""
+"""Upper bound of all counters, below which no computation overflows 64 bits."""
 STEP_X = (-1, 1, 0, 0)
 STEP_Y = (0, 0, -1, 1)
 
@@ -46,7 +46,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """The head, the two tapes, and what survives the episode: ``min_length`` and ``streak``."""
+    """The head, the two tapes, and the curriculum: ``min_length`` and ``streak``."""
 
     min_length: int
     streak: int
@@ -68,10 +68,10 @@ class State(NamedTuple):
 
 
 def level(params: Params, state: State) -> tuple[int, int]:
-    """Score the episode that ``state`` leaves; return the minimal length and the streak after it.
+    """Score the episode that ends in ``state``; return the new minimal length and streak.
 
-    The run of good episodes up to now says the same as a window of the last returns: the smallest
-    of them is good enough exactly if the run is as long as the window.
+    The streak replaces Gym's window of the last returns: the smallest of them is good enough
+    exactly if the streak is as long as the window.
     """
     if state.min_length == 0:
         return params.min_length, 0
@@ -105,10 +105,10 @@ def begin(
     target_length: int,
     limit: int,
 ) -> State:
-    """Put the head at the start of an input that has been drawn.
+    """Place the head at the start of the input.
 
-    Before the first episode an environment counts one that earned nothing: Gym's constructor made
-    it. It is taken to be as long as the first one, so that it needs no draws.
+    Before the first episode an environment counts one with return 0, which Gym's constructor made.
+    It is assumed to be as long as the first one, so that it needs no random numbers.
     """
     if state.min_length == 0 and -target_length >= params.bound:
         streak = 1
@@ -131,7 +131,7 @@ def begin(
 
 
 def transition(params: Params, state: State, action: Any, rng: Any) -> State:
-    """Write if asked to, then move the head; overtime replaces whatever was earned."""
+    """Write if the action says so, then move the head; a step beyond the limit has reward -1."""
     move, write, symbol = action
     steps = state.steps + 1
     written = state.written
@@ -171,17 +171,17 @@ def observation(params: Params, state: State) -> int:
 
 
 def reward(params: Params, state: State, action: Any, next_state: State) -> float:
-    """Return what the step earned."""
+    """Return the reward of the step."""
     return next_state.reward
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the last step finished the target, was wrong or came too late."""
+    """Return whether the last step finished the target, was wrong or came too late."""
     return state.over
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether lengths fit the tapes, and the input has only symbols that there are.
+    """Return whether lengths fit the tapes, and all symbols are in the alphabet.
 
     Lengths are 0 before the first episode.
     """
@@ -203,7 +203,7 @@ def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
 
 
 def state_arrays(params: Params) -> dict[str, tuple[tuple[int, ...], Any]]:
-    """Return room for the longest input, and for a target of three times its length."""
+    """Return the shapes for the longest input, and for a target of three times its length."""
     width = LONGEST + SPREAD - 1
     return {
         "data": ((max(width, params.duplication), params.rows), np.int64),

@@ -1,4 +1,4 @@
-"""From the options of a batch of games to the emulator's."""
+"""Converts the options of a batch of games to the emulator's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COUNTS = {
     "stack_num": 1,
     "thread_affinity_offset": -1,
 }
-"""The least that each number may be: below it, the emulator waits forever, or worse."""
+"""Smallest value of each number; below it, the emulator may wait forever or crash."""
 _FLAGS = (
     "continuous",
     "episodic_life",

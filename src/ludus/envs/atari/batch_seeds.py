@@ -1,4 +1,4 @@
-"""Which games of a batch start, and with which seeds."""
+"""Selects the games of a batch to reset, and their seeds."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ def games_to_start(options: dict[str, Any] | None, num_envs: int) -> np.ndarray[
 def game_seeds(seed: Any, count: int) -> np.ndarray[Any, Any]:
     """Return one seed for each game that starts, as the emulator takes them.
 
-    A seed that does not fit into 31 bits is hashed into them; -1 in an array leaves that game's
-    random numbers alone.
+    A seed that does not fit into 31 bits is hashed; -1 in an array does not seed that game.
 
     Raises:
         TypeError: The seeds are of the wrong type.

@@ -1,4 +1,4 @@
-"""The emulator: finding ale-py, finding a game's cartridge, switching the machine on."""
+"""Imports ale-py, finds a game's ROM, and creates the emulator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def import_ale() -> Any:
         DependencyNotInstalled: It is missing; the message says what to install.
     """
     try:
-        # Where Gymnasium is installed too, ale-py enters its ids there, twice, with warnings.
+        # If Gymnasium is installed, importing ale-py registers its ids there twice, with warnings.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module("ale_py")._ale_py
@@ -51,7 +51,7 @@ def rom_path(game: str) -> Any:
         ) from problem
     if path is None:
         known = sorted(roms.get_all_rom_ids())
-        # An id's MsPacman is the cartridge ms_pacman: the lost underscores should not matter.
+        # The id MsPacman has the file name ms_pacman, so underscores are ignored.
         spelled = {name.replace("_", ""): name for name in known}
         same = spelled.get(str(game).replace("_", "").lower())
         hint = f" Did you mean: `{same}`?" if same else did_you_mean(str(game), known)

@@ -114,7 +114,7 @@ class AtariEnv(Env[Any, Any]):
         self.observation_space = self._observed()
 
     def __reduce__(self) -> Any:
-        # An emulator belongs to its process; a copy is a new one with the same cartridge.
+        # An emulator cannot be copied; a copy of the environment has a new one with the same ROM.
         return _rebuild, (type(self), self._arguments)
 
     def _observed(self) -> Space[Any]:
@@ -141,7 +141,7 @@ class AtariEnv(Env[Any, Any]):
     @np_random.setter
     def np_random(self, value: np.random.Generator) -> None:
         self._np_random, self._np_random_seed = value, -1
-        # A copy draws, so that the numbers of the stream remain the environment's.
+        # Draws from a copy, so that the generator itself is not advanced.
         self.ale.setInt("random_seed", int(copy.deepcopy(value).integers(2**31)))
         self._reload_at_reset = True
 
@@ -180,7 +180,7 @@ class AtariEnv(Env[Any, Any]):
         return self._look(), {**self._counters(), **extra}
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Give the action to the emulator for as many frames as are skipped; rewards add up.
+        """Take the action for the number of skipped frames, and sum the rewards.
 
         Raises:
             InvalidAction: There is no such action.
@@ -226,7 +226,7 @@ class AtariEnv(Env[Any, Any]):
         }
 
     def render(self) -> Any:
-        """Return the screen in the mode ``rgb_array``; the emulator's window follows by itself.
+        """Return the screen in the mode ``rgb_array``; the emulator updates its own window.
 
         Raises:
             Error: No render mode was chosen.
@@ -247,7 +247,7 @@ class AtariEnv(Env[Any, Any]):
         self._window.close()
 
     def _frame(self) -> np.ndarray[Any, Any]:
-        # The emulator draws its screen only when it plays: after a restore, the saved one counts.
+        # After a restore the emulator does not update its screen, so the saved one is used.
         if self._restored_frame is not None:
             return self._restored_frame.copy()
         return self.ale.getScreenRGB()  # type: ignore[no-any-return]
@@ -288,7 +288,7 @@ class AtariEnv(Env[Any, Any]):
         return self.ale.cloneState(include_rng=include_rng)
 
     def restore_state(self, state: Any) -> None:
-        """Continue from what :meth:`clone_state` returned."""
+        """Restore the state that :meth:`clone_state` returned."""
         with self._sticky.kept():
             self.ale.restoreState(state)
         self._restored_frame = None
@@ -310,7 +310,7 @@ class AtariEnv(Env[Any, Any]):
         try:
             state = import_ale().ALEState(fields["emulator"])
             shape = (*self.ale.getScreenDims(), 3)
-            # A little that claims to be a lot is cut off, and does not fit.
+            # Limits the size of decompressed data from a forged state.
             unpacked = zlib.decompressobj().decompress(fields["frame"], math.prod(shape) + 1)
             frame = np.frombuffer(unpacked, np.uint8).reshape(shape).copy()
             action, strength = int(fields["held_action"]), float(fields["held_strength"])

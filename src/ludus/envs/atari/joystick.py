@@ -15,7 +15,7 @@ from ludus.spaces import Box
 __all__ = ["action_table", "joystick_space", "keys_of_action", "push"]
 
 _KEYS = (("UP", "w"), ("DOWN", "s"), ("LEFT", "a"), ("RIGHT", "d"), ("FIRE", " "))
-# In this order, -1 counts from the end, so that the table is indexed with directions as they are.
+# Ordered so that -1 is the last entry, and directions can be used as indices.
 _HORIZONTAL = ("", "RIGHT", "LEFT")
 _VERTICAL = ("", "UP", "DOWN")
 

@@ -1,4 +1,4 @@
-"""Checking the options of Atari games."""
+"""Checks of the options of Atari games."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check_count", "check_flag", "check_frameskip", "check_one_of", "chec
 
 
 def check_one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Refuse a value that is not among those known.
+    """Check that a value is one of those known.
 
     Raises:
         Error: It is not.
@@ -25,7 +25,7 @@ def check_count(name: str, value: Any, least: int) -> int:
     """Return a whole number that is not below ``least``.
 
     Raises:
-        InvalidArgument: It is no int.
+        InvalidArgument: It is not an int.
         Error: It is too small.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
@@ -52,7 +52,7 @@ def check_share(name: str, value: Any) -> float:
     """Return a number from 0 to 1 as a float.
 
     Raises:
-        InvalidArgument: It is no number.
+        InvalidArgument: It is not a number.
         Error: It lies outside.
     """
     try:

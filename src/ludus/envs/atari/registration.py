@@ -1,4 +1,4 @@
-"""The Atari family as data.
+"""Registration of the Atari family.
 
 ``ALE/Pong-v5`` follows Machado et al. (2018). The classic ids spell their options out in the name:
 ``-ram`` observes the machine's memory instead of the screen; without a suffix an action lasts 2 to
@@ -39,8 +39,8 @@ _TEMPLATE = vars(
 
 
 def _spec(id: str, name: str, version: int, **fields: Any) -> EnvSpec:
-    # The constructor would take apart 848 ids that were put together here, which is most of what
-    # the family costs when Ludus is imported.
+    # Without the constructor, which would parse 848 ids; that would take most of the family's
+    # import time.
     spec = EnvSpec.__new__(EnvSpec)
     spec.__dict__ = {**_TEMPLATE, "id": id, "name": name, "version": version, **fields}
     return spec

@@ -1,9 +1,9 @@
-"""The action that the emulator holds.
+"""Reconstructs the last action of an emulator with sticky actions.
 
-With sticky actions the emulator repeats, now and then, the action it took last. That action is the
-one part of its state that it neither shows nor saves. It follows from what the emulator does save:
-each frame draws two words of its own Mersenne Twister, and the first one decides. So the draws
-since a known point, made again, tell which of the recent actions was taken.
+With sticky actions the emulator sometimes repeats its last action, which is the only part of its
+state that it does not save. It follows from the state that is saved: each frame draws two words of
+the emulator's Mersenne Twister, and the first one decides. So repeating the draws since a known
+point shows which of the recent actions was taken.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["StickyActions"]
 
 _WORDS = re.compile(rb"(?:\d+ ){624}\d+")
 _OVERLOOKED = 1e-30
-"""Chance that a held action is older than those remembered."""
+"""Probability that the last action is older than those recorded."""
 
 
 class StickyActions:
-    """Knows and restores the held action of ``ale``, which repeats it with ``probability``."""
+    """Tracks and restores the last action of ``ale``, which repeats it with ``probability``."""
 
     def __init__(self, ale: Any, probability: float) -> None:
         self._ale = ale
@@ -39,12 +39,12 @@ class StickyActions:
         self._generator = b""
 
     def start(self) -> None:
-        """Begin a new episode, in which the emulator holds no action yet."""
+        """Start a new episode, in which there is no last action yet."""
         if self._probability:
             self._begin(self._ale.cloneState(include_rng=True).serialize(), (0, 1.0))
 
     def took(self, action: int, strength: float, frames: int) -> None:
-        """Note that an action was given to the emulator for some frames."""
+        """Record that an action was given to the emulator for some frames."""
         self._recent.append((action, strength, frames))
         self._frames += frames
 
@@ -62,19 +62,19 @@ class StickyActions:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Go on holding the same action although the block puts the emulator elsewhere."""
+        """Keep the last action while the block changes the emulator's state."""
         held = self.held()
         yield
         if self._probability:
             self._begin(self._ale.cloneState(include_rng=True).serialize(), held)
 
     def restore(self, state: Any, action: int, strength: float) -> None:
-        """Bring the emulator to ``state``, holding an action."""
+        """Set the emulator to ``state``, with a last action."""
         self._begin(state.serialize(), (action, strength))
         self._ale.restoreState(state)
-        # The next frame of some games depends on more than is saved: on how the last one ended.
-        # So one is played from here, and taken back. Even so, a few pixels of the first two frames
-        # may differ in Yars' Revenge, Tetris and 3-D Tic-Tac-Toe; memory and what follows do not.
+        # The next frame of some games depends on the end of the last one, which is not saved. So
+        # one frame is played from here and undone. Even so, a few pixels of the first two frames
+        # may differ in Yars' Revenge, Tetris and 3-D Tic-Tac-Toe; memory and later frames do not.
         if not self._ale.getEpisodeFrameNumber():
             self._ale.reset_game()  # which holds no action
         elif self._probability < 1:

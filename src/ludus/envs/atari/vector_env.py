@@ -1,4 +1,4 @@
-"""Many copies of one Atari game, played and preprocessed in native threads."""
+"""Batches of one Atari game, stepped and preprocessed in native threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NUMBERS = (np.dtype(np.int64), np.dtype(np.int32))
 
 
 class AtariVectorEnv(BatchEnv[Any, Any]):
-    """The emulator's own batch of games: stacked, scaled, gray frames, as agents like them.
+    """The emulator's own batch of games, with stacked, scaled, gray frames.
 
     A game of the batch is a single one under ``AtariPreprocessing`` and ``FrameStackObservation``
     with black frames for padding. ``make_vec(..., vectorization_mode="sync")`` batches raw screens.
@@ -64,7 +64,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
     """
 
     resets_itself = frozenset(AutoresetMode)
-    # With life_loss_info, ends are reported that are none.
+    # With life_loss_info, terminations are reported although the episode continues.
     counts_episodes = False
     not_forkable = THREADS
 
@@ -124,7 +124,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start games: all, or those of the boolean array ``options["reset_mask"]``.
 
-        Results that nobody received are dropped.
+        Results that were not received are discarded.
 
         Args:
             seed: An int gives consecutive seeds to the games that start; a list or an array holds
@@ -169,7 +169,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
             self._outstanding -= self.batch_size
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Send the actions and wait for what they give."""
+        """Send the actions and wait for the results."""
         self.send(actions)
         return self.recv()
 
@@ -210,7 +210,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
                 f"Actions are an array of int64 or int32 of shape {shape}; got {kind} of shape "
                 f"{np.shape(actions)}."
             )
-        # The emulator's threads would die of an action that there is not, and recv() wait forever.
+        # An invalid action would end the emulator's threads, and recv() would wait forever.
         if np.count_nonzero((actions < 0) | (actions >= self._actions)):
             raise InvalidAction(
                 f"Actions are numbers from 0 to {self._actions - 1}; got {actions.tolist()}."
@@ -218,7 +218,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
         return actions
 
     def recv(self) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Return what the next ``batch_size`` games gave; ``info["env_id"]`` says which.
+        """Return the results of the next ``batch_size`` games; ``info["env_id"]`` is their indices.
 
         Raises:
             NoAsyncCallError: No game is being played.
@@ -237,7 +237,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
         return observations, rewards, terminations, truncations, infos
 
     def get_state(self) -> State:
-        """Refuse: the emulator's batches cannot be saved.
+        """Raise: the emulator's batches cannot be saved.
 
         Raises:
             StateError: Always; a batch of single environments can be saved.
@@ -248,5 +248,5 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
         )
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the emulator's threads go."""
+        """Stop the emulator's threads."""
         del self.ale

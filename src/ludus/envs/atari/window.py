@@ -1,4 +1,4 @@
-"""Windows: the emulator's own, which says nothing where there is no display, and one of ours."""
+"""Windows for Atari games: a check for the emulator's own, and one of pygame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ZOOM = 3
 
 
 def warn_without_display() -> None:
-    """Tell the user when the emulator's window would open where nobody sees it."""
+    """Warn if there is no display for the emulator's window."""
     shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     shown = shown or os.environ.get("SDL_VIDEODRIVER")
     if sys.platform.startswith("linux") and not shown:
@@ -53,7 +53,7 @@ class Window:
         self._screen.show_upright(pygame.transform.scale_by(small, _ZOOM))
 
     def close(self) -> None:
-        """Close the window, if one is open."""
+        """Close the window."""
         if self._screen is not None:
             self._screen.close()
             self._screen = None

@@ -87,10 +87,10 @@ class BoardEnv(Env[Any, Any]):
 
     @property
     def position(self) -> Position:
-        """The game as it stands.
+        """The current position.
 
         Raises:
-            ResetNeeded: No game has begun.
+            ResetNeeded: No game was started.
         """
         if self._position is None:
             raise ResetNeeded("No game has begun; call reset() first.")
@@ -109,11 +109,11 @@ class BoardEnv(Env[Any, Any]):
         return self._seen()
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Make a move and let the opponent answer; after the end nothing happens any more.
+        """Make a move and the opponent's answer; after the end of the game this has no effect.
 
         Raises:
             InvalidAction: The move is illegal and ``illegal_move_mode`` is ``"raise"``, or it is
-                no integer.
+                not an integer.
             Error: The opponent failed, or chose a move that is not legal; only a reset helps.
         """
         reward = 0.0 if self._done else self._play(action)
@@ -147,7 +147,7 @@ class BoardEnv(Env[Any, Any]):
             try:
                 move = self._ask_opponent(position)
             except BaseException:
-                # The next action would be taken for the move that the opponent owes.
+                # Otherwise the next action would be taken for the opponent's move.
                 self._position = None
                 raise
             if move is None:
@@ -183,9 +183,9 @@ class BoardEnv(Env[Any, Any]):
         return observation, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return which actions are legal now; where none is, after the end, all count as legal.
+        """Return the mask of legal actions; after the end of the game, all are legal.
 
-        sb3-contrib's MaskablePPO calls this method, and can use no mask without a legal action.
+        sb3-contrib's MaskablePPO calls this method, and needs at least one legal action.
         """
         mask: NDArray[np.bool_] = self._seen()[1]["action_mask"].astype(np.bool_)
         return mask if mask.any() else ~mask
@@ -197,7 +197,7 @@ class BoardEnv(Env[Any, Any]):
         return show_text(self, self.position.text)
 
     def close(self) -> None:
-        """End the opponent's process, if it has one."""
+        """Stop the opponent's process, if it has one."""
         self.opponent.close()
 
     def _save_state(self) -> State:

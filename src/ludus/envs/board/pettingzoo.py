@@ -1,4 +1,4 @@
-"""Board games as PettingZoo's own kind of environment."""
+"""Board games as PettingZoo environments."""
 
 from __future__ import annotations
 

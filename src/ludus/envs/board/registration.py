@@ -1,4 +1,4 @@
-"""The family of board games as data."""
+"""Registration of the board games."""
 
 from __future__ import annotations
 

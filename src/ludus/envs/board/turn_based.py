@@ -100,11 +100,11 @@ class TurnBasedEnv:
         return len(self.possible_agents)
 
     def observation_space(self, agent: str) -> Any:
-        """Return what an agent observes."""
+        """Return the observation space of an agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Any:
-        """Return what an agent can do."""
+        """Return the action space of an agent."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -128,7 +128,7 @@ class TurnBasedEnv:
         return self._position, self._rng
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """Return what an agent sees; only the one whose turn it is has legal moves."""
+        """Return an agent's observation; only the one whose turn it is has legal moves."""
         position, _ = self._begun()
         player = self.possible_agents.index(agent)
         mask = np.zeros(self._actions, dtype=np.int8)
@@ -137,7 +137,7 @@ class TurnBasedEnv:
         return {"observation": position.observation(player), "action_mask": mask}
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return what the selected agent sees, and what it got since its last move."""
+        """Return the selected agent's observation, and its rewards since its last move."""
         self._begun()
         agent = self.agent_selection
         return (
@@ -152,7 +152,7 @@ class TurnBasedEnv:
         """Make the selected agent's move; ``None`` for one whose game has ended.
 
         Raises:
-            InvalidAction: A move was given after the end, or none during the game; it is no
+            InvalidAction: A move was given after the end, or none during the game; it is not an
                 integer; or it is illegal and ``illegal_move_mode`` is ``"raise"``.
         """
         position, rng = self._begun()
@@ -225,10 +225,10 @@ class TurnBasedEnv:
         }
 
     def set_state(self, state: State) -> None:
-        """Continue from what :meth:`get_state` returned.
+        """Restore the state that :meth:`get_state` returned.
 
         Raises:
-            StateError: It is no state of this game.
+            StateError: It is not a state of this game.
         """
         game = [self.rules.name, self.rules.moves]
         if list(state.get("game", ())) != game:

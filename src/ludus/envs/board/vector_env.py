@@ -1,4 +1,4 @@
-"""Many games at once, against one opponent."""
+"""Batches of games against one opponent."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ __all__ = ["BoardVectorEnv"]
 
 
 class BoardVectorEnv(SyncVectorEnv[Any, Any]):
-    """Steps its games one after the other; all of them ask the same opponent.
+    """Steps its games one after the other, all with the same opponent.
 
     An opponent is a function of position and random numbers, so one is enough: a batch of 64 games
-    against GNU Go runs one GNU Go. Opponents that think for long are better asked in many
-    processes, with ``vectorization_mode="async"``.
+    against GNU Go runs one GNU Go. For slow opponents, ``vectorization_mode="async"`` is faster.
 
     Args:
         game: As for :class:`~ludus.envs.board.BoardEnv`, and all further options likewise.

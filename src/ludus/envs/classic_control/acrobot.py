@@ -83,13 +83,13 @@ def noisy_transition(params: Params, state: State, action: int, rng: Any) -> Sta
 
 
 def torque_of(params: Params, action: int) -> float:
-    """Return the torque that an action stands for; chosen, not looked up, so that it vectorises."""
+    """Return the torque of an action; by comparisons instead of a table, so that it vectorises."""
     forward = params.torque_1 if action == 1 else params.torque_2
     return params.torque_0 if action == 0 else forward
 
 
 def swing(params: Params, state: State, torque: float) -> State:
-    """Integrate the equations of motion over one step, by Runge and Kutta's method of order 4."""
+    """Integrate the equations of motion over one step by the Runge-Kutta method of order 4."""
     step = params.step_seconds
     half = step / 2.0
     a, b, u, v = state.theta_1, state.theta_2, state.speed_1, state.speed_2
@@ -121,10 +121,10 @@ def swing(params: Params, state: State, torque: float) -> State:
 def accelerations(
     params: Params, theta_1: float, theta_2: float, speed_1: float, speed_2: float, torque: float
 ) -> tuple[float, float]:
-    """Return both links' angular accelerations, as the book or as the NIPS paper has them.
+    """Return both links' angular accelerations, by the equations of the book or the NIPS paper.
 
-    Sines and quotients are what a step's time goes into: the sine of the angles' sum is made from
-    theirs, and the inverse of the inertia about the bar serves three divisions.
+    Sines and divisions take most of the time, so the sine of the angles' sum is computed from
+    theirs, and one inverse of the inertia replaces three divisions.
     """
     m1, m2, l1 = params.mass_1, params.mass_2, params.length_1
     c1, c2, inertia = params.center_1, params.center_2, params.inertia
@@ -150,7 +150,7 @@ def accelerations(
 
 
 def observation(params: Params, state: State) -> tuple[float, float, float, float, float, float]:
-    """Show cosine and sine of both angles, and the speeds."""
+    """Return cosine and sine of both angles, and the angular velocities."""
     sin_1, cos_1 = sincos(state.theta_1)
     sin_2, cos_2 = sincos(state.theta_2)
     return cos_1, sin_1, cos_2, sin_2, state.speed_1, state.speed_2
@@ -159,33 +159,33 @@ def observation(params: Params, state: State) -> tuple[float, float, float, floa
 def first_observation(
     params: Params, state: State
 ) -> tuple[float, float, float, float, float, float]:
-    """Show the same, computed in float32, which an episode's first angles are in."""
+    """Return the observation computed in float32, the precision of an episode's first angles."""
     sin_1, cos_1 = circle_point_float32(state.theta_1)
     sin_2, cos_2 = circle_point_float32(state.theta_2)
     return cos_1, sin_1, cos_2, sin_2, state.speed_1, state.speed_2
 
 
 def circle_point_float32(angle: float) -> tuple[float, float]:
-    """Return sine and cosine in float32, beyond an eighth of a turn rounded to it later."""
+    """Return sine and cosine in float32; beyond an eighth of a turn computed in float64."""
     sine, cosine = sincos(angle)
     small = abs(angle) < EIGHTH_TURN
     return sin_float32(angle) if small else sine, cos_float32(angle) if small else cosine
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Charge every step the same, but the last nothing."""
+    """Return -1 for every step but the last, which returns 0."""
     return 0.0 if terminal(params, next_state) else -1.0
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the tip is a link's length above the bar."""
+    """Return whether the tip is a link's length above the bar."""
     sin_1, cos_1 = sincos(state.theta_1)
     sin_2, cos_2 = sincos(state.theta_2)
     return -cos_1 - (cos_1 * cos_2 - sin_1 * sin_2) > 1.0
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of observations and actions."""
+    """Return the observation and the action space."""
     high = np.array([1, 1, 1, 1, params.max_speed_1, params.max_speed_2], dtype=np.float32)
     return Box(-high, high, dtype=np.float32), Discrete(3)
 
@@ -202,7 +202,7 @@ KERNEL = Kernel(
     spaces=spaces,
     first_observation=first_observation,
 )
-# A kernel of its own, because only transitions that draw nothing can be vectorised.
+# A separate kernel, because only transitions without random numbers can be vectorised.
 NOISY_KERNEL = dataclasses.replace(KERNEL, name="noisy Acrobot", transition=noisy_transition)
 
 
@@ -241,7 +241,7 @@ class _Torques(Parameter):
 
 
 class _Equations(Parameter):
-    """Whose equations of motion: ``"book"`` or ``"nips"``."""
+    """The equations of motion: ``"book"`` or ``"nips"``."""
 
     def pack(self, value: Any) -> dict[str, Any]:
         if value not in ("book", "nips"):
@@ -306,7 +306,7 @@ class AcrobotEnv(PictureEnv):
         return self._observe()
 
     def _terminal(self) -> bool:
-        """Tell whether the tip is high enough for the episode to end."""
+        """Return whether the tip is high enough for the episode to end."""
         return bool(terminal(self.params, self.named_state()))
 
     def _dsdt(self, s_augmented: Any) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""The picture of two links hanging from a bar, and the height their tip has to reach."""
+"""Draws two links hanging from a bar, and the height their tip has to reach."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ _SIN = (0x17D3BBC * 2.0**-43, -0x1A06BBA * 2.0**-37, 0x111119A * 2.0**-31, -0x15
 
 
 def clip(x: float, low: float, high: float) -> float:
-    """Return ``x`` moved into [low, high]; not a number stays what it is."""
+    """Return ``x`` clipped to [low, high]; NaN stays NaN."""
     return low if x < low else (high if x > high else x)
 
 
 def wrap_angle(x: float) -> float:
-    """Return the same angle within half a turn either way.
+    """Return the equivalent angle in [-pi, pi].
 
     Adding and subtracting a number whose last bit is worth 1 rounds the turns to an integer.
     """
@@ -43,7 +43,7 @@ def cos_float32(x: float) -> float:
 
 
 def sin_float32(x: float) -> float:
-    """Return the sine of a float32 up to π/4, as :func:`cos_float32` does the cosine."""
+    """Return the sine of a float32 up to π/4; see :func:`cos_float32`."""
     square = round_to_float32(x * x)
     y = round_to_float32(_SIN[0] * square + _SIN[1])
     y = round_to_float32(y * square + _SIN[2])

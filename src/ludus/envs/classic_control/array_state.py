@@ -38,9 +38,8 @@ def as_floats(value: Any, shape: tuple[int, ...], meaning: str) -> np.ndarray[An
 class ArrayStateEnv(KernelEnv):
     """A kernel environment whose :attr:`state` is an array, one number per field.
 
-    Editing the array in place takes effect, until a step or a reset replaces the state: then the
-    array stays what it is, and :attr:`state` gives another one. Steps cost nothing extra as long
-    as nobody reads or assigns the state.
+    Editing the array in place changes the state, until a step or a reset: from then on
+    :attr:`state` is another array. Steps have no overhead unless the state is read or assigned.
     """
 
     first_dtype: ClassVar[Any] = np.float64
@@ -73,7 +72,7 @@ class ArrayStateEnv(KernelEnv):
         self._collect_arguments()
 
     def _observe(self) -> np.ndarray[Any, Any]:
-        """Return the observation of the present state, edits included."""
+        """Return the observation of the current state, including edits."""
         seen = self.kernel.observation(self.params, self.named_state())
         return np.array(seen, dtype=self.observation_space.dtype)
 
@@ -93,12 +92,12 @@ class ArrayStateEnv(KernelEnv):
         return batch_class(ArrayStateVectorEnv, own)
 
     def named_state(self) -> Any:
-        """Return the state as the kernel's NamedTuple, edits included."""
+        """Return the state as the kernel's NamedTuple, including edits."""
         self._take_edits()
         return self._storage.state_at(0)
 
     def _row(self) -> Any:
-        return self._storage.F[: len(self.kernel.state_fields), 0]
+        return self._storage.floats[: len(self.kernel.state_fields), 0]
 
     def _checked(self, value: Any) -> np.ndarray[Any, Any]:
         names = [field.name for field in self.kernel.state_fields]

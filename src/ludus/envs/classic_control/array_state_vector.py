@@ -19,7 +19,7 @@ __all__ = ["ArrayStateVectorEnv", "batch_class", "share_parameters"]
 class ArrayStateVectorEnv(KernelVectorEnv):
     """A batch of environments whose states are arrays.
 
-    Constants such as ``gravity`` can be read and set; one value counts for the whole batch.
+    Constants such as ``gravity`` can be read and set, for the whole batch.
     """
 
     _shown: Any = None
@@ -46,7 +46,7 @@ class ArrayStateVectorEnv(KernelVectorEnv):
         self._running = False
 
     def _rows(self) -> Any:
-        return self._storage.F[: len(self.env.kernel.state_fields), : self.num_envs]
+        return self._storage.floats[: len(self.env.kernel.state_fields), : self.num_envs]
 
     def _checked(self, value: Any) -> np.ndarray[Any, Any]:
         names = [field.name for field in self.env.kernel.state_fields]
@@ -72,7 +72,7 @@ class ArrayStateVectorEnv(KernelVectorEnv):
     def visit(
         self, work: Callable[[Any, int], Any], indices: Iterable[int] | None = None
     ) -> list[Any]:
-        """Call a function with a single environment that stands in for each of these in turn."""
+        """Call a function with an environment object in the state of each environment in turn."""
         self._take_edits()
         self._shown = None
         return super().visit(work, indices)
@@ -88,16 +88,15 @@ class ArrayStateVectorEnv(KernelVectorEnv):
         return super().get_state()
 
     def set_state(self, state: SavedState) -> None:
-        """Continue from what :meth:`get_state` returned."""
+        """Restore the state that :meth:`get_state` returned."""
         super().set_state(state)
         self._shown = None
 
 
 class _Shared:
-    """A parameter on a batch: read from the environment that stands for all, and set there.
+    """A parameter of a batch, which is read from and set on its environment object.
 
-    There is one for each parameter, because a class with ``__getattr__`` finds all of its
-    attributes more slowly, in every step.
+    There is one for each parameter, because ``__getattr__`` would slow down every attribute access.
     """
 
     def __init__(self, parameter: Parameter) -> None:
@@ -121,7 +120,7 @@ class _Shared:
 
 
 def share_parameters(batch: type[Any], env: type[Any]) -> None:
-    """Give a class of batches the parameters of a class of environments that it lacks."""
+    """Add the parameters of a class of environments to a class of batches."""
     declared: dict[str, Any] = {}
     for kind in reversed(env.__mro__):
         declared |= vars(kind)

@@ -25,7 +25,7 @@ ANGLE_LIMIT = 12 * 2 * math.pi / 360
 
 
 class Params(NamedTuple):
-    """Physical constants, in SI units, and what varies between tasks."""
+    """Physical constants in SI units, and settings of the task."""
 
     gravity: float = 9.8
     cart_mass: float = 1.0
@@ -64,7 +64,7 @@ def initial(params: Params, rng: Any) -> State:
 
 def accelerations(params: Params, state: State, action: int) -> tuple[float, float]:
     """Return the accelerations of cart and pole when pushed left (0) or right (1)."""
-    # Divisions take longest of all here, so the constant one is made once for the whole batch.
+    # Divisions are slow, so the constant one is computed once for the whole batch.
     per_mass = 1.0 / params.total_mass
     moment = params.pole_moment
     push = params.force if action == 1 else -params.force
@@ -88,7 +88,7 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def semi_implicit_transition(params: Params, state: State, action: int, rng: Any) -> State:
-    """Push for one step of semi-implicit Euler integration: new velocities move the places."""
+    """Push for one step of semi-implicit Euler integration: positions use the new velocities."""
     x_acc, theta_acc = accelerations(params, state, action)
     x_dot = state.x_dot + params.step_seconds * x_acc
     theta_dot = state.theta_dot + params.step_seconds * theta_acc
@@ -101,17 +101,17 @@ def semi_implicit_transition(params: Params, state: State, action: int, rng: Any
 
 
 def observation(params: Params, state: State) -> tuple[float, float, float, float]:
-    """Show position, velocity, angle and angular velocity."""
+    """Return position, velocity, angle and angular velocity."""
     return state.x, state.x_dot, state.theta, state.theta_dot
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Pay for every step, the one that ends the episode included."""
+    """Return 1 for every step, also the one that ends the episode."""
     return params.fall_reward if terminal(params, next_state) else params.step_reward
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the cart left the track or the pole fell."""
+    """Return whether the cart left the track or the pole fell."""
     return (
         (state.x < -params.position_limit)
         | (state.x > params.position_limit)
@@ -121,7 +121,7 @@ def terminal(params: Params, state: State) -> bool:
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Observations reach twice the limits, so that the last one of an episode is inside."""
+    """Return the spaces; observations reach twice the limits, to include an episode's last one."""
     high = np.array(
         [params.position_limit * 2, np.inf, params.angle_limit * 2, np.inf], dtype=np.float32
     )
@@ -141,7 +141,7 @@ KERNEL = Kernel(
 )
 
 
-# A kernel of its own, because a choice at each step would slow down the common case.
+# A separate kernel, because a condition at each step would slow down the common case.
 SEMI_IMPLICIT_KERNEL = dataclasses.replace(
     KERNEL, name="semi-implicit CartPole", transition=semi_implicit_transition
 )
@@ -162,7 +162,7 @@ class _Integrator(KernelParameter):
 
 
 class _Rewards(Parameter):
-    """Whether to pay 0 per step and -1 for a fall, instead of 1 per step."""
+    """Whether the reward is 0 per step and -1 for a fall, instead of 1 per step."""
 
     @staticmethod
     def of(sutton_barto_reward: bool) -> dict[str, Any]:
@@ -183,7 +183,7 @@ class CartPoleEnv(PictureEnv):
     ``reset`` options ``low`` and ``high`` bound the uniform initial state.
 
     The constants are attributes that can be set. ``total_mass`` and ``polemass_length`` are
-    numbers of their own: whoever changes a mass or the length changes them, too.
+    independent of the others: after changing a mass or the length, set them too.
 
     Raises:
         ValueError: A reset option is not a number, or the bounds are swapped.
@@ -216,7 +216,7 @@ class CartPoleEnv(PictureEnv):
 
     @property
     def kernel(self) -> Kernel:  # type: ignore[override]
-        """The dynamics, with one integrator or the other."""
+        """The kernel of the chosen integrator."""
         return SEMI_IMPLICIT_KERNEL if self.params.semi_implicit else KERNEL
 
     def reset_params(self, options: dict[str, Any] | None) -> Params:
@@ -253,7 +253,7 @@ class CartPoleEnv(PictureEnv):
 
     @classmethod
     def vector_class(cls) -> type[Any]:
-        """Return the class of batches; programs ask whether it is a ``CartPoleVectorEnv``."""
+        """Return the class of batches, a subclass of ``CartPoleVectorEnv``."""
         from ludus.envs.classic_control.array_state_vector import batch_class
         from ludus.envs.classic_control.cartpole_vector import CartPoleBatch
 
@@ -267,7 +267,7 @@ class CartPoleEnv(PictureEnv):
 
 
 def __getattr__(name: str) -> Any:
-    # Gymnasium's users look for it here; it is built upon this module.
+    # Gymnasium has it here; it imports this module.
     if name == "CartPoleVectorEnv":
         from ludus.envs.classic_control.cartpole_vector import CartPoleVectorEnv
 

@@ -1,4 +1,4 @@
-"""The picture of a cart and its pole."""
+"""Draws a cart and its pole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of CartPoles: with one random stream as in Gymnasium, or with a stream each."""
+"""Batches of CartPoles: with one random generator as in Gymnasium, or with one each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
     @property
     def prev_done(self) -> np.ndarray[Any, Any]:
         """Which environments begin a new episode with the next step."""
-        return np.array(self._storage.D[: self.num_envs], dtype=np.bool_)
+        return np.array(self._storage.waiting[: self.num_envs], dtype=np.bool_)
 
     def reset(
         self,
@@ -55,7 +55,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         seed: Any = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Start all environments anew; the options ``low`` and ``high`` hold until the next reset.
+        """Reset all environments; the options ``low`` and ``high`` apply until the next reset.
 
         Raises:
             OverflowError, ValueError: An option is not a finite number, or low exceeds high.
@@ -68,8 +68,8 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         return self._observe(), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Advance every environment by its action, or start it anew if its episode is over."""
-        over = np.flatnonzero(self._storage.D[: self.num_envs])
+        """Advance every environment by its action, or reset it if its episode is over."""
+        over = np.flatnonzero(self._storage.waiting[: self.num_envs])
         observations, rewards, terminated, truncated, infos = super().step(actions)
         if over.size:
             self._restart(over)
@@ -84,10 +84,10 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         columns = self._storage.columns()
         for name, numbers in zip(State._fields, states, strict=True):
             columns[name][chosen] = numbers
-        self._storage.O[:, chosen] = states
+        self._storage.observations[:, chosen] = states
 
     def rollout(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: compiled loops know streams of single environments only.
+        """Raise: compiled loops need a random generator per environment.
 
         Raises:
             NotImplementedError: Always.
@@ -107,7 +107,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
 
     @refusing_damage
     def set_state(self, state: dict[str, Any]) -> None:
-        """Continue from what :meth:`get_state` returned."""
+        """Restore the state that :meth:`get_state` returned."""
         super().set_state(state)
         self._np_random, self._np_random_seed = rng_from_plain(state["rng"])
         low, high = state["bounds"]
@@ -121,9 +121,9 @@ _Own: Any = CartPoleVectorEnv.__base__
 class CartPoleBatch(CartPoleVectorEnv):
     """Many CartPoles with a random stream each: what ``make_vec("CartPole-v1", n)`` builds.
 
-    Environment ``i`` draws from ``seed + i``, so that the batch returns what ``n`` single
-    environments return. Other than :class:`CartPoleVectorEnv` it takes all autoreset modes and
-    whole rollouts, and pays float64; it is its subclass because programs ask for that.
+    Environment ``i`` is seeded by ``seed + i``, so that the batch returns the same as ``n`` single
+    environments. Unlike :class:`CartPoleVectorEnv` it supports all autoreset modes and rollouts,
+    and has float64 rewards; it is a subclass because programs test for that.
 
     Args:
         env: The environment whose kernel and params the batch has.

@@ -60,19 +60,19 @@ def transition(params: Params, state: State, action: tuple[float], rng: Any) -> 
 
 
 def reward(params: Params, state: State, action: tuple[float], next_state: State) -> float:
-    """Pay 100 at the flag, and charge the square of the action as it came, not clipped."""
+    """Return 100 at the flag, minus a tenth of the square of the unclipped action."""
     prize = 100.0 if terminal(params, next_state) else 0.0
     return prize - action[0] * action[0] * 0.1
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the car is at the flag, fast enough."""
+    """Return whether the car is at the flag, fast enough."""
     arrived = state.position >= round_to_float32(params.goal_position)
     return arrived & (state.velocity >= round_to_float32(params.goal_velocity))
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of observations and actions."""
+    """Return the observation and the action space."""
     actions = Box(params.min_action, params.max_action, (1,), np.float32)
     return Box(*bounds(params), dtype=np.float32), actions
 

@@ -40,17 +40,17 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Charge every step the same."""
+    """Return -1 for every step."""
     return -1.0
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the car is at the flag, fast enough."""
+    """Return whether the car is at the flag, fast enough."""
     return (state.position >= params.goal_position) & (state.velocity >= params.goal_velocity)
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of observations and actions."""
+    """Return the observation and the action space."""
     return Box(*bounds(params), dtype=np.float32), Discrete(3)
 
 

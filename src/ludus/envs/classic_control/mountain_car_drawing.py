@@ -1,4 +1,4 @@
-"""The picture of a car in a valley, with the flag it has to reach."""
+"""Draws a car in a valley, with the flag it has to reach."""
 
 from __future__ import annotations
 

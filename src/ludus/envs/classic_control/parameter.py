@@ -10,10 +10,10 @@ __all__ = ["Flag", "KernelParameter", "Parameter"]
 
 
 class Parameter:
-    """A class attribute that gives its default, and on an instance reads and sets ``env.params``.
+    """A descriptor that reads and sets ``env.params``; on the class it is the default value.
 
-    So ``env.gravity = 5.0`` changes the dynamics from the next step on, and ``Env.gravity`` tells
-    the default. Subclasses for other values than numbers override :meth:`pack` and :meth:`unpack`.
+    So ``env.gravity = 5.0`` changes the dynamics from the next step on, and ``Env.gravity`` is the
+    default. Subclasses for other values than numbers override :meth:`pack` and :meth:`unpack`.
 
     Args:
         default: The value before anything is set.
@@ -26,11 +26,11 @@ class Parameter:
         self.name = ""
 
     def pack(self, value: Any) -> dict[str, Any]:
-        """Return the fields of params that a value stands for; raises on bad values."""
+        """Return the fields of params for a value; raise for invalid values."""
         return {self.field: number(self.name, value)}
 
     def unpack(self, params: Any) -> Any:
-        """Return the value that params hold."""
+        """Return the value in params."""
         return getattr(params, self.field)
 
     def with_default(self, default: Any) -> Self:
@@ -63,5 +63,5 @@ class KernelParameter(Parameter):
 
     def __set__(self, env: Any, value: Any) -> None:
         super().__set__(env, value)
-        # What was built for the other kernel cannot be used; all else is kept.
+        # Objects built for the other kernel cannot be used; everything else is kept.
         env.__setstate__(env.__getstate__())

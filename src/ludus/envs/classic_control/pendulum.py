@@ -45,7 +45,7 @@ class State(NamedTuple):
 
 
 def initial(params: Params, rng: Any) -> State:
-    """Start anywhere, slowly."""
+    """Draw angle and angular velocity uniformly."""
     theta = uniform(rng, -params.initial_theta, params.initial_theta)
     theta_dot = uniform(rng, -params.initial_theta_dot, params.initial_theta_dot)
     return State(theta, theta_dot)
@@ -66,13 +66,13 @@ def transition(params: Params, state: State, action: tuple[float], rng: Any) -> 
 
 
 def observation(params: Params, state: State) -> tuple[float, float, float]:
-    """Show cosine and sine of the angle, and the speed."""
+    """Return cosine and sine of the angle, and the angular velocity."""
     sine, cosine = sincos(state.theta)
     return cosine, sine, state.theta_dot
 
 
 def reward(params: Params, state: State, action: tuple[float], next_state: State) -> float:
-    """Charge squared distance from upright before the step, and a little for speed and torque."""
+    """Return minus the squared angle before the step, and a little for speed and torque."""
     torque = clip(action[0], -params.max_torque, params.max_torque)
     angle = wrap_angle(state.theta)
     single = is_float32(torque)
@@ -81,12 +81,12 @@ def reward(params: Params, state: State, action: tuple[float], next_state: State
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Never end."""
+    """Return false: episodes do not terminate."""
     return False
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of observations and actions."""
+    """Return the observation and the action space."""
     high = np.array([1.0, 1.0, params.max_speed], dtype=np.float32)
     actions = Box(-params.max_torque, params.max_torque, (1,), np.float32)
     return Box(-high, high, dtype=np.float32), actions
@@ -147,7 +147,7 @@ class PendulumEnv(PictureEnv):
         return params._replace(initial_theta=theta, initial_theta_dot=theta_dot)
 
     def step(self, action: Any) -> StepResult:
-        """Advance by one torque; the reward is a number of NumPy's, as in Gymnasium."""
+        """Advance by one torque; the reward is a NumPy scalar, as in Gymnasium."""
         observation, reward, terminated, truncated, info = super().step(action)
         return observation, np.float64(reward), terminated, truncated, info
 

@@ -1,4 +1,4 @@
-"""The picture of a pendulum and the torque on it."""
+"""Draws a pendulum and the torque on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernel environments that show themselves as one picture."""
+"""Kernel environments that are rendered as a picture."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class PictureEnv(RefusesHooks, ArrayStateEnv):
     isopen: bool = True
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Keep constants connected to the params if a subclass has attributes of their names.
+        """Make class attributes of a subclass with the names of constants new defaults.
 
         Raises:
-            TypeError: The subclass computes a constant, which compiled code cannot ask for.
+            TypeError: The subclass defines a constant as a property, unusable by compiled code.
         """
         super().__init_subclass__(**options)
         for name, value in list(vars(cls).items()):

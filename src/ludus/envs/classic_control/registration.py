@@ -1,4 +1,4 @@
-"""The classic-control family as data."""
+"""Registration of the classic-control family."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Helpers that Gymnasium's classic-control modules offer, for environments built upon them.
+"""Helper functions of Gymnasium's classic-control modules, for environments that use them.
 
-Ludus's own environments compute the same in kernels; nothing here is used by them.
+Ludus's own environments do not use them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def verify_number_and_cast(x: SupportsFloat) -> float:
     """Return a number as a float.
 
     Raises:
-        ValueError: It is no single number.
+        ValueError: It is not a single number.
     """
     try:
         return float(x)
@@ -42,7 +42,7 @@ def maybe_parse_reset_bounds(
     """Return the options ``low`` and ``high`` of ``reset``, the defaults where they are missing.
 
     Raises:
-        ValueError: One is no number, or low exceeds high.
+        ValueError: One is not a number, or low exceeds high.
     """
     if options is None:
         return default_low, default_high
@@ -75,7 +75,7 @@ def wrap(x: float, m: float, M: float) -> float:  # noqa: N803 - the name that c
 
 
 def bound(x: Any, m: Any, M: Any = None) -> Any:  # noqa: N803 - as above
-    """Return ``x``, or the end of the interval that it lies beyond.
+    """Return ``x`` clipped to an interval.
 
     ``m`` and ``M`` are the ends; without ``M``, ``m`` holds both.
     """
@@ -84,15 +84,15 @@ def bound(x: Any, m: Any, M: Any = None) -> Any:  # noqa: N803 - as above
 
 
 def rk4(derivs: Callable[[Array], Any], y0: Any, t: Sequence[float]) -> Array:
-    """Integrate ``dy/dt = derivs(y)`` by Runge and Kutta's method of order 4.
+    """Integrate ``dy/dt = derivs(y)`` by the Runge-Kutta method of order 4.
 
     Args:
-        derivs: The derivatives at a place.
-        y0: Where to begin; numbers beyond those that ``derivs`` returns are parameters.
-        t: The times to step through; the first belongs to ``y0``.
+        derivs: Returns the derivatives.
+        y0: Initial values; numbers beyond those that ``derivs`` returns are parameters.
+        t: The times to step through; the first is that of ``y0``.
 
     Returns:
-        The first four numbers of the last place.
+        The first four numbers at the last time.
     """
     place = np.asarray(y0, np.float64)
     for now, then in itertools.pairwise(t):

@@ -1,4 +1,4 @@
-"""What both mountain cars share: the valley, where an episode starts, and the picture."""
+"""Shared code of both mountain cars: the valley, where an episode starts, and the picture."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class State(NamedTuple):
 
 
 def initial(params: Any, rng: Any) -> State:
-    """Rest somewhere near the bottom."""
+    """Draw a position near the bottom; the velocity is 0."""
     return State(uniform(rng, params.initial_low, params.initial_high), 0.0)
 
 
 def observation(params: Any, state: State) -> tuple[float, float]:
-    """Show the whole state."""
+    """Return the whole state."""
     return state.position, state.velocity
 
 
@@ -41,7 +41,7 @@ def bounds(params: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 class ValleyEnv(PictureEnv):
-    """A car in a valley; subclasses bring the kernel.
+    """A car in a valley; subclasses define the kernel.
 
     Raises:
         TypeError: ``goal_velocity`` is not a number.

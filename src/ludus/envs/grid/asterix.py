@@ -30,7 +30,7 @@ PLAYER, ENEMY, TRAIL, GOLD = range(4)
 
 
 class State(NamedTuple):
-    """The player, the timers, and what runs in each lane."""
+    """The player, the timers, and the runner of each lane."""
 
     last_action: int
     reward: float
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 def initial(params: Params, state: State, rng: Any) -> State:
-    """Start in the middle of empty lanes; nothing is drawn."""
+    """Start in the middle of empty lanes, without random numbers."""
     for lane in range(LANES):
         state.columns[lane] = EMPTY
     return State(
@@ -72,7 +72,7 @@ def initial(params: Params, state: State, rng: Any) -> State:
 
 
 def spawn(state: State, rng: Any) -> None:
-    """Send gold or an enemy into an empty lane; into none if all are taken."""
+    """Spawn gold or an enemy in an empty lane, if there is one."""
     rightward = random(rng) < 1 / 2
     gold = random(rng) < 1 / 3
     free = 0
@@ -167,7 +167,7 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show the player, and every runner with the cell behind it."""
+    """Write the player, and every runner with the cell behind it."""
     clear(out)
     out[state.y, state.x, PLAYER] = True
     for lane in range(LANES):
@@ -180,7 +180,7 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether the player is in a lane, and every runner in a column or nowhere."""
+    """Return whether the player is in a lane, and every runner in a column or nowhere."""
     fits = 0 <= state.x < SIZE and TOP <= state.y < TOP + LANES
     for lane in range(LANES):
         fits = fits and bool(EMPTY <= state.columns[lane] < SIZE)

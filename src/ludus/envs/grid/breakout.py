@@ -99,7 +99,7 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
             if left == 0:
                 left = lay_bricks(state)
             if trail_x == paddle or x == paddle:
-                # A ball that comes in from the paddle's side goes back where it came from.
+                # A ball that hits the paddle's side returns along its path.
                 if trail_x != paddle:
                     dx = -dx
                 dy = -dy
@@ -113,7 +113,7 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show the paddle, the ball, where it was before, and the bricks."""
+    """Write the paddle, the ball, its previous cell, and the bricks."""
     clear(out)
     out[SIZE - 1, state.paddle, PADDLE] = True
     out[state.y, state.x, BALL] = True
@@ -124,9 +124,9 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether paddle and ball are in the picture, and the ball can only leave it at an end.
+    """Return whether paddle and ball are on the grid, the ball above the bottom row.
 
-    A ball at the bottom is lost: where the game is not over, it is above.
+    A ball in the bottom row is lost, so the game is over.
     """
     if not (0 <= state.paddle < SIZE and inside(state.trail_x, state.trail_y)):
         return False

@@ -23,7 +23,7 @@ class EmptyRoomEnv(PartialViewEnv):
         render_mode: ``"human"``, ``"rgb_array"`` or ``"ansi"``.
 
     Raises:
-        ValueError: A number is out of its range, or the start is no free cell.
+        ValueError: A number is out of its range, or the start is not a free cell.
     """
 
     def __init__(

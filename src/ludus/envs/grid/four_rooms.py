@@ -1,4 +1,4 @@
-"""Four rooms joined by doorways, in which steps go astray.
+"""Four rooms joined by doorways, with random moves.
 
 The rooms are those of R. Sutton, D. Precup and S. Singh, "Between MDPs and semi-MDPs: A framework
 for temporal abstraction in reinforcement learning" (1999).
@@ -48,7 +48,7 @@ SIDE = len(MAP)
 WALL_BITS = tuple(sum((letter == "#") << k for k, letter in enumerate(row)) for row in MAP)
 """The walls of each row as bits, the first column's the lowest."""
 NOWHERE = (0, 0)
-"""A cell of the wall: what a position is called that each reset draws."""
+"""A cell of the wall, which means that a reset draws the position."""
 PLANES = 3
 WALLS_PLANE, AGENT_PLANE, GOAL_PLANE = range(PLANES)
 
@@ -74,7 +74,7 @@ class State(NamedTuple):
 
 
 def is_wall(row: int, column: int) -> bool:
-    """Tell whether a cell is a wall."""
+    """Return whether a cell is a wall."""
     return (WALL_BITS[row] >> column) & 1 == 1
 
 
@@ -88,7 +88,7 @@ def another_cell(row: int, column: int, rng: Any) -> tuple[int, int]:
 
 
 def initial(params: Params, rng: Any) -> State:
-    """Put goal and agent where they are fixed; draw the goal, then the agent, where not."""
+    """Place goal and agent; positions that are not fixed are drawn, the goal's first."""
     row, column = params.start_row, params.start_column
     goal_row, goal_column = params.goal_row, params.goal_column
     if goal_row == 0:
@@ -99,7 +99,7 @@ def initial(params: Params, rng: Any) -> State:
 
 
 def transition(params: Params, state: State, action: int, rng: Any) -> State:
-    """Step as asked, or astray: the number drawn says by how many quarter turns."""
+    """Step in the given direction, or in another one that a random number determines."""
     luck = random(rng)
     third = params.fail_prob / 3.0
     turns = int(luck < third) + int(luck < 2.0 * third) + int(luck < params.fail_prob)
@@ -110,12 +110,12 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def observation(params: Params, state: State) -> tuple[int, int, int, int]:
-    """Show the positions of agent and goal."""
+    """Return the positions of agent and goal."""
     return state.row, state.column, state.goal_row, state.goal_column
 
 
 def visual_observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show walls, agent and goal, each in a plane of its own."""
+    """Write walls, agent and goal, each in its own plane."""
     for row in range(SIDE):
         walls = WALL_BITS[row]
         for column in range(SIDE):
@@ -127,7 +127,7 @@ def visual_observation(params: Params, state: State, out: np.ndarray[Any, Any]) 
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the agent is at the goal."""
+    """Return whether the agent is at the goal."""
     return state.row == state.goal_row and state.column == state.goal_column
 
 
@@ -137,7 +137,7 @@ def reward(params: Params, state: State, action: int, next_state: State) -> floa
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether both cells are on the map, and the agent's is free: walls then keep it there."""
+    """Return whether both cells are on the map and the agent's is free; walls keep it inside."""
     on_map = 0 <= state.goal_row < SIDE and 0 <= state.goal_column < SIDE
     on_map = on_map and 0 <= state.row < SIDE and 0 <= state.column < SIDE
     return on_map and not is_wall(state.row, state.column)
@@ -201,7 +201,8 @@ class FourRoomsEnv(MazeEnv):
         render_mode: ``"human"``, ``"rgb_array"`` or ``"ansi"``.
 
     Raises:
-        ValueError: ``fail_prob`` is no probability, a position is no free cell, or both are one.
+        ValueError: ``fail_prob`` is not a probability, a position is not a free cell, or both
+            positions are equal.
     """
 
     kernel = KERNEL

@@ -101,7 +101,7 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show the chicken, and every car with its trail in the channel of its speed."""
+    """Write the chicken, and every car with its trail in the channel of its speed."""
     clear(out)
     out[state.y, COLUMN, CHICKEN] = True
     for lane in range(LANES):
@@ -112,7 +112,7 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether the chicken has a row, and each car a column and a speed that can be shown."""
+    """Return whether the chicken has a row, and each car a column and a speed that can be shown."""
     if not 0 <= state.y < SIZE:
         return False
     for lane in range(LANES):

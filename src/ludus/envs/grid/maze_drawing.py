@@ -1,4 +1,4 @@
-"""A maze, who walks in it and what it sees, as a picture and as text."""
+"""Draws a maze with its agent and the agent's view, as a picture and as text."""
 
 from __future__ import annotations
 

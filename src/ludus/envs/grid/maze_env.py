@@ -1,4 +1,4 @@
-"""What the mazes share: how they are shown."""
+"""Shared code of the mazes: how they are shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MazeEnv"]
 
 
 class MazeEnv(KernelEnv):
-    """A maze that is drawn from a :class:`Scene`, which subclasses give.
+    """A maze that is drawn from a :class:`Scene`, which subclasses return.
 
     Args:
         params: The kernel's params.

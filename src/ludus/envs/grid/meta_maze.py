@@ -40,7 +40,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Agent, goal, and what the agent remembers of the step before."""
+    """Positions of agent and goal, and the last action and reward."""
 
     row: int
     column: int
@@ -81,7 +81,7 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show the walls around the agent, its last action and reward, and the time."""
+    """Write the walls around the agent, its last action and reward, and the time."""
     after = out.shape[0] - ACTIONS - 2
     k = 0
     for row in range(state.row - params.sight, state.row + params.sight + 1):
@@ -97,17 +97,17 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Return what the step earned."""
+    """Return the reward of the step."""
     return next_state.last_reward
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Only the time limit ends an episode."""
+    """Return false: only the time limit ends an episode."""
     return False
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether both cells are on the map, and the agent's is free: walls then keep it there."""
+    """Return whether both cells are on the map and the agent's is free; walls keep it inside."""
     rows, columns = params.walls.shape
     on_map = 0 <= state.goal_row < rows and 0 <= state.goal_column < columns
     on_map = on_map and 0 <= state.row < rows and 0 <= state.column < columns

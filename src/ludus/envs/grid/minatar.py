@@ -1,4 +1,4 @@
-"""What the MinAtar games share: ten by ten cells, six actions, and actions that stick.
+"""Shared code of the MinAtar games: ten by ten cells, six actions, and actions that stick.
 
 The rules are those of K. Young and T. Tian, "MinAtar: An Atari-Inspired Testbed for Thorough and
 Reproducible Reinforcement Learning Experiments" (2019), in their version 1.0.15.
@@ -41,7 +41,7 @@ class Params(NamedTuple):
     """One variant of a game."""
 
     sticky: float
-    """Probability that the action before is repeated instead of the one asked for."""
+    """Probability that the previous action is repeated instead of the given one."""
     ramping: bool
     """Whether the game becomes harder."""
     channels: int
@@ -50,9 +50,9 @@ class Params(NamedTuple):
 
 
 def chosen(params: Params, before: int, action: int, rng: Any) -> int:
-    """Return what is done: what was asked for, or once more what was done before.
+    """Return the action to take: the given one, or the previous one if that is sticky.
 
-    Draws one number at each step, also if nothing sticks, and remembers across episodes.
+    Draws one random number at each step; the previous action carries over to the next episode.
     """
     if random(rng) < params.sticky:
         return before
@@ -60,7 +60,7 @@ def chosen(params: Params, before: int, action: int, rng: Any) -> int:
 
 
 def inside(x: int, y: int) -> bool:
-    """Tell whether there is such a cell."""
+    """Return whether a cell is on the grid."""
     return 0 <= x < SIZE and 0 <= y < SIZE
 
 
@@ -73,12 +73,12 @@ def clear(out: np.ndarray[Any, Any]) -> None:
 
 
 def reward(params: Any, state: Any, action: Any, next_state: Any) -> float:
-    """Return what the step earned."""
+    """Return the reward of the step."""
     return next_state.reward  # type: ignore[no-any-return]
 
 
 def terminal(params: Any, state: Any) -> bool:
-    """Tell whether the game is over."""
+    """Return whether the game is over."""
     return state.over  # type: ignore[no-any-return]
 
 

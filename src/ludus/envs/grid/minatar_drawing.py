@@ -1,4 +1,4 @@
-"""Cells with channels, as a picture and as text."""
+"""Draws cells with channels, as a picture and as text."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def reward(params: Params, state: State, action: int, next_state: State) -> floa
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the agent is at the goal or in lava."""
+    """Return whether the agent is at the goal or in lava."""
     cell = state.cells[state.row, state.column]
     return bool(cell in (GOAL, LAVA))
 
@@ -130,11 +130,11 @@ def world_cell(state: State, across: int, down: int) -> tuple[int, int]:
 
 
 def spread(lit: int, clear: int) -> tuple[int, int]:
-    """Let sight pass along a row of the view, and from there to the next.
+    """Propagate visibility along a row of the view, and from there to the next row.
 
-    A lit cell that nothing blocks lights its neighbours in the row, going right and then going
-    left, and those of them ahead that it passes. Rows are numbers whose bits are cells; what runs
-    through clear cells is doubled in reach three times instead of going cell by cell.
+    A visible cell that does not block makes its neighbours in the row visible, going right and then
+    left, and the cells ahead of those that it passes. Rows are ints whose bits are cells; the reach
+    through free cells is doubled three times instead of going cell by cell.
 
     Returns:
         The lit cells of the row, and of the row ahead.
@@ -160,7 +160,7 @@ def spread(lit: int, clear: int) -> tuple[int, int]:
 
 
 def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show the cells before the agent, nearest first, and hide what walls hide."""
+    """Write the cells before the agent, nearest first, without those hidden by walls."""
     cells = state.cells
     lit = ALL_BITS if params.see_through else 1 << MIDDLE
     right, below = rightward(state.direction), downward(state.direction)
@@ -188,7 +188,7 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether the agent has a direction and is inside a maze with walls all around."""
+    """Return whether the agent has a direction and is inside a maze with walls all around."""
     last = params.size - 1
     if not (0 < state.row < last and 0 < state.column < last and 0 <= state.direction < 4):
         return False

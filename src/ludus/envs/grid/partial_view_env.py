@@ -1,4 +1,4 @@
-"""What the mazes seen from inside share: their arguments, and how they are shown."""
+"""Shared code of the mazes seen from inside: their arguments, and how they are shown."""
 
 from __future__ import annotations
 

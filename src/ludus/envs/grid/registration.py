@@ -1,4 +1,4 @@
-"""The grid family as data."""
+"""Registration of the grid family."""
 
 from __future__ import annotations
 

@@ -53,11 +53,11 @@ def cross_rivers(cells: np.ndarray[Any, Any], crossings: int, obstacle: int, rng
     """Choose rivers, fill them, and open each once along a random walk to the far corner.
 
     Args:
-        cells: The maze, square; its top and bottom rows are used as paper, for numbers below
-            ``2 * places_along(size)``.
+        cells: The maze, square; its top and bottom rows are used as scratch memory, for numbers
+            below ``2 * places_along(size)``.
         crossings: Number of rivers.
         obstacle: What to fill them with.
-        rng: What to draw from.
+        rng: The random generator.
     """
     size = cells.shape[0]
     along = places_along(size)

@@ -45,7 +45,7 @@ DEEPEST = SIZE - 2
 FULL_TANK = 200
 CREW = 6
 NEVER = 2**62
-"""More than can ever be owed: nobody plays so long."""
+"""Upper bound of the divers owed, which no game reaches."""
 SPAWN_INTERVAL, DIVER_INTERVAL = 20, 30
 MOVE_INTERVAL, SHORTEST_INTERVAL = 5, 2
 RELOAD = 5
@@ -104,7 +104,7 @@ def initial(params: Params, state: State, rng: Any) -> State:
 
 
 def spawn_enemy(state: State, rng: Any) -> None:
-    """Send a fish or a submarine into a row, unless one comes the other way there."""
+    """Spawn a fish or a submarine in a row, unless the row has one in the other direction."""
     rightward = int(random(rng) < 1 / 2)
     kind = SUBS if random(rng) < 1 / 3 else FISH
     y = integers(rng, 1, DEEPEST + 1)
@@ -119,7 +119,7 @@ def spawn_enemy(state: State, rng: Any) -> None:
 
 
 def spawn_diver(state: State, rng: Any) -> None:
-    """Send a diver into a row."""
+    """Spawn a diver in a row."""
     rightward = int(random(rng) < 1 / 2)
     y = integers(rng, 1, DEEPEST + 1)
     append(state, DIVERS, 0 if rightward == 1 else SIZE - 1, y, rightward, DIVER_MOVE_INTERVAL, 0)
@@ -212,7 +212,7 @@ def harder(
 
 
 def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show the submarine, its gauges in the bottom row, and all things with their trails."""
+    """Write the submarine, its gauges in the bottom row, and all things with their trails."""
     clear(out)
     out[state.y, state.x, FRONT] = True
     out[state.y, state.x - 1 if state.rightward else state.x + 1, BACK] = True
@@ -230,7 +230,7 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether both ends of the submarine, its gauges and all things are in the picture."""
+    """Return whether both ends of the submarine, its gauges and all things are in the picture."""
     if not (0 <= state.y <= DEEPEST and 0 <= state.x < SIZE):
         return False
     if not inside(state.x - 1 if state.rightward else state.x + 1, state.y):

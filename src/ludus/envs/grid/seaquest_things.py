@@ -33,12 +33,12 @@ SHOTS, BOMBS, FISH, SUBS, DIVERS = range(KINDS)
 NUMBERS = 5
 X, Y, RIGHTWARD, WAIT, RELOAD = range(NUMBERS)
 CAPACITY = 64
-"""Enough: at most one enemy comes with each step and stays at most 60, with one bomb at a time."""
+"""Capacity: at most one enemy appears per step, stays 60 steps, and has one bomb at a time."""
 BOMB_INTERVAL, DIVER_MOVE_INTERVAL = 10, 5
 
 
 def move_things(state: Any, x: int, y: int, room: int) -> tuple[int, int, bool]:
-    """Move everything around the submarine at ``x, y``, which has room for some divers.
+    """Move everything around the submarine at ``x, y``, which can take ``room`` more divers.
 
     Returns:
         How many enemies were shot, how many divers came on board, whether the submarine was hit.
@@ -52,7 +52,7 @@ def move_things(state: Any, x: int, y: int, room: int) -> tuple[int, int, bool]:
 
 
 def append(state: Any, kind: int, x: int, y: int, rightward: int, wait: int, reload: int) -> None:
-    """Add a thing at the end of its list, unless a sea made from outside is full already."""
+    """Append a thing to its list, unless the list is full, as in a state set from outside."""
     if state.counts[kind] >= CAPACITY:
         return
     row = state.things[kind, state.counts[kind]]
@@ -65,7 +65,7 @@ def append(state: Any, kind: int, x: int, y: int, rightward: int, wait: int, rel
 
 
 def things_inside(state: Any) -> bool:
-    """Tell whether the lists are no longer than there is room, and hold only things in the sea."""
+    """Return whether all lists are within their capacity and contain only things in the sea."""
     for kind in range(KINDS):
         if not 0 <= state.counts[kind] <= CAPACITY:
             return False
@@ -93,7 +93,7 @@ def find(state: Any, kind: int, x: int, y: int) -> int:
 
 
 def move(row: Any) -> bool:
-    """Move a thing one column; tell whether it is still in the sea."""
+    """Move a thing one column; return whether it is still in the sea."""
     row[X] += 1 if row[RIGHTWARD] == 1 else -1
     return bool(0 <= row[X] < SIZE)
 
@@ -140,9 +140,9 @@ def move_divers(state: Any, x: int, y: int, room: int) -> int:
 
 
 def move_subs(state: Any, x: int, y: int, interval: int) -> tuple[int, bool]:
-    """Move the enemy's submarines; return how many ran into a shot, and whether one hit.
+    """Move the enemy's submarines; return how many were shot, and whether one hit.
 
-    One that is taken out still drops the bomb that was due.
+    One that is shot still drops a bomb that is due.
     """
     hits = 0
     hit = False
@@ -165,7 +165,7 @@ def move_subs(state: Any, x: int, y: int, interval: int) -> tuple[int, bool]:
 
 
 def move_fish(state: Any, x: int, y: int, interval: int) -> tuple[int, bool]:
-    """Move the fish; return how many ran into a shot, and whether one hit."""
+    """Move the fish; return how many were shot, and whether one hit."""
     hits = 0
     hit = False
     for i in range(state.counts[FISH] - 1, -1, -1):
@@ -202,7 +202,7 @@ def advance(state: Any, kind: int, i: int, x: int, y: int, interval: int) -> tup
 
 
 def move_bombs(state: Any, x: int, y: int) -> bool:
-    """Move the enemy's bombs; tell whether one hit the submarine at ``x, y``."""
+    """Move the enemy's bombs; return whether one hit the submarine at ``x, y``."""
     hit = False
     for i in range(state.counts[BOMBS] - 1, -1, -1):
         row = state.things[BOMBS, i]

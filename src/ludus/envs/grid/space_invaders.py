@@ -47,7 +47,7 @@ def land_wave(state: State) -> int:
 
 
 def initial(params: Params, state: State, rng: Any) -> State:
-    """Start with a full wave, moving left; nothing is drawn."""
+    """Start with a full wave that moves left, without random numbers."""
     for y in range(SIZE):
         for x in range(SIZE):
             state.aliens[y, x] = False
@@ -72,7 +72,7 @@ def initial(params: Params, state: State, rng: Any) -> State:
 
 
 def at_edge(state: State) -> bool:
-    """Tell whether an alien stands at the wall that the swarm is heading for."""
+    """Return whether an alien stands at the wall that the swarm is heading for."""
     wall = 0 if state.heading < 0 else SIZE - 1
     found = False
     for y in range(SIZE):
@@ -81,7 +81,7 @@ def at_edge(state: State) -> bool:
 
 
 def descend(state: State) -> bool:
-    """Move all aliens down a row; tell whether one was at the bottom, to come back at the top."""
+    """Move all aliens down a row; return whether one was at the bottom, to come back at the top."""
     landed = False
     for x in range(SIZE):
         lowest = bool(state.aliens[BOTTOM, x])
@@ -106,7 +106,7 @@ def sidle(state: State) -> None:
 
 
 def drop_bomb(state: State, cannon: int) -> None:
-    """Let the lowest alien of the column nearest to the cannon bomb; the left one of two."""
+    """Drop a bomb from the lowest alien of the column nearest to the cannon (the left of two)."""
     for distance in range(SIZE):
         for side in range(-1, 2, 2):
             x = cannon + side * distance
@@ -195,7 +195,7 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None:
-    """Show the cannon, the aliens, again under their heading, the shots and the bombs."""
+    """Write the cannon, the aliens, also in the channel of their direction, shots and bombs."""
     for y in range(SIZE):
         for x in range(SIZE):
             alien = state.aliens[y, x]
@@ -208,7 +208,7 @@ def observation(params: Params, state: State, out: np.ndarray[Any, Any]) -> None
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether the cannon is in the picture; all else is, being maps of it."""
+    """Return whether the cannon is on the grid; all else is in arrays of the grid's shape."""
     return 0 <= state.cannon < SIZE
 
 

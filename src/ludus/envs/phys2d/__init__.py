@@ -1,8 +1,7 @@
 """Gymnasium's ``phys2d`` environments: variants of CartPole and Pendulum over the same kernels.
 
-There they are written in JAX, to be compiled and batched; here every kernel is. What a seed gives
-differs, because JAX's generator is another one; from the same state the same action leads to the
-same state, within single precision, in which JAX computes.
+Gymnasium writes them in JAX. Seeds give other states here, because JAX has another generator; from
+the same state the same action leads to the same state, within JAX's single precision.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ __all__ = ["CartPoleInJax", "PendulumInJax"]
 
 
 class _OnParams(FuncEnv):
-    """Functions that use given params unless a call brings others."""
+    """Functions with default params."""
 
     def __init__(self, params: Any) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class CartPoleInJax(_OnParams):
         return state
 
     def terminal(self, state: Any, rng: Any = None, params: cartpole.Params | None = None) -> Any:
-        """Tell whether the cart or the pole is beyond its limit."""
+        """Return whether the cart or the pole is beyond its limit."""
         params = self._params(params)
         x, _, angle, _ = state
         return (jnp.abs(x) > params.position_limit) | (jnp.abs(angle) > params.angle_limit)
@@ -119,7 +119,7 @@ class PendulumInJax(_OnParams):
         return -(angle**2 + 0.1 * speed**2 + 0.001 * torque**2)
 
     def terminal(self, state: Any, rng: Any = None, params: pendulum.Params | None = None) -> Any:
-        """Never end."""
+        """Return false: episodes do not terminate."""
         return jnp.zeros((), jnp.bool_)
 
 

@@ -90,7 +90,7 @@ class PendulumJaxVectorEnv(FunctionalJaxVectorEnv[Any, Any, Any]):
 
     Args:
         num_envs: How many.
-        render_mode: Not drawn; take ``make_vec`` for pictures.
+        render_mode: Not supported; use ``make_vec`` for rendering.
         max_episode_steps: After how many steps episodes are truncated; 0 for never.
         **kwargs: ``options``, set as attributes of the functions.
 

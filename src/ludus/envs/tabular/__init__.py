@@ -1,6 +1,6 @@
 """Gymnasium's ``tabular`` environments: variants of Blackjack and Cliff Walking, same kernels.
 
-What a seed gives differs, because there they draw from JAX's generator; the rules are the same.
+Seeds give other results here, because Gymnasium uses JAX's generator; the rules are the same.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ __all__ = ["KERNEL", "BlackJackJaxEnv", "BlackjackFunctional", "Params", "State"
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of observations and actions."""
+    """Return the observation and the action space."""
     return Box(np.array([1, 1, 0]), np.array([32, 11, 1]), (3,), np.int32), Discrete(2)
 
 

@@ -22,7 +22,7 @@ def observation(params: Params, state: State) -> tuple[int]:
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of observations and actions."""
+    """Return the observation and the action space."""
     cells = Box(0, params.states - 1, (1,), np.int32)
     return cells, Box(0, params.actions - 1, (1,), np.int32)
 

@@ -30,7 +30,7 @@ class Hands(NamedTuple):
 
 
 def _with_card(key: Any, hand: Any, count: Any) -> tuple[Any, Any, Any]:
-    """Add a card, drawn with the first half of the key, which goes on from there."""
+    """Add a card, drawn with the first part of the split key; the second part is the new key."""
     key = jax.random.split(key)[0]
     card = jax.random.choice(key, jnp.array(_CARDS), (1,))[0]
     return key, hand.at[count].set(card), count + 1
@@ -92,7 +92,7 @@ class BlackjackInJax(FuncEnv):
         return jnp.array([_total(hand), state.dealer_hand[0], _soft(hand)], jnp.int32)
 
     def terminal(self, state: Hands, rng: Any = None, params: Any = None) -> Any:
-        """Tell whether the player has lost or the dealer has played."""
+        """Return whether the player has lost or the dealer has played."""
         return jnp.asarray(state.done) > 0
 
     def reward(
@@ -148,7 +148,7 @@ class CliffWalkingInJax(FuncEnv):
         return (row * (_RIGHT + 1) + column).reshape((1,))
 
     def terminal(self, state: Cell, rng: Any = None, params: Any = None) -> Any:
-        """Tell whether the goal at the bottom right is reached."""
+        """Return whether the goal at the bottom right is reached."""
         return jnp.array_equal(state.player_position, jnp.array([_BOTTOM, _RIGHT]))
 
     def reward(

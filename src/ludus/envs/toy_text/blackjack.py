@@ -19,9 +19,9 @@ from ludus.spaces import Discrete, Space, Tuple
 __all__ = ["BlackjackEnv", "BlackjackV0Env", "Params", "State"]
 
 BASE = 11
-"""A hand is a number with one digit to this base per card, the first card foremost."""
+"""Base of the number that encodes a hand, with one digit per card, the first card highest."""
 FULL = BASE**17
-"""Hands above this leave no room for a card; nobody holds that many without bad luck of 1e-15."""
+"""Largest hand that can take another card; larger ones have a probability of 1e-15."""
 ACE_TEN, TEN_ACE = 1 * BASE + 10, 10 * BASE + 1
 SUITS = "CDHS"
 FACES = "JQK"
@@ -36,7 +36,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Both hands, what they count, the dealer's open card, and the outcome so far.
+    """Both hands, their totals, the dealer's open card, and the outcome so far.
 
     A hand is soft if an ace in it counts 11.
     """
@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 
 def value(rank: int) -> int:
-    """Return what a card counts at least, by its rank from 1 (ace) to 13 (king)."""
+    """Return the value of a card by its rank from 1 (ace, as 1) to 13 (king)."""
     return rank if rank < 10 else 10
 
 
@@ -76,19 +76,19 @@ def with_card(hand: int, card: int) -> int:
 
 
 def count_with(count: int, soft: bool, card: int) -> tuple[int, bool]:
-    """Return what a hand counts with one more card, and whether it is soft then."""
+    """Return the total of a hand with one more card, and whether it is soft."""
     least = count - 10 * soft + card
     soft = (soft | (card == 1)) & (least <= 11)
     return least + 10 * soft, soft
 
 
 def score(count: int) -> int:
-    """Return what a hand is worth in the end, 0 if it is bust."""
+    """Return the final value of a hand, 0 if it is bust."""
     return count if count <= 21 else 0
 
 
 def is_natural(hand: int) -> bool:
-    """Tell whether a hand is an ace and a ten and nothing else."""
+    """Return whether a hand is an ace and a ten and nothing else."""
     return hand in (ACE_TEN, TEN_ACE)
 
 
@@ -119,8 +119,8 @@ def initial(params: Params, rng: Any) -> State:
 
 def transition(params: Params, state: State, action: int, rng: Any) -> State:
     """Take a card (1), or let the dealer draw to 17 and compare (0)."""
-    # Nobody can foresee who draws. So there is one draw for both, and arithmetic where a processor
-    # would have to guess.
+    # Who draws cannot be predicted, so there is one draw for both and arithmetic instead of
+    # branches.
     sticks = 1 - action
     enough = 17 * sticks
     card = draw_card(rng, state.dealer_count * sticks < 17)
@@ -164,22 +164,22 @@ def observation(params: Params, state: State) -> tuple[int, int, int]:
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Return what the round paid."""
+    """Return the reward of the round."""
     return next_state.reward
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the player went bust or stuck."""
+    """Return whether the player went bust or stuck."""
     return state.over
 
 
 def valid(params: Params, state: State) -> bool:
-    """Tell whether the dealer, who draws up to 17, will be done soon."""
+    """Return whether the dealer, who draws up to 17, will be done soon."""
     return state.dealer_count >= 0
 
 
 def spaces(params: Params) -> tuple[Space[Any], Space[Any]]:
-    """Return the spaces of observations and actions."""
+    """Return the observation and the action space."""
     return Tuple((Discrete(32), Discrete(11), Discrete(2))), Discrete(2)
 
 
@@ -207,10 +207,10 @@ def cards_of(hand: int) -> list[int]:
 
 
 def hand_of(cards: Iterable[int]) -> tuple[int, int, bool]:
-    """Return a hand, what it counts and whether it is soft.
+    """Return a hand, its total and whether it is soft.
 
     Raises:
-        ValueError: There is no card, or something that is none.
+        ValueError: There are no cards, or one is not a card.
     """
     hand, count, soft = 0, 0, False
     for card in cards:
@@ -250,7 +250,7 @@ class BlackjackEnv(RefusesHooks, KernelEnv):
     }
     kernel = KERNEL
     deals_faces: ClassVar[bool] = True
-    """Whether a reset also draws a suit and a face for the picture."""
+    """Whether a reset also draws the suit and the face of the open card, for rendering."""
 
     natural = Flag(False)
     sab = Flag(False)
@@ -320,7 +320,7 @@ class BlackjackEnv(RefusesHooks, KernelEnv):
         self._holding = False
 
     def _take_edits(self) -> None:
-        """Deal the cards of hands that were edited in place."""
+        """Read hands that were edited in place."""
         for owner, (shown, before) in list(self._hands.items()):
             if shown != before:
                 setattr(self, owner, shown)
@@ -362,7 +362,7 @@ class BlackjackEnv(RefusesHooks, KernelEnv):
         )
 
     def close(self) -> None:
-        """Close the window, if one is open."""
+        """Close the window."""
         self._view.close()
 
 

@@ -1,4 +1,4 @@
-"""The picture of a blackjack table."""
+"""Draws a blackjack table."""
 
 from __future__ import annotations
 

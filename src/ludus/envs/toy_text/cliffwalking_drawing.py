@@ -1,4 +1,4 @@
-"""The picture of a walk along a cliff."""
+"""Draws a walk along a cliff."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def table_of(
 
     Args:
         desc: The map.
-        slips: By how many quarter turns a step may go astray, and how likely each is.
-        reward_schedule: Pay for reaching a goal, a hole, and anything else.
+        slips: Numbers of quarter turns by which a step may deviate, and their probabilities.
+        reward_schedule: Reward for reaching a goal, a hole, and any other cell.
     """
     rows, cols = desc.shape
     letters = [[bytes(letter) for letter in row] for row in desc]
@@ -82,9 +82,9 @@ def new_game(
     return Game.of(table_of(desc, slips, (goal, hole, other)), starts)
 
 
-# By type as well: a game that pays 1 is another one than a game that pays 1.0.
+# Cached by type as well, because rewards of 1 and 1.0 differ.
 game_of = lru_cache(maxsize=8, typed=True)(new_game)
-"""As :func:`new_game`, which takes longer than all else that ``make`` does."""
+"""Cached :func:`new_game`, which takes most of the time of ``make``."""
 
 
 def text_of(desc: np.ndarray[Any, Any], s: int, lastaction: int | None) -> str:
@@ -111,7 +111,7 @@ class FrozenLakeEnv(TabularEnv):
         is_slippery: Whether steps may turn to either side.
         success_rate: How likely a step goes where it should on slippery ice; the two sides share
             the rest.
-        reward_schedule: Pay for reaching a goal, a hole, and any other cell.
+        reward_schedule: Reward for reaching a goal, a hole, and any other cell.
 
     Versions: v1 has thresholds of 0.70 (4x4) and 0.85 (8x8). v0 is the same game with classic Gym's
     first thresholds, 0.78 and 0.99, which no policy reaches within the time limit: the optimum is

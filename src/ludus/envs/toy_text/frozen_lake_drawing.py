@@ -1,4 +1,4 @@
-"""The picture of a frozen lake."""
+"""Draws a frozen lake."""
 
 from __future__ import annotations
 

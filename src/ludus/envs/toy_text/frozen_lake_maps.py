@@ -31,7 +31,7 @@ MAPS: Mapping[str, list[str]] = MappingProxyType(
 
 
 def is_valid(board: Sequence[Sequence[str]] | np.ndarray[Any, Any], max_size: int) -> bool:
-    """Tell whether ice leads from the top left corner of a square board to a goal."""
+    """Return whether a path leads from the top left corner of a square board to a goal."""
     seen = {(0, 0)}
     edge = [(0, 0)]
     while edge:

@@ -1,7 +1,7 @@
-"""What the games with a hidden number share: the number, the guesses, and the hints.
+"""Shared code of the games with a hidden number: the number, the guesses, and the hints.
 
-Classic Gym's guesses are float32, and NumPy compares a float32 with a number as float32: so do the
-kernels, in which a guess hits a number if it is the nearest float32.
+Classic Gym's guesses are float32, and NumPy compares a float32 with a number as float32. So do the
+kernels: a guess equals a number if it is the nearest float32.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NEAR = 0.01 * RANGE
 
 
 class Params(NamedTuple):
-    """How far guesses may go either way."""
+    """The largest absolute value of a guess."""
 
     bound: float
 
@@ -58,7 +58,7 @@ def hint_on(guess: float, number: float) -> int:
 
 
 def initial(params: Params, rng: Any) -> State:
-    """Hide a number."""
+    """Draw the hidden number."""
     return State(uniform(rng, -RANGE, RANGE), 0, 0, False)
 
 
@@ -106,7 +106,7 @@ def as_guesses(space: Space[Any], guesses: Any) -> np.ndarray[Any, Any]:
     """Return guesses as an array of float32.
 
     Raises:
-        InvalidAction: They are no numbers.
+        InvalidAction: They are not numbers.
     """
     try:
         return np.asarray(guesses, dtype=np.float32)
@@ -123,7 +123,7 @@ class GuessingEnv(KernelEnv):
         """Make a guess; a bare number will do.
 
         Raises:
-            InvalidAction: The guess is out of bounds, or no number.
+            InvalidAction: The guess is out of bounds, or not a number.
         """
         guess = np.atleast_1d(as_guesses(self.action_space, action))
         check_finite(guess, self.action_space)
@@ -135,7 +135,7 @@ class GuessingEnv(KernelEnv):
 
     @classmethod
     def vector_class(cls) -> type[KernelVectorEnv]:
-        """Return the class whose batches refuse what a single game refuses."""
+        """Return the class of batches, which check guesses like a single game."""
         from ludus.envs.toy_text.guessing_vector import GuessingVectorEnv
 
         return GuessingVectorEnv

@@ -15,7 +15,7 @@ def reward(params: Params, state: State, action: Any, next_state: State) -> floa
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the number was found or the guesses are used up."""
+    """Return whether the number was found or the guesses are used up."""
     return state.near or state.guesses >= GUESSES
 
 

@@ -1,4 +1,4 @@
-"""Many games with a hidden number at once."""
+"""Batches of games with a hidden number."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["GuessingVectorEnv"]
 
 
 class GuessingVectorEnv(KernelVectorEnv):
-    """Rounds guesses to float32 and refuses those that are out of bounds, as a single game does."""
+    """Rounds guesses to float32 and checks their bounds, like a single game."""
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Make a guess in every game.
 
         Raises:
-            InvalidAction: A guess is out of bounds, or no number.
+            InvalidAction: A guess is out of bounds, or not a number.
         """
         return super().step(self._checked(actions))
 

@@ -24,7 +24,7 @@ def reward(params: Params, state: State, action: Any, next_state: State) -> floa
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the guesses are used up."""
+    """Return whether the guesses are used up."""
     return state.guesses >= GUESSES
 
 

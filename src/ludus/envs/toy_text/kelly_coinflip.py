@@ -16,7 +16,7 @@ from ludus.spaces import Box, Discrete, Space, Tuple
 __all__ = ["BROKE", "KellyCoinflipEnv", "Params", "State", "settle"]
 
 BROKE = 0.01
-"""Less than a penny is nothing."""
+"""Amounts below this count as nothing."""
 
 
 class Params(NamedTuple):
@@ -64,7 +64,7 @@ def reward(params: Params, state: State, action: int, next_state: State) -> floa
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the money is gone, the cap reached, or the last round played."""
+    """Return whether the money is gone, the cap reached, or the last round played."""
     return state.wealth < BROKE or state.wealth == params.max_wealth or state.rounds == 0
 
 

@@ -21,7 +21,7 @@ MOST_ACTIONS = np.iinfo(np.int64).max
 MOST_MONEY = float(np.finfo(np.float32).max)
 WEALTH_QUANTILE, ROUNDS_QUANTILE = 0.85, 0.99
 LARGEST_UNIFORM, LARGEST_NORMAL = 1 - 2.0**-53, 14.0
-"""Numbers that NumPy's uniform and standard normal draws do not exceed."""
+"""Upper bounds of NumPy's uniform and standard normal draws."""
 LARGEST_EXPONENT = 709.0
 
 
@@ -169,7 +169,7 @@ class KellyCoinflipGeneralizedEnv(Env[Observation, int]):
             "action_space": Discrete(int(min(wealth * 100, MOST_ACTIONS))),
         }
         for name, space in spaces.items():
-            # An equal one stays, for it may have been seeded.
+            # An equal space is kept, because it may have been seeded.
             if getattr(self, name, None) != space:
                 setattr(self, name, space)
         self.reward_range = (0.0, self.max_wealth)

@@ -22,7 +22,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """The link reached, and what reaching it paid."""
+    """The current link, and the last reward."""
 
     link: int
     reward: float
@@ -51,12 +51,12 @@ def observation(params: Params, state: State) -> int:
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Return what the step paid."""
+    """Return the reward of the step."""
     return next_state.reward
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Never end."""
+    """Return false: episodes do not terminate."""
     return False
 
 

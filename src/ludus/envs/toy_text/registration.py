@@ -1,4 +1,4 @@
-"""The toy-text family as data."""
+"""Registration of the toy-text family."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the last spin paid, and whether the player left the table."""
+    """The last reward, and whether the player left the table."""
 
     reward: float
     left: bool
 
 
 def initial(params: Params, rng: Any) -> State:
-    """Come to the table."""
+    """Return the state before the first spin."""
     return State(0.0, False)
 
 
@@ -43,17 +43,17 @@ def transition(params: Params, state: State, action: int, rng: Any) -> State:
 
 
 def observation(params: Params, state: State) -> int:
-    """Return 0: there is nothing to see."""
+    """Return 0, the only observation."""
     return 0
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Return what the spin paid."""
+    """Return the reward of the spin."""
     return next_state.reward
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the player walked away."""
+    """Return whether the player walked away."""
     return state.left
 
 

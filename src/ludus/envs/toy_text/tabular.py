@@ -1,9 +1,8 @@
-"""Games given by a table: for each state and action, what may happen and how likely it is.
+"""Games defined by a table of transition probabilities.
 
-The table in the form that planners use is ``P[state][action]``, a list of
-``(probability, next_state, reward, terminated)``. :func:`tabulate` turns it into arrays, over which
-one kernel runs every such game. Each reset and each step takes exactly one random number, also
-where only one thing can happen.
+The table has the usual form ``P[state][action]``, a list of ``(probability, next_state, reward,
+terminated)``. :func:`tabulate` converts it to arrays for a kernel that runs every such game. Each
+reset and each step draws exactly one random number, also if there is only one outcome.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ Transitions = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 
 
 CUMULATIVE, PROBABILITY, NEXT_STATE, REWARD, TERMINATED = range(5)
-"""The columns of an outcome. One array holds them all: compiled code gets each array by the call,
-which takes longer than the step itself."""
+"""The columns of an outcome, which are in one array because every array makes calls slower."""
 
 
 class Params(NamedTuple):
@@ -62,7 +60,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the game stands, and what the outcome that led there said."""
+    """The current state, and the reward, end and probability of the last outcome."""
 
     s: int
     prob: float
@@ -91,7 +89,7 @@ def first_above(cumulative: np.ndarray[Any, Any], count: int, draw: float) -> in
 
 def outcome(table: np.ndarray[Any, Any], count: int, state: int, action: int, draw: float) -> int:
     """Return which of the few outcomes of an action a draw selects."""
-    # Counted rather than searched: where a search stops, no processor can guess.
+    # Counts instead of searching, because the end of a search cannot be predicted.
     index = 0
     for k in range(count):
         index += 1 if table[state, action, k, CUMULATIVE] <= draw else 0
@@ -120,22 +118,22 @@ def observation(params: Params, state: State) -> int:
 
 
 def reward(params: Params, state: State, action: int, next_state: State) -> float:
-    """Return what the outcome pays."""
+    """Return the reward of the outcome."""
     return next_state.reward
 
 
 def terminal(params: Params, state: State) -> bool:
-    """Tell whether the outcome ended the episode."""
+    """Return whether the outcome ended the episode."""
     return state.terminated
 
 
 def info(params: Params, state: State) -> Info:
-    """Return the probability of what happened."""
+    """Return the probability of the outcome."""
     return Info(state.prob)
 
 
 def valid(params: Any, state: Any) -> bool:
-    """Tell whether the table has a row for the state."""
+    """Return whether the table has a row for the state."""
     return 0 <= state.s < params.states  # type: ignore[no-any-return]
 
 
@@ -175,7 +173,7 @@ def tabulate(transitions: Transitions, distribution: np.ndarray[Any, Any]) -> Pa
 
 
 class Game(NamedTuple):
-    """A table that nobody changes, so that environments can share it, and its start states."""
+    """A table that environments share and must not change, and its start states."""
 
     table: Transitions
     starts: np.ndarray[Any, Any]
@@ -184,7 +182,7 @@ class Game(NamedTuple):
 
     @classmethod
     def of(cls, table: Transitions, starts: np.ndarray[Any, Any]) -> Game:
-        """Make one from a table and the probabilities of its start states."""
+        """Build a game from a table and the probabilities of its start states."""
         return cls(table, starts, tabulate(table, starts), pays_ints(table))
 
 
@@ -227,7 +225,7 @@ def check_rows(rows: Transitions, states: int, actions: int) -> None:
 
 
 def pays_ints(table: Transitions) -> bool:
-    """Tell whether every reward of a table is an int."""
+    """Return whether every reward of a table is an int."""
     rows = (row for choices in table.values() for row in choices.values())
     return all(isinstance(outcome[2], int) for row in rows for outcome in row)
 
@@ -242,7 +240,7 @@ def _is_outcome(found: Any, states: int) -> bool:
 
 
 def _taking_whole_floats(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a reader that takes 2.0 for 2, which policies kept in arrays of floats give."""
+    """Return a reader that accepts 2.0 for 2, as policies in float arrays return."""
 
     def take(action: Any) -> Any:
         whole = isinstance(action, float | np.floating) and action.is_integer()
@@ -252,14 +250,14 @@ def _taking_whole_floats(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class TabularEnv(RefusesHooks, KernelEnv):
-    """Base of the games with a table; what planners and tutorials read of them.
+    """Base class of the games with a table, with the attributes that planners use.
 
     Attributes:
         P: The table, ``P[state][action]``, a list of (probability, next, reward, terminated);
             may be edited in place or assigned.
         initial_state_distrib: The probability of each start state; may be edited in place or
             assigned.
-        s: The present state; may be assigned.
+        s: The current state; may be assigned.
         lastaction: The last action, ``None`` after a reset.
         nS, nA, isd: Classic Gym's names for the sizes and the start distribution.
     """
@@ -281,7 +279,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
         render_mode: str | None,
     ) -> None:
         self._whole = game.pays_ints
-        # What may be edited is this environment's own.
+        # The copies that may be edited belong to this environment.
         own = params._replace(start=params.start.copy())
         super().__init__(own, render_mode=render_mode)
         self._transitions = game.table
@@ -311,7 +309,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
         return self._known is not None
 
     def _before_step(self, action: Any) -> None:
-        """Compare the row that the step will draw from with what it was."""
+        """Check whether the row that the step will draw from was edited."""
         known: Any = self._known
         s = int(self._columns["s"][0])
         try:
@@ -347,7 +345,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
 
     @property
     def s(self) -> int:
-        """The present state."""
+        """The current state."""
         return int(self.state.s)
 
     @s.setter
@@ -385,5 +383,5 @@ class TabularEnv(RefusesHooks, KernelEnv):
     isd = initial_state_distrib
 
     def close(self) -> None:
-        """Close the window, if one is open."""
+        """Close the window."""
         self._view.close()

@@ -35,7 +35,7 @@ NAMES = ("South", "North", "East", "West", "Pickup", "Dropoff")
 
 @lru_cache(maxsize=8)
 def game_of(rules: Rules, straight: float | None) -> Game:
-    """Return the game; its table takes longer than all else that ``make`` does."""
+    """Return the game, cached because its table takes most of the time of ``make``."""
     return Game.of(table_of(rules, straight), starts_of(rules))
 
 
@@ -129,7 +129,7 @@ class TaxiEnv(TabularEnv):
 
     @property
     def s(self) -> int:
-        """The present state."""
+        """The current state."""
         return int(self.state.s)
 
     @s.setter
@@ -140,7 +140,7 @@ class TaxiEnv(TabularEnv):
 
     @property
     def fickle_step(self) -> bool:
-        """Whether this passenger will still change their mind."""
+        """Whether the passenger will change the destination."""
         return self.state is not None and bool(self.state.fickle)
 
     @fickle_step.setter

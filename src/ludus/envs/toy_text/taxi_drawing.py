@@ -1,4 +1,4 @@
-"""The picture of the taxi's town."""
+"""Draws the town of the taxi."""
 
 from __future__ import annotations
 

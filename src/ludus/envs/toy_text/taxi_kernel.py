@@ -1,4 +1,4 @@
-"""The taxi as a kernel: a table of transitions, and passengers who change their minds."""
+"""The kernel of the taxi: a table of transitions, and passengers who change the destination."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the game stands, what the last outcome said, and whether a mind will change."""
+    """The current state, the last outcome, and whether the passenger will change destination."""
 
     s: int
     prob: float

@@ -132,7 +132,7 @@ def starts_of(rules: Rules) -> np.ndarray[Any, Any]:
 
 @lru_cache
 def mask_of(rules: Rules) -> np.ndarray[Any, Any]:
-    """Return for each state which actions do something: moves that move, services that serve."""
+    """Return for each state the mask of actions that have an effect."""
     mask = np.zeros((500, 6), np.int8)
     for s, a in product(range(500), range(6)):
         row, col, *_ = decode(s)

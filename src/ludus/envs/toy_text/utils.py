@@ -1,4 +1,4 @@
-"""Gymnasium's place for drawing from a list of probabilities."""
+"""Draws from a list of probabilities, at Gymnasium's module path."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Checks a function without source, by its instructions: fewer rules, and lines without text."""
+"""Checks a function without source by its byte code, with fewer rules."""
 
 from __future__ import annotations
 
 import dis
 from types import FunctionType
 
-from ludus.kernel.authoring.mistakes import Mistake
+from ludus.kernel.authoring.mistakes import Mistake, at_line
 from ludus.kernel.authoring.names import ABSENT, lookup, refusal, similar
 from ludus.kernel.authoring.rules import DEBUGGING
 
@@ -41,12 +41,11 @@ def check_instructions(
     """
     mistakes: list[Mistake] = []
     helpers: list[tuple[FunctionType, int]] = []
-    code = function.__code__
-    line = code.co_firstlineno
+    line = function.__code__.co_firstlineno
     path: list[str] = []
 
     def add(rule: str, what: str, hint: str = "") -> None:
-        mistakes.append(Mistake(rule, function.__name__, code.co_filename, line, what, hint=hint))
+        mistakes.append(at_line(rule, function, line, what, hint=hint))
 
     def end_name() -> None:
         if not path:

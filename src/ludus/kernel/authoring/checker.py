@@ -16,7 +16,7 @@ from ludus.kernel.authoring.expressions import (
     path_of,
 )
 from ludus.kernel.authoring.flow import endless_loops, falls_off, returns_values, unassigned
-from ludus.kernel.authoring.mistakes import Mistake
+from ludus.kernel.authoring.mistakes import Mistake, at_line
 from ludus.kernel.authoring.names import ABSENT, is_namedtuple, is_numpy, lookup, refusal, similar
 from ludus.kernel.authoring.role import Role
 from ludus.kernel.authoring.rules import DEBUGGING
@@ -64,7 +64,7 @@ class Checker(ast.NodeVisitor):
     Args:
         function: The function.
         node: Its syntax tree.
-        role: What it is in a kernel.
+        role: Its role in a kernel.
         compiled: Whether it is going to be compiled; plain Python may print.
     """
 
@@ -108,10 +108,9 @@ class Checker(ast.NodeVisitor):
         self._check_paths(node)
 
     def add(self, rule: str, node: ast.AST, what: str, *, reason: str = "", hint: str = "") -> None:
-        """Enter a mistake."""
+        """Record a mistake."""
         line = getattr(node, "lineno", self._function.__code__.co_firstlineno)
-        file = self._function.__code__.co_filename
-        self.mistakes.append(Mistake(rule, self._function.__name__, file, line, what, reason, hint))
+        self.mistakes.append(at_line(rule, self._function, line, what, reason, hint))
 
     # --- paths and returned values ------------------------------------------------------------
 
@@ -168,7 +167,7 @@ class Checker(ast.NodeVisitor):
     # --- single nodes -------------------------------------------------------------------------
 
     def visit(self, node: ast.AST) -> None:
-        """Check a node and what is below it."""
+        """Check a node and its children."""
         entry = _NODES.get(type(node))
         if entry is not None and not (isinstance(node, ast.List) and is_target(node)):
             self.add(entry[0], node, entry[1])
@@ -188,7 +187,7 @@ class Checker(ast.NodeVisitor):
             self.add("kernel-none", node, "The pattern")
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        # A text that stands alone is a comment.
+        # A string expression is a comment.
         if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
             self.visit(node.value)
 
@@ -263,7 +262,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _check_call(self, node: ast.Call, called: Any, name: str) -> bool:
-        """Check the arguments of a call; return whether there is no more to check in them."""
+        """Check the arguments of a call; return whether they need no further checks."""
         if called is round and len(node.args) + len(node.keywords) > 1:
             self.add("kernel-round-digits", node, f"{name}()")
         if called in (float, int) and node.args and is_constant(node.args[0], str):
@@ -292,7 +291,7 @@ class Checker(ast.NodeVisitor):
             self.add(rule, given[field], f"{made.__name__}.{field}", reason=problem)
 
     def _assigned(self, name: str) -> list[ast.expr]:
-        """Return what is assigned to a local name, in the whole function."""
+        """Return the values that are assigned to a local name in the function."""
         return [
             part.value
             for part in ast.walk(self._node)

@@ -1,4 +1,4 @@
-"""Translates the compiler's errors: the author's line, and the reason in one plain sentence."""
+"""Translates the compiler's errors to the author's line and a short reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import NamedTuple
 
 from ludus.errors import KernelError
-from ludus.kernel.authoring.mistakes import Mistake, at_function, kernel_error
+from ludus.kernel.authoring.mistakes import Mistake, at_function, at_line, kernel_error
 from ludus.kernel.authoring.validation import reached
 
 __all__ = ["explained"]
@@ -20,13 +20,13 @@ __all__ = ["explained"]
 def explained(
     title: str, functions: Iterable[FunctionType], known: Callable[[], Iterable[Mistake]]
 ) -> Iterator[None]:
-    """Turn errors of the compiler into one about the author's source.
+    """Convert errors of the compiler to errors about the author's source.
 
     Args:
-        title: What the message calls the kernel or policy.
-        functions: The author's functions, helpers not included.
-        known: Returns mistakes that explain a failure better than the compiler's text, found in
-            what has been compiled so far.
+        title: Name of the kernel or policy in the message.
+        functions: The author's functions, without helpers.
+        known: Returns mistakes in the code compiled so far, which explain a failure better than the
+            compiler's text.
 
     Raises:
         KernelError: Compiling failed; the compiler's error is its cause.
@@ -35,7 +35,7 @@ def explained(
         yield
     except (KernelError, OSError, MemoryError):
         raise
-    except Exception as problem:
+    except Exception as problem:  # numba raises exceptions of many types, also internal ones
         found = list(known()) or [_mistake(list(functions), problem)]
         raise kernel_error(title, found) from problem
 
@@ -55,14 +55,12 @@ def _mistake(functions: list[FunctionType], problem: Exception) -> Mistake:
         return at_function(rule, functions[0], "The kernel", reason)
     function, line = place
     what = function.__name__ if returned else "The line"
-    found = Mistake(
-        rule, function.__name__, function.__code__.co_filename, line, what, reason, hint
-    )
+    found = at_line(rule, function, line, what, reason, hint)
     return _without_foreign_attribute(found, text)
 
 
 def _without_foreign_attribute(found: Mistake, text: str) -> Mistake:
-    """Reword a mistake about an attribute that the library function asks for, not the author."""
+    """Reword a mistake about an attribute that a library function reads, not the author."""
     asked = re.search(r"Unknown attribute '(\w+)' of type (.+)", text)
     if found.rule != "kernel-unknown-field" or asked is None or asked[1] in found.text:
         return found
@@ -76,7 +74,7 @@ def _without_color(text: str) -> str:
 
 
 def _returned(text: str) -> list[tuple[int, str]]:
-    """Return the types that a function returns and their lines, if that is what is wrong."""
+    """Return the types that a function returns and their lines, if they cannot be unified."""
     if "Can't unify return type" not in text:
         return []
     found = re.findall(r"type '([^']+)', location:\s*File \"[^\"]+\", line (\d+)", text)
@@ -84,12 +82,12 @@ def _returned(text: str) -> list[tuple[int, str]]:
 
 
 def _file(text: str) -> str:
-    """Return the first file that a message names."""
+    """Return the first file in a message."""
     return re.findall(r'File "([^"]+)", line', text)[0]  # type: ignore[no-any-return]
 
 
 def _place(functions: list[FunctionType], text: str) -> tuple[FunctionType, int] | None:
-    """Return the author's function and line that a message names first, which is the innermost."""
+    """Return the author's function and line that come first in a message, the innermost ones."""
     for file, number in re.findall(r'File "([^"]+)", line (\d+)', text):
         line = int(number)
         for function in functions:
@@ -102,7 +100,7 @@ def _place(functions: list[FunctionType], text: str) -> tuple[FunctionType, int]
 
 
 class _Pattern(NamedTuple):
-    """What a message of the compiler looks like, and what it means."""
+    """A pattern of compiler messages, with the rule, reason and hint to report."""
 
     text: str
     rule: str
@@ -214,7 +212,7 @@ _WORDS = (
 
 
 def _reason(text: str) -> tuple[str, str, str]:
-    """Return the rule, the reason and the hint of a message, in words of Python."""
+    """Return the rule, the reason and the hint of a message, with Python's names of types."""
     for pattern in _PATTERNS:
         found = list(re.finditer(pattern.text, text))
         if found:

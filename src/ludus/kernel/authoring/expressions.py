@@ -1,4 +1,4 @@
-"""Questions about single expressions of a syntax tree."""
+"""Predicates of single expressions of a syntax tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["bind_problem", "has_stars", "is_constant", "is_constant_list", "is_t
 
 
 def path_of(node: ast.expr | None) -> list[str] | None:
-    """Return the words of a dotted name, ``None`` if the expression is none."""
+    """Return the parts of a dotted name, ``None`` if the expression is something else."""
     words: list[str] = []
     while isinstance(node, ast.Attribute):
         words.append(node.attr)
@@ -19,12 +19,12 @@ def path_of(node: ast.expr | None) -> list[str] | None:
 
 
 def is_constant(node: ast.expr, kind: type) -> bool:
-    """Tell whether an expression is a constant of a kind."""
+    """Return whether an expression is a constant of a type."""
     return isinstance(node, ast.Constant) and isinstance(node.value, kind)
 
 
 def is_constant_list(node: ast.expr) -> bool:
-    """Tell whether an expression is a list of constant numbers."""
+    """Return whether an expression is a list of constant numbers."""
     return isinstance(node, ast.List) and all(
         isinstance(item, ast.Constant) and isinstance(item.value, bool | int | float)
         for item in node.elts
@@ -32,18 +32,18 @@ def is_constant_list(node: ast.expr) -> bool:
 
 
 def is_target(node: ast.List) -> bool:
-    """Tell whether a list is what something is assigned to."""
+    """Return whether a list is the target of an assignment."""
     return not isinstance(node.ctx, ast.Load)
 
 
 def has_stars(node: ast.Call) -> bool:
-    """Tell whether a call unpacks arguments with ``*`` or ``**``."""
+    """Return whether a call unpacks arguments with ``*`` or ``**``."""
     starred = any(isinstance(part, ast.Starred) for part in node.args)
     return starred or any(word.arg is None for word in node.keywords)
 
 
 def bind_problem(called: Any, node: ast.Call) -> str:
-    """Return how a call's arguments do not fit a function, empty if they do."""
+    """Return the problem with a call's arguments, empty if there is none."""
     words = {word.arg: None for word in node.keywords if word.arg is not None}
     try:
         inspect.signature(called).bind(*node.args, **words)

@@ -1,7 +1,7 @@
-"""What can happen on the paths through a function: the end without a return, unassigned names.
+"""Control-flow analysis of a function: missing returns, endless loops, unassigned names.
 
-A loop is taken to run at least once, and an ``if`` with the same condition as an earlier one to go
-the same way, so that functions which are right are not refused.
+It assumes that a loop runs at least once, and that an ``if`` with the same condition as an earlier
+one takes the same branch, so that correct functions are not rejected.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["endless_loops", "falls_off", "returns_values", "unassigned"]
 
 
 def falls_off(body: Sequence[ast.stmt]) -> bool:
-    """Tell whether control can reach the end of a block."""
+    """Return whether control can reach the end of a block."""
     return all(_goes_on(statement) for statement in body)
 
 
@@ -24,7 +24,7 @@ def returns_values(node: ast.AST) -> list[ast.Return]:
 
 
 def endless_loops(node: ast.AST) -> Iterator[ast.While]:
-    """Yield the loops ``while True`` that nothing ends."""
+    """Yield the loops ``while True`` without a way out."""
     for part in ast.walk(node):
         if isinstance(part, ast.While) and _is_true(part.test) and not _ends(part):
             yield part
@@ -44,7 +44,7 @@ def _ends(loop: ast.While) -> bool:
 
 
 def _breaks(body: Sequence[ast.stmt]) -> bool:
-    """Tell whether a loop's body has a ``break`` of that loop."""
+    """Return whether a loop's body has a ``break`` of that loop."""
     for statement in body:
         if isinstance(statement, ast.Break):
             return True
@@ -96,7 +96,7 @@ class _Paths:
     def __init__(self, local: set[str]) -> None:
         self._local = local
         self._found: list[ast.Name] = []
-        # What the branches of each condition have assigned.
+        # Names assigned in the branches of each condition.
         self._under: dict[str, set[str]] = {}
 
     def uses(self, body: Sequence[ast.stmt]) -> list[ast.Name]:
@@ -104,11 +104,7 @@ class _Paths:
         return self._found
 
     def _block(self, body: Sequence[ast.stmt], known: set[str]) -> set[str] | None:
-        """Follow a block from what is assigned before it to what is after it.
-
-        Returns:
-            ``None`` if control does not reach its end.
-        """
+        """Return the names assigned after a block, ``None`` if control does not reach its end."""
         now = set(known)
         for statement in body:
             after = self._statement(statement, now)
@@ -152,7 +148,7 @@ class _Paths:
         else:
             known = self._expression(statement.iter, known) | _stored(statement.target)
         self._block(statement.body, known)
-        # Taken to run at least once, and not to be left before it has assigned what it does.
+        # Assumes at least one iteration, which assigns all names of the body.
         known = known | {name for part in statement.body for name in _stored(part)}
         if isinstance(statement, ast.While) and _is_true(statement.test):
             return known if _breaks(statement.body) else None
@@ -172,7 +168,7 @@ class _Paths:
         return known
 
     def _expression(self, node: ast.AST, known: set[str]) -> set[str]:
-        """Look at what an expression reads; return what is assigned after it."""
+        """Record the names that an expression reads; return those assigned after it."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                 self._use(part, known | _stored(node))
@@ -192,6 +188,6 @@ def _stored(node: ast.AST) -> set[str]:
 
 
 def _common(ends: Sequence[set[str] | None]) -> set[str] | None:
-    """Return what is assigned on every path that goes on."""
+    """Return the names assigned on every path that continues."""
     reached = [end for end in ends if end is not None]
     return set.intersection(*reached) if reached else None

@@ -1,4 +1,4 @@
-"""Mistakes: a broken rule at a place in the author's file, and the error that reports it."""
+"""Broken rules at places in the author's files, and the error that reports them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FunctionType
 from ludus.errors import KernelError
 from ludus.kernel.authoring.rules import RULES
 
-__all__ = ["Mistake", "at_function", "kernel_error"]
+__all__ = ["Mistake", "at_function", "at_line", "kernel_error"]
 
 _SHOWN = 8
 
@@ -19,7 +19,7 @@ _SHOWN = 8
 class Mistake:
     """One broken rule: in which function and line of which file, and what is wrong there.
 
-    ``what`` begins the sentence that the rule's summary ends; ``hint`` replaces the rule's hint.
+    ``what`` is the subject of the rule's summary; ``reason`` and ``hint`` replace the rule's.
     """
 
     rule: str
@@ -44,15 +44,23 @@ class Mistake:
         )
 
 
+def at_line(
+    rule: str, function: FunctionType, line: int, what: str, reason: str = "", hint: str = ""
+) -> Mistake:
+    """Return a mistake in a line of a function's file."""
+    file = function.__code__.co_filename
+    return Mistake(rule, function.__name__, file, line, what, reason, hint)
+
+
 def at_function(rule: str, function: FunctionType, what: str, reason: str = "") -> Mistake:
-    """Return a mistake of a function as a whole, placed at its ``def``."""
+    """Return a mistake about a whole function, placed at its ``def``."""
     code = function.__code__
     line = _definition_line(code.co_filename, code.co_firstlineno)
-    return Mistake(rule, function.__name__, code.co_filename, line, what, reason)
+    return at_line(rule, function, line, what, reason)
 
 
 def _definition_line(file: str, first: int) -> int:
-    """Return the line of ``def``: Python counts a function from its first decorator on."""
+    """Return the line of ``def``, which may follow decorators."""
     for line in range(first, first + 20):
         if linecache.getline(file, line).lstrip().startswith(("def ", "async def ", "lambda")):
             return line
@@ -60,7 +68,7 @@ def _definition_line(file: str, first: int) -> int:
 
 
 def kernel_error(name: str, mistakes: Sequence[Mistake]) -> KernelError:
-    """Return the error that reports the mistakes of a kernel or policy; at least one is given."""
+    """Return the error that reports one or more mistakes of a kernel or policy."""
     shown = [str(mistake) for mistake in mistakes[:_SHOWN]]
     if len(mistakes) > _SHOWN:
         shown.append(f"  … and {len(mistakes) - _SHOWN} more.")

@@ -1,4 +1,4 @@
-"""Which module-level values and functions a kernel may use, by what they are."""
+"""Decides which module-level values and functions a kernel may use."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 ABSENT = object()
-"""What :func:`lookup` returns for a name that is not defined."""
+"""Result of :func:`lookup` for an undefined name."""
 
 
 class Refusal(NamedTuple):
-    """Why a value may not be used: the rule, and a hint where the rule's own is too general."""
+    """Why a value may not be used: the rule, and a hint that replaces the rule's."""
 
     rule: str
     hint: str = ""
@@ -116,10 +116,10 @@ _FORMULAS = {
 
 
 def lookup(names: Mapping[str, Any], path: Sequence[str]) -> tuple[Any, int]:
-    """Return what a dotted name stands for, and how many of its words that took.
+    """Return the value of a dotted name, and how many of its parts were resolved.
 
-    Attributes are read from modules and enums only: everything else is a value of its own.
-    The value is ``ABSENT`` if a word is not defined.
+    Only attributes of modules and enums are resolved. The value is ``ABSENT`` if a part is not
+    defined.
     """
     value = names.get(path[0], ABSENT)
     if value is ABSENT:
@@ -138,13 +138,13 @@ def _is_namespace(value: Any) -> bool:
 
 
 def similar(name: str, names: Mapping[str, Any]) -> str:
-    """Return a hint with the most similar defined name, empty if there is none."""
+    """Return a hint with the most similar name, empty if there is none."""
     close = difflib.get_close_matches(name, [*names, *_BUILTINS], n=1, cutoff=0.75)
     return f"Did you mean {close[0]}?" if close else ""
 
 
 def is_namedtuple(value: Any) -> bool:
-    """Tell whether a value is a NamedTuple class."""
+    """Return whether a value is a NamedTuple class."""
     return isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields")
 
 
@@ -192,7 +192,7 @@ def _callable(value: Any) -> Refusal | None:
             return _builtin_function(owner.__name__, value.__name__)
         return _module(kind.__module__) or Refusal("kernel-foreign-call")
     if callable(value):
-        # What numba has compiled already, it can call.
+        # Functions that numba has compiled can be called.
         numba = type(value).__module__.startswith("numba.")
         return None if numba else _module(type(value).__module__) or Refusal("kernel-function")
     return _module(type(value).__module__) or Refusal("kernel-global-value")
@@ -206,7 +206,7 @@ def _module(name: str) -> Refusal | None:
 
 
 def is_numpy(value: Any) -> bool:
-    """Tell whether a value is a function of NumPy."""
+    """Return whether a value is a function of NumPy."""
     name = getattr(value, "__name__", "")
     return getattr(np, name, ABSENT) is value
 
@@ -242,7 +242,7 @@ def _numpy(name: str) -> Refusal | None:
 
 
 def _mathematics(name: str) -> Refusal:
-    """Return the refusal of an inexact function, with what to use in its place."""
+    """Return the refusal of an inexact function, with a hint what to use instead."""
     known = _SPELLED.get(name, name)
     if known in kernel_math.__all__:
         return Refusal("kernel-math", f"Write `from ludus.kernel.math import {known}`.")

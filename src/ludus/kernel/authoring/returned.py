@@ -1,7 +1,6 @@
-"""Checks what a kernel's functions return: values in plain Python, the compiler's types otherwise.
+"""Checks what a kernel's functions return: values in plain Python, types when compiled.
 
-Both are described in the same words, so that a mistake is reported with the same error whichever
-way the kernel runs.
+Both are described by the same kinds, so that a mistake is reported with the same error in both.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ludus.kernel.authoring.flow import returns_values
-from ludus.kernel.authoring.mistakes import Mistake, at_function, kernel_error
+from ludus.kernel.authoring.mistakes import Mistake, at_function, at_line, kernel_error
 from ludus.kernel.authoring.role import POLICY, Role, role_of
 from ludus.kernel.authoring.source import function_node
 from ludus.kernel.contract import COMPILED_ROLES, Kernel
@@ -35,7 +34,7 @@ _ARTICLES = {"int": "an int", "array": "an array", "None": "None", "float": "a f
 
 
 class Several(NamedTuple):
-    """A tuple: its class if that has a name, and the kind of each item."""
+    """A tuple: its class if it is a NamedTuple, and the kind of each item."""
 
     made: Any
     kinds: tuple[Any, ...]
@@ -48,7 +47,7 @@ class Several(NamedTuple):
 
 
 Kind = str | Several
-"""What is returned: float, int, bool, array, None or the name of another type, or a tuple."""
+"""Kind of a returned value: float, int, bool, array, None, the name of another type, or a tuple."""
 
 
 def kind_of_value(value: Any) -> Kind:
@@ -73,7 +72,7 @@ class Expectation(NamedTuple):
     """What one function of a kernel must return.
 
     Attributes:
-        title: What messages call the kernel or the policy.
+        title: Name of the kernel or the policy in messages.
         function: The function.
         role: Its role.
         whole: Whether all numbers of an observation, or of an action, must be ints.
@@ -89,7 +88,7 @@ class Expectation(NamedTuple):
     rows: int = 0
 
     def problem(self, kind: Kind) -> str:
-        """Return what is wrong with a returned kind, empty if nothing is."""
+        """Return the problem with a returned kind, empty if there is none."""
         role = self.role
         if kind == "None":
             return "returns nothing on one path, where Python would return None"
@@ -102,15 +101,14 @@ class Expectation(NamedTuple):
         return self._numbers_problem(kind) if self.rows else ""
 
     def mistake(self, problem: str) -> Mistake:
-        """Return the mistake of returning the wrong thing, placed at the ``return``."""
+        """Return the mistake for a wrong returned value, placed at the ``return``."""
         rule = "kernel-missing-return" if "nothing" in problem else "kernel-return-type"
         name = self.function.__name__
         node = function_node(self.function) if isinstance(self.function, FunctionType) else None
         returns = returns_values(node) if isinstance(node, ast.FunctionDef) else []
         if len(returns) != 1:
             return at_function(rule, self.function, name, problem)
-        file = self.function.__code__.co_filename
-        return Mistake(rule, name, file, returns[0].lineno, name, problem)
+        return at_line(rule, self.function, returns[0].lineno, name, problem)
 
     def _fields_problem(self, kind: Kind) -> str:
         made = self.role.made
@@ -152,7 +150,7 @@ class Expectation(NamedTuple):
 
 
 def told(kind: Kind) -> str:
-    """Return a kind as words of a sentence."""
+    """Return a kind as part of a sentence."""
     return str(kind) if isinstance(kind, Several) else _ARTICLES.get(kind, f"a {kind}")
 
 
@@ -177,18 +175,18 @@ def expectations(kernel: Kernel, rows: int, dtype: str) -> dict[str, Expectation
 
 
 def policy_of(policy: Any, actions: str) -> Expectation:
-    """Return what a policy must return; ``actions`` has ``i`` or ``f`` for each number."""
+    """Return the expectation of a policy; ``actions`` has ``i`` or ``f`` for each number."""
     title = f"Policy {getattr(policy, '__name__', policy)}"
     whole, single = "f" not in actions, actions == "i"
     return Expectation(title, policy, POLICY, whole, single, len(actions))
 
 
 def checked(expected: Expectation, *, given: int | None = None) -> Callable[..., Any]:
-    """Return a function for plain Python that raises if it returns something wrong.
+    """Return a function for plain Python that checks its returned values.
 
     Args:
         expected: The function, and what it must return.
-        given: Which argument is the state whose arrays must be passed on, if there is one.
+        given: Index of the argument whose array fields must be passed on, if any.
 
     Raises:
         KernelError: From the returned function.

@@ -1,4 +1,4 @@
-"""Reviews one kernel: its source, what it returns, and what its compiled code needs."""
+"""Checks one kernel: its source, its returned values, and its compiled code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Review"]
 
 
 class Review:
-    """The checks of a kernel that a program has made at the times when they are due.
+    """The checks of a kernel, which a program calls at the right times.
 
     Args:
         kernel: The kernel.
@@ -45,19 +45,19 @@ class Review:
         validate(self._kernel, self._rows, compiled=compiled)
 
     def plain(self, role: str) -> Callable[..., Any]:
-        """Return a function of the kernel for plain Python, which checks what it returns."""
+        """Return a function of the kernel for plain Python that checks its returned values."""
         states = {"transition": 1, "initial": 1 if self._kernel.keeps_state else None}
         return checked(self._expected[role], given=states.get(role))
 
     @contextmanager
     def compiling(self, dispatchers: dict[Any, Any]) -> Iterator[Callable[[Any], None]]:
-        """Compile inside, and check with the function that is given.
+        """Return a context for compiling, which yields a check of the compiled code.
 
         Args:
             dispatchers: Numba's dispatchers by plain function, filled while compiling.
 
         Raises:
-            KernelError: The kernel cannot be compiled, or must not be run compiled.
+            KernelError: The kernel cannot be compiled, or not run compiled.
         """
         roles = (getattr(self._kernel, role) for role in COMPILED_ROLES)
         functions = [function for function in roles if function is not None]
@@ -66,7 +66,7 @@ class Review:
             yield check
 
     def policy(self, policy: Any, *, compiled: bool) -> Any:
-        """Check a policy's source; return it, for plain Python with a check of its actions.
+        """Check a policy's source; return it, in plain Python with a check of its actions.
 
         Raises:
             KernelError: It breaks a rule.
@@ -77,7 +77,7 @@ class Review:
     def compiling_policy(
         self, policy: Any, dispatchers: dict[Any, Any]
     ) -> AbstractContextManager[Callable[[Any], None]]:
-        """Do for a policy what :meth:`compiling` does for the kernel."""
+        """Return the context of :meth:`compiling` for a policy."""
         expected = {"policy": policy_of(policy, self._actions)}
         return _compiling(expected["policy"].title, [policy], dispatchers, expected, wrapped=True)
 

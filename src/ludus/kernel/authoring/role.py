@@ -1,4 +1,4 @@
-"""What a function is in a kernel, and what follows for its parameters and returned values."""
+"""Roles of a kernel's functions, and their requirements on parameters and returned values."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Role:
 
     Attributes:
         name: ``initial``, ``transition`` …, ``policy``, or ``helper``.
-        classes: The NamedTuple classes of the parameters of such a function, by name.
-        made: The NamedTuple class that it returns, ``None`` if it returns another thing.
+        classes: The NamedTuple classes of the parameters, by name.
+        made: The NamedTuple class that it returns, ``None`` if it returns something else.
         returns: Whether it must return a value.
         fills: Whether it writes to its parameter ``out``.
         rows: How many numbers it returns, 0 if that is not known.
@@ -41,11 +41,11 @@ class Role:
         return self.classes.get(parameter)
 
     def problem(self, value: ast.expr, made: Any) -> str:
-        """Return what is wrong with a returned expression, empty if nothing is.
+        """Return the problem with a returned expression, empty if there is none.
 
         Args:
             value: The expression.
-            made: The NamedTuple class that it creates, if it does.
+            made: The NamedTuple class that it creates, if any.
         """
         several = isinstance(value, ast.Tuple | ast.List)
         if self.made is not None:
@@ -67,12 +67,12 @@ class Role:
     def wrong_fields(
         self, made: Any, given: dict[str, ast.expr], assigned: Callable[[str], list[ast.expr]]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yield rule, field and reason of what a NamedTuple is created with.
+        """Yield rule, field and reason for each wrong field of a NamedTuple that is created.
 
         Args:
-            made: The class; only the one that the function returns is looked at.
+            made: The class; only the one that the function returns is checked.
             given: The expression of each field.
-            assigned: Returns the expressions that a local name is assigned.
+            assigned: Returns the expressions that are assigned to a local name.
         """
         if made is not self.made or self.kinds is None:
             return
@@ -101,7 +101,7 @@ def _is_float(value: ast.expr) -> bool:
 
 
 def _is_new_array(value: ast.expr) -> bool:
-    """Tell whether an expression makes an array of its own."""
+    """Return whether an expression creates an array."""
     if isinstance(value, ast.BinOp | ast.List | ast.ListComp):
         return True
     return (
@@ -120,7 +120,7 @@ def role_of(kernel: Kernel, name: str, rows: int) -> Role:
 
     Args:
         kernel: The kernel.
-        name: What the function is called in it.
+        name: The function's role in it.
         rows: How many numbers an observation has, 0 if it is an array.
     """
     classes = {"params": kernel.params, "state": kernel.state, "next_state": kernel.state}

@@ -1,8 +1,7 @@
 """The rules for the source of kernels.
 
 Each broken rule is reported with its id, the reason (``summary``) and what to write instead
-(``hint``). ``DEBUGGING`` lists the rules that only compiled code must keep, so that plain Python
-can be used for debugging.
+(``hint``). ``DEBUGGING`` lists the rules that apply to compiled code only.
 """
 
 from __future__ import annotations
@@ -242,4 +241,4 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 """Every rule by its id."""
 
 DEBUGGING = frozenset({"kernel-print", "kernel-debugger"})
-"""The rules that only compiled code must keep: plain Python is there for debugging."""
+"""The rules that apply to compiled code only; plain Python may print and use a debugger."""

@@ -1,4 +1,4 @@
-"""Errors that compiled code reports: the exception that the kernel's source would have raised.
+"""Converts errors of compiled code to the exceptions that the kernel's source would raise.
 
 Compiled code returns the address of a record of the exception: a pickle of its class, arguments and
 place, which numba has put into the code.
@@ -18,7 +18,7 @@ __all__ = ["compiled_error", "raiser"]
 
 
 class _Record(ctypes.Structure):
-    """What numba writes about an exception; the last three fields are for dynamic ones."""
+    """Numba's record of an exception; the last three fields are for dynamic ones."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -30,7 +30,7 @@ class _Record(ctypes.Structure):
 
 
 class _ExceptionReader(pickle.Unpickler):
-    """Reads numba's pickle of an exception, and builds nothing else."""
+    """Unpickles exceptions only."""
 
     def find_class(self, module: str, name: str) -> Any:
         found = getattr(sys.modules.get(module), name, None)
@@ -59,17 +59,17 @@ def compiled_error(kernel: str, address: int) -> Exception:
             f"outside or a mistake of its own.{where}\n{plain}"
         )
     if kind is None:
-        return RuntimeError(f"Kernel {kernel} failed for a reason it does not tell. {plain}")
+        return RuntimeError(f"Kernel {kernel} failed for an unknown reason. {plain}")
     try:
         problem: Exception = kind(*arguments)
-    except Exception:
+    except Exception:  # the constructor of a user's exception may raise anything
         problem = RuntimeError(f"{kind.__name__}{arguments}")
     problem.add_note(f"Raised by compiled code of kernel {kernel}.{where}\n{plain}")
     return problem
 
 
 def raiser(kernel: str) -> Callable[[int], Any]:
-    """Return a function that raises what compiled code of a kernel reported."""
+    """Return a function that raises the exception that a kernel's compiled code reported."""
 
     def fail(address: int) -> Any:
         raise compiled_error(kernel, address)
@@ -84,7 +84,7 @@ def _read(address: int) -> tuple[Any, tuple[Any, ...], tuple[str, str, int] | No
     try:
         text = io.BytesIO(ctypes.string_at(record.data, record.size))
         kind, arguments, place = _ExceptionReader(text).load()
-    except Exception:  # whatever is in it, the error itself is reported
+    except Exception:  # unpickling may raise anything; the error itself is still reported
         return None, (), None
     return kind, tuple(arguments or ()), place
 

@@ -20,8 +20,8 @@ def function_node(function: FunctionType) -> FunctionNode | None:
     """Return the syntax tree of a function.
 
     Returns:
-        ``None`` if there is no source (it was made by ``exec``, or the file is gone), or if the
-        source is another one than the function was compiled from.
+        ``None`` if there is no source (it was made by ``exec``, or the file was deleted), or if the
+        source has changed since the function was compiled.
     """
     code = function.__code__
     tree = _tree(code.co_filename)
@@ -32,8 +32,8 @@ def function_node(function: FunctionType) -> FunctionNode | None:
 
 
 def _tree(file: str) -> ast.Module | None:
-    """Return a file's syntax tree; notebooks enter their cells in linecache, too."""
-    # Entries without a file are those of notebooks and the like; checkcache would drop them.
+    """Return a file's syntax tree; notebooks add their cells to linecache, too."""
+    # checkcache() would remove the entries of notebooks, which have no file.
     with suppress(OSError):
         if Path(file).exists():
             linecache.checkcache(file)
@@ -55,10 +55,10 @@ def _functions(tree: ast.Module) -> Iterator[FunctionNode]:
 
 
 def _is_of(node: FunctionNode, code: CodeType) -> bool:
-    """Tell whether a function's code was compiled from a node, by place, parameters and names."""
+    """Return whether code was compiled from a node, judged by place, parameters and names."""
     if isinstance(node, ast.Lambda):
         first, name = node.lineno, "<lambda>"
-        # Several may begin in one line; the columns of the instructions tell them apart.
+        # Several lambdas may begin in one line; the columns of the instructions differ.
         columns = {place[2] for place in code.co_positions() if place[2] is not None}
         if columns and node.body.col_offset not in columns:
             return False
@@ -93,5 +93,5 @@ def _words(node: ast.AST) -> set[str]:
             words.update(getattr(part, "kwd_attrs", ()))
         elif isinstance(part, ast.Global):
             words.update(part.names)
-    # Names that Python adds by itself: to classes, asserts and annotations.
+    # Names that Python adds for classes, asserts and annotations.
     return words | {"AssertionError", "__annotations__", "__name__", "__module__", "__qualname__"}

@@ -1,4 +1,4 @@
-"""Checks what only the compiler's types and its LLVM IR show."""
+"""Checks the compiler's types and LLVM IR."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ludus.kernel.authoring.mistakes import Mistake, at_function
+from ludus.kernel.authoring.mistakes import Mistake, at_function, at_line
 from ludus.kernel.authoring.names import words
 from ludus.kernel.authoring.returned import Expectation, Kind, Several
+from ludus.kernel.authoring.validation import is_own
 from ludus.kernel.native.load import needed_symbols
 
 __all__ = ["foreign_symbols", "interpreter_mistake", "return_mistakes", "typed_mistakes"]
@@ -33,7 +34,7 @@ _INEXACT = words(
 def return_mistakes(
     expected: Mapping[str, Expectation], dispatchers: Mapping[Any, Any]
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in what a kernel's functions return, as far as they have types."""
+    """Yield the mistakes in the types that a kernel's compiled functions return."""
     for expectation in expected.values():
         if expectation.role.fills:
             continue
@@ -45,23 +46,20 @@ def return_mistakes(
 
 
 def typed_mistakes(dispatchers: Mapping[Any, Any]) -> Iterator[Mistake]:
-    """Yield the operations on floats whose results would differ between Python and this code.
+    """Yield the operations on floats whose results would differ between Python and compiled code.
 
     Args:
-        dispatchers: Numba's dispatchers by plain function; those of Ludus are left out.
+        dispatchers: Numba's dispatchers by plain function; those of Ludus are skipped.
     """
     for function, dispatcher in dispatchers.items():
-        own = (getattr(function, "__module__", "") or "").startswith("ludus.")
-        if own or not isinstance(function, FunctionType):
+        if is_own(function) or not isinstance(function, FunctionType):
             continue
         for compiled in _overloads(dispatcher):
             notes = compiled.type_annotation
             for node, signature in notes.calltypes.items():
                 rule = _rule(node, signature, notes.typemap)
                 if rule is not None:
-                    file = function.__code__.co_filename
-                    line = node.loc.line
-                    yield Mistake(rule, function.__name__, file, line, "The expression")
+                    yield at_line(rule, function, node.loc.line, "The expression")
 
 
 def _overloads(dispatcher: Any) -> list[Any]:
@@ -111,12 +109,12 @@ def _kind(kind: Any) -> Kind:
 
 
 def foreign_symbols(module: str, *, wrapped: bool) -> tuple[list[str], list[str]]:
-    """Return what compiled code calls of the interpreter, and of C's inexact mathematics.
+    """Return the functions of the interpreter and the inexact functions of C that code calls.
 
     Args:
         module: Its LLVM IR.
-        wrapped: Whether Python can call it, for which it has to call the interpreter. What
-            the function itself would call, it calls with the interpreter's lock.
+        wrapped: Whether it includes a wrapper for Python, which calls the interpreter. Then only
+            functions that acquire the GIL are returned, because the function itself would need it.
     """
     needed = needed_symbols(module)
     pattern = _LOCK if wrapped else _INTERPRETER
@@ -125,7 +123,7 @@ def foreign_symbols(module: str, *, wrapped: bool) -> tuple[list[str], list[str]
 
 
 def interpreter_mistake(function: FunctionType, symbols: list[str], inexact: list[str]) -> Mistake:
-    """Return the mistake of calling what compiled code must not call."""
+    """Return the mistake of calling functions that compiled code must not call."""
     if inexact:
         what = f"{function.__name__}, or what it calls, uses {', '.join(inexact)} of the C library:"
         return at_function(

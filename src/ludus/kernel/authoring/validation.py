@@ -1,6 +1,6 @@
-"""Checks the source of a kernel's functions, and of all helpers they call, before they are used.
+"""Checks the source of a kernel's functions, and of all helpers that they call.
 
-Functions of Ludus itself are not checked here: a test checks all of them.
+Functions of Ludus are not checked here, but by a test.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from weakref import WeakKeyDictionary
 
 from ludus.kernel.authoring.bytecode import check_instructions
 from ludus.kernel.authoring.checker import Checker
-from ludus.kernel.authoring.mistakes import Mistake, at_function, kernel_error
+from ludus.kernel.authoring.mistakes import Mistake, at_function, at_line, kernel_error
 from ludus.kernel.authoring.role import HELPER, POLICY, Role, role_of
 from ludus.kernel.authoring.source import function_node
 from ludus.kernel.contract import COMPILED_ROLES, Kernel
 
 __all__ = ["is_own", "mistakes_of", "reached", "validate", "validate_policy"]
 
-# Which kernels have passed, compiled or plain, for how many numbers in an observation.
+# Kernels that passed: whether compiled, and the number of numbers in an observation.
 _passed: WeakKeyDictionary[Kernel, set[tuple[bool, int]]] = WeakKeyDictionary()
 
 
@@ -62,12 +62,12 @@ def validate_policy(policy: Any, *, compiled: bool) -> None:
 
 
 def is_own(function: Any) -> bool:
-    """Tell whether a function is one of Ludus."""
+    """Return whether a function is part of Ludus."""
     return (getattr(function, "__module__", None) or "").startswith("ludus.")
 
 
 def reached(functions: Iterable[Any]) -> list[FunctionType]:
-    """Return the functions and all helpers that they call, those of Ludus left out."""
+    """Return the functions and all helpers that they call, without those of Ludus."""
     walk = _Walk(compiled=False)
     for function in functions:
         if isinstance(function, FunctionType) and not is_own(function):
@@ -95,9 +95,8 @@ class _Walk:
         if function in self.seen:
             return
         self.seen.add(function)
-        code = function.__code__
         if function.__closure__:
-            names = ", ".join(code.co_freevars)
+            names = ", ".join(function.__code__.co_freevars)
             reason = f"uses {names} of an enclosing function, which compiled code cannot see"
             self.mistakes.append(at_function("kernel-closure", function, function.__name__, reason))
             return
@@ -111,14 +110,7 @@ class _Walk:
         self.mistakes += mistakes
         for helper, line in helpers:
             if helper in (*callers, function):
-                self.mistakes.append(
-                    Mistake(
-                        "kernel-recursion",
-                        function.__name__,
-                        code.co_filename,
-                        line,
-                        f"{helper.__name__}()",
-                    )
-                )
+                what = f"{helper.__name__}()"
+                self.mistakes.append(at_line("kernel-recursion", function, line, what))
             elif not is_own(helper):
                 self.visit(helper, HELPER, (*callers, function))

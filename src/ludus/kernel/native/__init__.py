@@ -1,21 +1,21 @@
 """The native toolchain of kernels: compile, cache, load, call.
 
-What the rest of Ludus uses of it:
+Its interface to the rest of Ludus:
 
 * **compile**: ``jit`` (``compile_mode``, ``jit_enabled``, ``compiled``); ``load.compile_ir`` for
   LLVM IR; ``background`` (``compile_apart``, ``Compilation``) for a child process;
   ``calls.numba_code`` and ``calls.library_code`` for the object code of numba's functions.
-* **cache**: ``cache`` (``ObjectCode``, ``keep``, ``kept``, ``cache_folder``). Names of files come
-  from ``digest`` (what the code is made from) and ``processor`` (what it runs on).
+* **cache**: ``cache`` (``ObjectCode``, ``keep``, ``kept``, ``cache_folder``). File names contain
+  hashes of the source (``digest``) and of the processor (``processor``).
 * **load**: ``load.load``, from object code and addresses of symbols to an address.
 * **call**: ``calls`` (``native_function``, ``shared_function``, ``step_address``,
   ``batch_address``, ``shim_address``).
 
 The modules ``call_one``, ``call_batch``, ``call_shared``, ``call_seed``, ``call_finals``,
-``call_statistics`` and ``call_normalise`` hold the LLVM IR of one call each, ``builtin`` and
-``cpython`` what they share. Everything that they assume of CPython's and NumPy's structures is in
+``call_statistics`` and ``call_normalise`` contain the LLVM IR of one call each, ``builtin`` and
+``cpython`` the code that they share. All assumptions about CPython's and NumPy's structures are in
 ``abi``. The modules ``numba_rows``, ``numba_random`` and ``numba_intrinsics`` extend numba, and are
-imported only where it compiles.
+imported only for compiling.
 
 Nothing here imports llvmlite or numba when it is imported.
 """

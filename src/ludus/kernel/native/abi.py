@@ -1,4 +1,4 @@
-"""What native code assumes of CPython's and NumPy's structures, and the check of it.
+"""Assumptions of native code about CPython's and NumPy's structures, and checks of them.
 
 LLVM IR reads fields of objects directly, because calling the public functions for each would cost
 more than a step. Every offset, flag and table index that it relies on is here, with its source.
@@ -38,23 +38,23 @@ __all__ = [
 # --- CPython ----------------------------------------------------------------------------------
 
 TYPE = 8
-"""Where an object's type is. Include/object.h, ``PyObject``: a count of references, then the type,
-except in builds without the interpreter lock and in those that trace references."""
+"""Offset of an object's type. Include/object.h, ``PyObject``: the reference count, then the type,
+except in builds without the GIL and in those that trace references."""
 COUNT = "i32" if sys.version_info >= (3, 12) else "i64"
-"""The LLVM type of a count of references. Include/object.h: since Python 3.12 its lower half is
-negative in immortal objects (PEP 683)."""
+"""The LLVM type of a reference count. Include/object.h: since Python 3.12 its lower half is
+negative for immortal objects (PEP 683)."""
 TUPLE = tuple.__basicsize__
-"""Where a tuple's items begin. Include/cpython/tupleobject.h, ``PyTupleObject.ob_item``."""
+"""Offset of a tuple's items. Include/cpython/tupleobject.h, ``PyTupleObject.ob_item``."""
 FASTCALL, ONE_ARGUMENT = 0x80, 0x08
 """How a builtin function takes its arguments. Include/methodobject.h, ``METH_FASTCALL`` and
 ``METH_O``; part of the stable interface since Python 3.10."""
 _METHOD = 16
-"""Where a builtin function's description is. Include/cpython/methodobject.h,
+"""Offset of a builtin function's method definition. Include/cpython/methodobject.h,
 ``PyCFunctionObject.m_ml``."""
 
 
 class MethodDef(ctypes.Structure):
-    """How CPython describes a builtin function. Include/methodobject.h, ``PyMethodDef``."""
+    """CPython's definition of a builtin function. Include/methodobject.h, ``PyMethodDef``."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -67,7 +67,7 @@ class MethodDef(ctypes.Structure):
 # --- NumPy ------------------------------------------------------------------------------------
 
 SCALAR = 16
-"""Where the number is in a scalar. numpy/arrayscalars.h, ``PyLongScalarObject.obval``."""
+"""Offset of the number in a scalar. numpy/arrayscalars.h, ``PyLongScalarObject.obval``."""
 ARRAY = {
     "data": 16,
     "nd": 24,
@@ -77,20 +77,20 @@ ARRAY = {
     "flags": 64,
     "weakrefs": 72,
 }
-"""Where an array's fields are. numpy/ndarraytypes.h, ``PyArrayObject_fields``."""
+"""Offsets of an array's fields. numpy/ndarraytypes.h, ``PyArrayObject_fields``."""
 CONTIGUOUS, ALIGNED, WRITABLE = 0x1, 0x100, 0x400
 """Flags of an array. numpy/ndarraytypes.h, ``NPY_ARRAY_C_CONTIGUOUS`` and the others."""
 NEW_FROM_DESCR = 94
-"""Where ``PyArray_NewFromDescr`` is in the table of functions. numpy/__multiarray_api.h; places in
-the table do not change within the versions below."""
+"""Index of ``PyArray_NewFromDescr`` in the function table. numpy/__multiarray_api.h; indices do not
+change within the versions below."""
 _VERSION_AT = 0
 _VERSIONS = (0x01000009, 0x02000000)
-"""Binary interfaces of NumPy 1 and 2. numpy/numpyconfig.h, ``NPY_ABI_VERSION``, which the first
-function of the table returns."""
+"""ABI versions of NumPy 1 and 2. numpy/numpyconfig.h, ``NPY_ABI_VERSION``, which the first function
+of the table returns."""
 
 
 def numpy_function(index: int) -> int:
-    """Return the address of a function of NumPy's C interface."""
+    """Return the address of a function of NumPy's C API."""
     name = "numpy._core._multiarray_umath"
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         name = "numpy.core._multiarray_umath"
@@ -106,7 +106,7 @@ def numpy_function(index: int) -> int:
 
 @cache
 def is_known() -> bool:
-    """Tell whether this interpreter is as this module says; warn once if it is not."""
+    """Return whether this interpreter meets the assumptions; warn once if it does not."""
     for name, holds in _CHECKS.items():
         if not holds():
             warnings.warn(

@@ -1,8 +1,8 @@
-"""Compiling in a process of its own.
+"""Compiles in a child process.
 
-A compiler takes a hundred megabytes and seconds. So a child process compiles, leaves the code on
-disk and ends, while this process goes on. It imports Ludus and nothing else: a module of somebody
-else might do anything when it is imported a second time, so its kernels are compiled here.
+A compiler takes a hundred megabytes and seconds. So a child process compiles, writes the code to
+disk and ends, while this process continues. It imports only Ludus: importing a user's module a
+second time may have side effects, so kernels of other modules are compiled in this process.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ludus.kernel.layout import Layout
 __all__ = ["REFUSED", "Compilation", "Order", "can_compile_apart", "compile_apart", "known_name"]
 
 REFUSED = 3
-"""What the other process ends with if the kernel cannot be compiled; it writes why."""
+"""Exit code of the child process if the kernel cannot be compiled; it writes the reason."""
 
-# Before anything else is imported: from the places that this process imports from.
+# Sets the import path of this process before importing anything else.
 _START = (
     "import sys; sys.path[:] = sys.argv[1:]; from ludus.kernel.compile_worker import main; main()"
 )
@@ -33,17 +33,17 @@ _running: set[Compilation] = set()
 
 
 class Order(NamedTuple):
-    """What is to be compiled.
+    """What the child process compiles.
 
     Attributes:
-        module: Where the kernel is.
-        name: What it is called there.
-        tag: The program's tag, which must come out again.
-        action_kinds: Of the storage, as its ``rows`` and ``layout``.
+        module: The kernel's module.
+        name: The kernel's name in it.
+        tag: The program's tag, which the child must reproduce.
+        action_kinds: ``action_kinds`` of the storage.
         rows: How many numbers an observation has.
-        layout: Where the arrays are.
-        functions: Where the code of each function is to be kept.
-        shims: Where the code of texts in LLVM's language is to be kept, by text.
+        layout: The places of the arrays.
+        functions: Cache files by function.
+        shims: Cache files by LLVM IR.
     """
 
     module: str
@@ -57,22 +57,22 @@ class Order(NamedTuple):
 
 
 class Compilation:
-    """A child process that carries out an order.
+    """A child process that executes an order.
 
-    It ends with this process: at exit it is stopped, and it looks itself whether its parent lives.
+    It ends with this process: it is stopped at exit, and checks itself whether its parent runs.
 
     Raises:
         OSError: It cannot be started.
     """
 
     def __init__(self, order: Order) -> None:
-        # Processes that start no child, which are most, need not import these.
+        # Imported here, because most processes start no child.
         import subprocess
         import tempfile
 
         _register()
         paths = [path for path in sys.path if isinstance(path, str)]
-        # A file and not a pipe, which might be too small for the order: nobody waits for the child.
+        # A file, because writing to a pipe could block until the child reads.
         with tempfile.TemporaryFile() as file:
             file.write(json.dumps({**order._asdict(), "parent": os.getpid()}).encode())
             file.seek(0)
@@ -81,18 +81,18 @@ class Compilation:
                 stdin=file,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                # Ctrl-C is meant for this process.
+                # Ctrl-C must not reach the child.
                 start_new_session=True,
             )
         _running.add(self)
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     def done(self) -> bool | None:
-        """Return whether the order was carried out, ``None`` if the process still runs.
+        """Return whether the order was executed, ``None`` if the process still runs.
 
         Raises:
             KernelError: The kernel cannot be compiled.
@@ -100,7 +100,7 @@ class Compilation:
         return None if self._process.poll() is None else self.wait()
 
     def wait(self) -> bool:
-        """Wait for the end; return whether the order was carried out.
+        """Wait for the process; return whether the order was executed.
 
         Raises:
             KernelError: The kernel cannot be compiled.
@@ -118,7 +118,7 @@ class Compilation:
         return self._process.returncode == 0
 
     def stop(self) -> None:
-        """End the process."""
+        """Kill the process."""
         _running.discard(self)
         if self._process.poll() is None:
             self._process.kill()
@@ -127,14 +127,14 @@ class Compilation:
             self._process.stdout.close()
 
     def disown(self) -> None:
-        """Let go of a process that another process has started."""
-        # Otherwise it would be waited for here, where it is nobody's child.
+        """Forget a process that the parent of this one started."""
+        # Otherwise Popen would wait for it here, where it is not a child.
         self._process.returncode = 0
 
 
 @cache
 def _register() -> None:
-    """Have children end with this process, and forks of it leave them alone."""
+    """Stop children at exit, and forget them in forks of this process."""
     atexit.register(_stop_all)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_disown_all)
@@ -152,12 +152,12 @@ def _disown_all() -> None:
 
 
 def compile_apart(order: Order) -> bool:
-    """Have an order compiled in another process and wait; return whether that was done.
+    """Execute an order in a child process and wait; return whether that was done.
 
     Raises:
         KernelError: The kernel cannot be compiled.
     """
-    # A process that has a compiler already gains nothing from waiting for another.
+    # A process that has imported numba can compile itself.
     if "numba" in sys.modules or not can_compile_apart():
         return False
     try:
@@ -167,7 +167,7 @@ def compile_apart(order: Order) -> bool:
 
 
 def known_name(kernel: Kernel) -> tuple[str, str] | None:
-    """Return a module of Ludus and the name that a kernel has there, if it has one."""
+    """Return the module of Ludus that defines a kernel, and the kernel's name there."""
     functions: list[Any] = [getattr(kernel, role) for role in COMPILED_ROLES]
     modules = {function.__module__ for function in functions if function is not None}
     for module in sorted(name for name in modules if name.startswith("ludus.")):
@@ -178,14 +178,14 @@ def known_name(kernel: Kernel) -> tuple[str, str] | None:
 
 
 def can_compile_apart() -> bool:
-    """Tell whether Python can be started again from here."""
-    # A program that Python is built into may be called anything.
+    """Return whether this process can start another Python interpreter."""
+    # In a program that embeds Python, sys.executable is not an interpreter.
     is_python = os.path.basename(sys.executable or "").startswith("python")  # noqa: PTH119
     return is_python and not getattr(sys, "frozen", False)
 
 
 def _flags() -> list[str]:
-    """Return the options that decide what Python makes of the same source and surroundings."""
+    """Return the interpreter options that affect the compiled byte code and the imports."""
     flags = sys.flags
     chosen = {
         "-I": flags.isolated,

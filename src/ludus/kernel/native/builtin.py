@@ -1,7 +1,6 @@
-"""Native functions as Python's own: called like a builtin, ten times as fast as through ctypes.
+"""LLVM IR of builtin functions that call native code, ten times as fast as through ctypes.
 
-A few lines of LLVM's language take the arguments from Python, call the function and give its result
-back.
+It reads the arguments from Python, calls the function and returns its result to Python.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ OR_RAISE = (
     "  ret ptr %raised",
     "done:",
 )
-"""The lines after a call of ``ludus.native``: go on if its ``%status`` is 0.
+"""The lines after a call of ``ludus.native``, which continue if its ``%status`` is 0.
 
-Otherwise ``ludus.problem``, a function of Python, raises; it gets the address of numba's record of
-the exception, which ``%error`` points to.
+Otherwise the Python function ``ludus.problem`` raises; its argument is the address of numba's
+record of the exception, from ``%error``.
 """
 GIVE_COUNT = (
     "  %number = load i64, ptr %result",
@@ -36,14 +35,14 @@ GIVE_COUNT = (
 
 
 def shim_source(kinds: str, *, gil: bool) -> str:
-    """Return ``shim``, which calls a function from Python, in LLVM's language.
+    """Return the LLVM IR of ``shim``, which calls a native function from Python.
 
-    It expects ``ludus.native``, a function ``int32 (int64 *result, void **error, ...)`` that
-    returns 0 if all went well, and ``ludus.problem``, the function that raises if it did not.
+    It needs the symbols ``ludus.native``, a function ``int32 (int64 *result, void **error, ...)``
+    that returns 0 on success, and ``ludus.problem``, the function that raises otherwise.
 
     Args:
         kinds: ``i`` or ``f`` for each argument, a 64-bit number.
-        gil: Whether the call keeps Python's lock.
+        gil: Whether the call holds the GIL.
     """
     values = "".join(f", {READERS[kind][0]} %value{k}" for k, kind in enumerate(kinds))
     call = f"  %status = call i32 @ludus.native(ptr %result, ptr %error{values})"
@@ -58,7 +57,7 @@ def shim_source(kinds: str, *, gil: bool) -> str:
 
 
 def without_lock(call: str) -> list[str]:
-    """Return the lines of a call during which other threads of Python run."""
+    """Return the lines of a call without the GIL."""
     return [
         "  %thread = call ptr @PyEval_SaveThread()",
         call,

@@ -1,7 +1,7 @@
-"""Compiled code on disk.
+"""The cache of object code on disk.
 
-A file holds one function: a line of JSON (its symbol, the names it needs, the processor it is for,
-and a hash of these and the code), then the object code.
+A file contains one function: a line of JSON (its symbol, the symbols it needs, the processor it was
+compiled for, and a hash of these and the code), then the object code.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class ObjectCode(NamedTuple):
     Attributes:
         symbol: Its name in the object file.
         code: The object file.
-        needs: The names that it expects from elsewhere.
-        target: The processor that it was compiled for, in LLVM's words.
+        needs: The external symbols that it needs.
+        target: LLVM's description of the processor that it was compiled for.
     """
 
     symbol: str
@@ -38,27 +38,26 @@ class ObjectCode(NamedTuple):
     target: str
 
     def header(self) -> dict[str, Any]:
-        """Return all but the code, and a hash of everything."""
+        """Return the fields without the code, and a hash of everything."""
         fields = {"symbol": self.symbol, "needs": list(self.needs), "target": self.target}
         seal = hashlib.sha256(json.dumps(fields).encode() + b"\0" + self.code).hexdigest()
         return {**fields, "sha256": seal}
 
 
 def keep(path: Path, function: ObjectCode) -> ObjectCode:
-    """Write a function to a file, if that is possible; return the function."""
+    """Write a function to a file, if possible; return the function."""
     header = json.dumps(function.header())
-    # Others may be writing the same; whoever is last replaces a file by its equal. A full disk
-    # costs the next process a compile, and this one nothing.
+    # Concurrent writers write the same content. If the disk is full, the next process compiles.
     with contextlib.suppress(OSError):
         write_whole(path, header.encode() + b"\n" + function.code, durable=False)
     return function
 
 
 def kept(path: Path) -> ObjectCode | None:
-    """Return the function in a file, ``None`` if there is no such file or it is damaged."""
+    """Return the function in a file, ``None`` if the file is missing or damaged."""
     try:
-        # Never waits: a pipe counts as damaged. Links are followed: the cache of a sandbox consists
-        # of links to what the host has compiled, and nobody else writes to a cache folder.
+        # Only regular files, so that a pipe cannot block. Links are followed, because the cache of
+        # a sandbox consists of links to the host's files.
         content = read_regular(path, _LARGEST)
         line, code = content.split(b"\n", 1)
         header = json.loads(line)
@@ -73,9 +72,9 @@ def kept(path: Path) -> ObjectCode | None:
 
 @cache
 def cache_folder() -> Path:
-    """Return the folder for compiled kernels: ``LUDUS_CACHE``, or below the user's cache.
+    """Return the folder for compiled kernels: ``LUDUS_CACHE``, or the user's cache folder.
 
-    What lies there is run, so a folder that others may write to is not used.
+    Its files are executed, so a folder that other users may write to is not used.
     """
     base = os.environ.get("LUDUS_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = Path(base).expanduser() / "ludus" / "kernels"

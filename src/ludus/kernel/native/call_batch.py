@@ -1,7 +1,7 @@
-"""The step of a batch as one native function, from the array of actions to the count.
+"""LLVM IR of the step of a batch, from the array of actions to the number of ended episodes.
 
-In Python half the time of a small step goes into looking at the array and copying it. What is not
-an array of a plain dtype, or not of the right shape, is left to Python.
+In Python, half the time of a small step is spent on checking and copying the array. Actions that
+are not an array of a plain dtype and the right shape are left to Python.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import numpy as np
 
 from ludus.kernel.native.abi import ARRAY
 from ludus.kernel.native.builtin import GIVE_COUNT, OR_RAISE, without_lock
-from ludus.kernel.native.cpython import NO_ERROR, load, load_item, with_declarations
+from ludus.kernel.native.cpython import NO_ERROR, load, load_item, read, with_declarations
 
 __all__ = ["batch_source", "batch_symbols"]
 
-# How numbers of a dtype are read, by what they become: their type, and how they are widened.
+# LLVM type and widening instruction of each dtype, by the kind of number it is converted to.
 _READ = {
     "int": {
         "int64": ("i64", ""),
@@ -33,24 +33,24 @@ _HELD = {"int": "i64", "float": "double"}
 
 
 def batch_symbols(kind: str) -> dict[str, int]:
-    """Return where what the step knows of NumPy is, by the names it has for them."""
+    """Return the addresses of NumPy's objects that the step needs, by symbol."""
     dtypes = {f"ludus.{name}": id(np.dtype(name)) for name in _READ[kind]}
     return {"ludus.ndarray": id(np.ndarray), **dtypes}
 
 
 def batch_source(kind: str, size: int) -> str:
-    """Return ``shim(owner, actions)``, the step, as LLVM IR.
+    """Return the LLVM IR of ``shim(owner, actions)``, the step.
 
-    It expects ``ludus.native``, which is ``step``, ``ludus.problem``, the function that
-    raises, and those of :func:`batch_symbols`.
+    It needs the symbols ``ludus.native`` (the driver's ``step``), ``ludus.problem`` (the function
+    that raises) and those of :func:`batch_symbols`.
 
-    ``owner`` is a tuple: the table's address, the number of environments, the address that a step
-    reads actions from, and how many numbers apart its rows are. The result is that of the step, or
-    ``None`` if it was not made because ``actions`` is not an array of a known dtype with one action
-    per environment. Its numbers may lie anywhere, with any gaps.
+    ``owner`` is a tuple: the table's address, the number of environments, the address of the rows
+    of actions, and the distance between rows in numbers. The result is that of the step, or
+    ``None`` if no step was made because ``actions`` is not an array of a known dtype with one
+    action per environment. The array may have any strides.
 
     Args:
-        kind: What an action's numbers are, ``"int"`` or ``"float"``.
+        kind: The kind of an action's numbers, ``"int"`` or ``"float"``.
         size: How many numbers an action has.
     """
     given = "ptr %result, ptr %error, i64 %table, i64 0, i64 %n"
@@ -76,7 +76,7 @@ def batch_source(kind: str, size: int) -> str:
             "  %to = inttoptr i64 %place to ptr",
             *load("from", "%actions", ARRAY["data"]),
             *load("descr", "%actions", ARRAY["descr"]),
-            # A copy, which nobody changes between the look at it and the step.
+            # Copied, so that the actions cannot change between the check and the step.
             *_copy_numbers(kind, size),
             "go:",
             *without_lock(f"  %status = call i32 @ludus.native({given})"),
@@ -88,7 +88,7 @@ def batch_source(kind: str, size: int) -> str:
 
 
 def _measure(size: int) -> list[str]:
-    """Return the lines that go on if there is one action per environment, and read the gaps."""
+    """Return the lines that continue if there is one action per environment, and read strides."""
     return [
         *load_item("n_object", 1),
         "  %n = call i64 @PyLong_AsLongLong(ptr %n_object)",
@@ -98,8 +98,7 @@ def _measure(size: int) -> list[str]:
         "  %two_axes = icmp eq i32 %axes, 2",
         "  br i1 %two_axes, label %matrix, label %vector",
         "matrix:",
-        "  %wide.at = getelementptr i64, ptr %dims, i64 1",
-        "  %wide = load i64, ptr %wide.at",
+        *read("wide", "i64", "%dims", "1"),
         f"  %as_wide = icmp eq i64 %wide, {size}",
         "  %across.at = getelementptr i64, ptr %strides, i64 1",
         "  %across.held = load i64, ptr %across.at",
@@ -119,7 +118,7 @@ def _measure(size: int) -> list[str]:
 
 
 def _copy_numbers(kind: str, size: int) -> list[str]:
-    """Return the lines that copy the actions to where the step reads them, by dtype."""
+    """Return the lines that copy the actions to the storage, for each dtype."""
     lines: list[str] = []
     for name, (held, widen) in _READ[kind].items():
         lines += [
@@ -152,7 +151,7 @@ def _copy_row(name: str, held: str, widen: str, made: str, k: int) -> list[str]:
         f"{own}.body:",
         f"  %{own}.offset = mul i64 %{own}.i, %along",
         f"  %{own}.at = getelementptr i8, ptr %{own}.from, i64 %{own}.offset",
-        # Unaligned arrays are read as well.
+        # Also reads unaligned arrays.
         f"  %{own}.held = load {held}, ptr %{own}.at, align 1",
         *([f"  {value} = {widen} {held} %{own}.held to {made}"] if widen else []),
         f"  %{own}.put = getelementptr {made}, ptr %{own}.to, i64 %{own}.i",

@@ -1,8 +1,8 @@
-"""The last observations and infos of finished episodes, collected in native code.
+"""Collects the last observations and infos of finished episodes in native code.
 
-Every step that ends episodes returns an array of objects with one observation per episode. Making
-and freeing it, and observations that are arrays, would take longer than the step. So they are kept
-and used again, as soon as nobody else has a reference to them.
+Every step that ends episodes returns an array of objects with one observation per episode.
+Allocating and freeing it, and the observations, would take longer than the step. So they are kept
+and reused when there are no other references to them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ludus.kernel.native.abi import ARRAY, TUPLE
 from ludus.kernel.native.call_one import new_array_address
-from ludus.kernel.native.cpython import builtin_function, load, load_item, with_declarations
+from ludus.kernel.native.cpython import builtin_function, load, load_item, with_declarations, write
 from ludus.kernel.native.final_values import (
     TUPLE_BITS,
     FinalForm,
@@ -27,17 +27,17 @@ from ludus.kernel.native.final_values import (
 __all__ = ["FinalObservations", "finals_source"]
 
 _TURNS = 2
-"""Arrays that take turns: a caller still has the last one while the next is filled."""
+"""Number of arrays used in turn: the caller still has the last one while the next is filled."""
 
 
 class FinalObservations:
-    """Gives the last observations and infos of finished episodes.
+    """Returns the last observations and infos of finished episodes.
 
     Args:
-        form: What an observation is, and the kinds of infos.
-        last: The last observations of all environments, environments first, in C order; of tuples
+        form: The type of an observation, and the kinds of infos.
+        last: The last observations of all environments, environments first, in C order; for tuples
             the rows of their items.
-        listed: Where the indices of finished environments are put; an array of int64 in C order.
+        listed: Receives the indices of finished environments; an array of int64 in C order.
         told: The rows of the last infos, of float64.
     """
 
@@ -47,10 +47,10 @@ class FinalObservations:
         self._n, self._listed = len(listed), listed
         self._kept = np.full(_TURNS, None, dtype=object)
         self._turn = 0
-        # Of each array that takes turns: how many places are filled, and which.
+        # For each array used in turn: how many elements are filled, and which.
         filled = np.zeros((_TURNS, self._n + 1), np.int64)
         is_array = form.kind == "array"
-        # The arrays of episodes, one for each environment; or tuples, and the numbers in them.
+        # The observation arrays, one for each environment; or tuples by hash, and their numbers.
         places = self._n if is_array else 2**TUPLE_BITS
         episodes = np.full(places, None, dtype=object)
         pattern = np.zeros(last.shape[1:] if is_array else (places, form.size), last.dtype)
@@ -63,21 +63,21 @@ class FinalObservations:
         size = pattern.nbytes if is_array else last.strides[0]
         owner = (*arrays, self._n, size, told.strides[0])
         self.at_once = builtin_function("finals", address, owner=owner, one=True)
-        """As a call, but ``None`` if each of the arrays is in use."""
+        """Like a call, but returns ``None`` if all arrays are in use."""
 
     def of(self, indices: Any) -> tuple[Any, ...]:
-        """Return what a call returns, for the environments at these indices."""
+        """Return the result of a call for the environments at these indices."""
         self._listed[: len(indices)] = indices
         return self(len(indices))
 
     def __call__(self, count: int) -> tuple[Any, ...]:
         """Return an array of objects: an observation where an episode is over, else ``None``.
 
-        With it come two masks of these environments; then, for each info, an array of its last
-        values, zeros for the other environments, and one more mask. All but the first are new.
+        It is followed by two masks of these environments, and for each info by an array of its last
+        values (zeros for the other environments) and one more mask. All but the first are new.
 
         Args:
-            count: How many episodes are over; their environments are listed.
+            count: How many episodes are over; their environments are in ``listed``.
         """
         filled = self.at_once(count)
         if filled is None:
@@ -88,18 +88,18 @@ class FinalObservations:
 
 
 def finals_source(form: FinalForm) -> str:
-    """Return ``shim(owner, count)`` as LLVM IR.
+    """Return the LLVM IR of ``shim(owner, count)``.
 
-    It expects ``ludus.ndarray``, the type, ``ludus.bool``, ``ludus.float64`` and ``ludus.int64``,
-    the dtypes, and ``ludus.new_array``, NumPy's function that makes arrays. ``owner`` is a tuple of
-    arrays and three numbers: the arrays of objects that take turns, the environments' arrays (or
-    tuples by hash), an array like one observation (or the numbers in the tuples), all last
-    observations, the indices of finished environments, for each turn the number of places filled
+    It needs the symbols ``ludus.ndarray`` (the type), ``ludus.bool``, ``ludus.float64`` and
+    ``ludus.int64`` (the dtypes), and ``ludus.new_array`` (``PyArray_NewFromDescr``). ``owner`` is a
+    tuple of arrays and three numbers: the arrays of objects used in turn, the environments' arrays
+    (or tuples by hash), an array like one observation (or the numbers in the tuples), all last
+    observations, the indices of finished environments, for each turn the number of filled elements
     and their indices, all last infos; the number of environments, the bytes of an observation or of
     a tuple's row, and the bytes of a row of infos.
 
-    The result is a tuple: one of the arrays that take turns, and what :class:`FinalObservations`
-    returns with it. It is ``None`` if each of the arrays is in use.
+    The result is the tuple that :class:`FinalObservations` returns, or ``None`` if all arrays of
+    objects are in use.
     """
     arrays = ("kept", "episodes", "pattern", "last", "listed", "filled", "told")
     lines = []
@@ -127,7 +127,7 @@ def finals_source(form: FinalForm) -> str:
 
 
 def _find_free() -> list[str]:
-    """Return the lines that find an array of objects which nobody uses, as ``%chosen``."""
+    """Return the lines that find an array of objects without other references, as ``%chosen``."""
     lines = ["  br label %turn0"]
     for k in range(_TURNS):
         name, following = f"slot{k}", f"turn{k + 1}"
@@ -170,12 +170,12 @@ _GIVE_NONE = (
 
 
 def _clear() -> list[str]:
-    """Return the lines that empty the places filled last time, and all if there are others.
+    """Return the lines that clear the elements filled last time, and all if others are filled.
 
-    Others have been filled by somebody who had the array in between.
+    The caller may have filled others.
     """
     return [
-        # All at once: one count that each turn changes would take most of the time.
+        # Counted at once, because changing the count in each iteration would be slow.
         *count_none("add", "cleared", "%filled_before"),
         "  br label %clear",
         "clear:",
@@ -210,7 +210,7 @@ def _clear() -> list[str]:
         "judge:",
         "  %any = call i64 @llvm.vector.reduce.or.v8i64(<8 x i64> %unlike)",
         "  %is_clear = icmp eq i64 %any, 0",
-        # The last few are emptied in any case.
+        # The last few are always cleared.
         "  %wipe.first = select i1 %is_clear, i64 %even, i64 0",
         "  br label %wipe",
         "wipe:",
@@ -230,16 +230,16 @@ _MADE = {
     "int": ("i64", "", "fptosi double %{0}.held to i64"),
     "float": ("double", "", "fadd double %{0}.held, -0.0"),
 }
-"""How an info becomes what it is in its array: the type, and the lines."""
+"""How an info is converted to its array's dtype: the LLVM type, and the lines."""
 _DTYPES = {"bool": "bool", "int": "int64", "float": "float64"}
 _BYTES = {"bool": 1, "int": 8, "float": 8}
 
 
 def _give(infos: tuple[str, ...]) -> list[str]:
-    """Return the lines that make the masks and arrays of infos and return all as a tuple.
+    """Return the lines that create the masks and arrays of infos and return all as a tuple.
 
     Args:
-        infos: Of each info ``"float"``, ``"int"`` or ``"bool"``.
+        infos: ``"float"``, ``"int"`` or ``"bool"`` for each info.
     """
     made = [("first", "bool"), ("second", "bool")]
     for k, kind in enumerate(infos):
@@ -253,7 +253,7 @@ def _give(infos: tuple[str, ...]) -> list[str]:
             f"  %{name}.made = icmp ne ptr %{name}, null",
         ]
     given_back = ["chosen", *(name for name, _ in made)]
-    # A missing one leaves a null pointer in the tuple, which is freed like any other.
+    # A failed allocation leaves a null pointer in the tuple, which can still be freed.
     lines += [
         f"  %tuple = call ptr @PyTuple_New(i64 {len(given_back)})",
         "  %tuple.made = icmp ne ptr %tuple, null",
@@ -283,7 +283,7 @@ def _give(infos: tuple[str, ...]) -> list[str]:
 
 
 def _mark(made: list[tuple[str, str]], infos: tuple[str, ...]) -> list[str]:
-    """Return the lines that fill the new arrays: zeros, and what is of finished environments."""
+    """Return the lines that fill the new arrays: the finished environments' values, else zeros."""
     values = {f"value{k}": kind for k, kind in enumerate(infos)}
     masks = [name for name, _ in made[1:] if name not in values]
     lines = []
@@ -319,7 +319,6 @@ def _mark(made: list[tuple[str, str]], infos: tuple[str, ...]) -> list[str]:
             f"  %{name}.held = load double, ptr %{name}.from",
             *([f"  {before.format(name)}"] if before else []),
             f"  %{name}.one = {convert.format(name)}",
-            f"  %{name}.to = getelementptr {held}, ptr %{name}.data, i64 %j.index",
-            f"  store {held} %{name}.one, ptr %{name}.to",
+            *write(f"{name}.to", held, f"%{name}.data", "%j.index", f"%{name}.one"),
         ]
     return [*lines, "  %j.next = add i64 %j, 1", "  br label %mark"]

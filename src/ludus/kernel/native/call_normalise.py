@@ -1,6 +1,6 @@
 """Running mean and variance of batches of observations, and their normalisation, in native code.
 
-In NumPy, arithmetic between many short rows and one row takes longer than the steps of a batch.
+In NumPy, broadcasting one short row over many takes longer than the step of a batch.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from ludus.kernel.native.cpython import builtin_function, read_arguments, with_declarations
+from ludus.kernel.native.cpython import (
+    builtin_function,
+    read,
+    read_arguments,
+    with_declarations,
+    write,
+)
 
 __all__ = ["LARGEST", "Normaliser", "normaliser", "normalising_source"]
 
 LARGEST = 16
-"""The most numbers per observation; NumPy does well with longer ones."""
+"""Largest number of numbers per observation; NumPy is fast for longer ones."""
 _LANES = 8
 _D, _F = f"<{_LANES} x double>", f"<{_LANES} x float>"
 
 Statistics = tuple[Any, Any]
-"""Mean and variance, float32 arrays with a number for each of an observation."""
+"""Mean and variance, float32 arrays with one element per number of an observation."""
 
 
 class Normaliser:
@@ -39,7 +45,7 @@ class Normaliser:
         self._run: Callable[..., int] = builtin_function("normalise", address)
 
     def fits(self, observations: Any) -> bool:
-        """Tell whether this can normalise the observations."""
+        """Return whether this supports the observations."""
         return (
             type(observations) is np.ndarray
             and observations.dtype == np.float32
@@ -56,9 +62,9 @@ class Normaliser:
         """Return the normalised observations and the new mean and variance.
 
         Args:
-            observations: A batch that fits.
-            statistics: Mean and variance so far; they are not changed.
-            count: How many observations these are of; ``None`` leaves them as they are.
+            observations: A batch for which :meth:`fits` is true.
+            statistics: Mean and variance so far; the arrays are not changed.
+            count: How many observations they include; ``None`` does not update them.
             epsilon: Added to the variance before its root is taken.
         """
         mean, var = (np.ascontiguousarray(part, np.float32) for part in statistics)
@@ -74,16 +80,16 @@ class Normaliser:
 
 @cache
 def normaliser(size: int) -> Normaliser:
-    """Return the normaliser for observations of so many numbers, compiled if need be."""
+    """Return the normaliser for observations of ``size`` numbers."""
     return Normaliser(size)
 
 
 def normalising_source(size: int) -> str:
-    """Return ``shim``, which does what a :class:`Normaliser` does, as LLVM IR.
+    """Return the LLVM IR of ``shim``, the function of a :class:`Normaliser`.
 
-    Python calls it with the observations, mean and variance before and after and the result, all
-    of them arrays, and with the number of observations, whether to update, the count and epsilon.
-    Sums are taken in double precision, of differences to the first observation.
+    Its arguments are arrays (the observations, mean and variance before and after, the result), the
+    number of observations, whether to update, the count and epsilon. Sums are taken in double
+    precision, of differences to the first observation.
     """
     wide = size * _LANES
     return with_declarations(
@@ -113,7 +119,7 @@ def normalising_source(size: int) -> str:
 
 
 def _loop(name: str, before: str, after: str, first: str, last: str, body: list[str]) -> list[str]:
-    """Return a loop over ``%{name}.i``, reached from the block ``before``, left to ``after``."""
+    """Return a loop over ``%{name}.i``, entered from the block ``before``, left to ``after``."""
     return [
         f"  br label %{name}",
         f"{name}:",
@@ -129,23 +135,17 @@ def _loop(name: str, before: str, after: str, first: str, last: str, body: list[
 
 
 def _read(name: str, kind: str, base: str, index: str) -> list[str]:
-    return [
-        f"  %{name}.at = getelementptr {kind}, ptr {base}, i64 {index}",
-        f"  %{name} = load {kind}, ptr %{name}.at, align 4",
-    ]
+    return read(name, kind, base, index, align=4)
 
 
 def _write(name: str, kind: str, base: str, index: str, value: str) -> list[str]:
-    return [
-        f"  %{name}.to = getelementptr {kind}, ptr {base}, i64 {index}",
-        f"  store {kind} {value}, ptr %{name}.to, align 4",
-    ]
+    return write(f"{name}.to", kind, base, index, value, align=4)
 
 
 def _sum_up(size: int) -> list[str]:
     """Return the lines that sum the differences to the first observation, and their squares."""
     lines = ["shift:"]
-    # The first observation, as often as a block has rows.
+    # The first observation, repeated for each row of a block.
     body = [
         f"  %spread.column = urem i64 %spread.i, {size}",
         *_read("spread.x", "float", "%value0", "%spread.column"),
@@ -205,7 +205,7 @@ def _add_to(name: str, size: int, value: list[str]) -> list[str]:
 
 
 def _combine(size: int) -> list[str]:
-    """Return the lines that finish the sums and join them with the statistics before."""
+    """Return the lines that finish the sums and combine them with the previous statistics."""
     lanes = _add_to(
         "lane",
         size,

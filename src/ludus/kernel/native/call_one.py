@@ -1,7 +1,7 @@
-"""The step of a single environment as one native function, from the action to the tuple.
+"""LLVM IR of the step of a single environment, from the action to the returned tuple.
 
-In Python most of such a step goes into looking at the action and putting the results together. What
-is out of the ordinary (actions of other types, out of range) is left to the step in Python.
+In Python, most of such a step is spent on checking the action and building the results. Unusual
+actions (other types, out of range) are left to the step in Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FLOATS: dict[np.dtype[Any], str] = {
 
 
 def step_symbols() -> dict[str, int]:
-    """Return where what the step knows of Python and NumPy is, by the names it has for them."""
+    """Return the addresses of Python's and NumPy's objects that the step needs, by symbol."""
     known = {
         "ludus.int": int,
         "ludus.int64": np.int64,
@@ -35,28 +35,28 @@ def step_symbols() -> dict[str, int]:
 
 
 def new_array_address() -> int:
-    """Return where NumPy's function that makes arrays is."""
+    """Return the address of ``PyArray_NewFromDescr``."""
     return numpy_function(NEW_FROM_DESCR)
 
 
 def step_source(
     *, bounds: tuple[int, int] | None, size: int, seen: tuple[str, int], whole: bool
 ) -> str:
-    """Return ``shim(owner, action)``, the step, in LLVM's language.
+    """Return the LLVM IR of ``shim(owner, action)``, the step.
 
-    It expects ``ludus.native``, which is ``step_one``, ``ludus.problem``, the function that
-    raises, and those of :func:`step_symbols`.
+    It needs the symbols ``ludus.native`` (the driver's ``step_one``), ``ludus.problem`` (the
+    function that raises) and those of :func:`step_symbols`.
 
-    ``owner`` is a tuple: the table's address, that of the reward, what the observation is read
-    from, a function that returns the infos or ``None`` if there are none, and the step in Python.
+    ``owner`` is a tuple: the table's address, that of the reward, the source of the observation, a
+    function that returns the infos or ``None`` if there are none, and the step in Python.
 
     Args:
         bounds: Lowest action and the one after the highest, if an action is an int; otherwise it is
             an array of floats.
         size: How many numbers an action has.
-        seen: How the observation is read: ``"copy"`` of an array without gaps, ``"int"`` at an
+        seen: How the observation is read: ``"copy"`` of a contiguous array, ``"int"`` at an
             address, or ``"call"`` of a function; and the array's size in bytes.
-        whole: Whether rewards are whole numbers, returned as ints.
+        whole: Whether rewards are returned as ints.
     """
     how, seen_size = seen
     read = _read_int(*bounds) if bounds is not None else _read_floats(size)
@@ -112,7 +112,7 @@ def _read_int(start: int, stop: int) -> list[str]:
         f"  %high_enough = icmp sge i64 %number0, {start}",
         f"  %low_enough = icmp slt i64 %number0, {stop}",
         "  %in_range = and i1 %high_enough, %low_enough",
-        # An int too large for 64 bits reads as -1, with an error set.
+        # For an int beyond 64 bits the function returns -1 and sets an error.
         "  %unreadable = call ptr @PyErr_Occurred()",
         "  %readable = icmp eq ptr %unreadable, null",
         "  %fine = and i1 %in_range, %readable",
@@ -121,7 +121,7 @@ def _read_int(start: int, stop: int) -> list[str]:
 
 
 def _read_floats(size: int) -> list[str]:
-    """Return the lines that read an array of floats, and go to ``run`` if it is an ordinary one."""
+    """Return the lines that read an array of floats, and go to ``run`` if it is contiguous."""
     lines = [
         "  %is_array = icmp eq ptr %type, @ludus.ndarray",
         "  br i1 %is_array, label %array, label %odd",
@@ -188,7 +188,7 @@ def _copy_array(size: int) -> list[str]:
         *load("source_axes", "%source", ARRAY["nd"], "i32"),
         *load("source_dims", "%source", ARRAY["dims"]),
         *load("source_descr", "%source", ARRAY["descr"]),
-        # The new array takes over a reference.
+        # The new array steals a reference.
         "  call void @Py_IncRef(ptr %source_descr)",
         f"  %observation = call ptr @ludus.new_array({given}, ptr null, ptr null, i32 0, ptr null)",
         "  %made = icmp ne ptr %observation, null",
@@ -250,7 +250,7 @@ def _give_results(*, whole: bool) -> list[str]:
         "none:",
         "  ret ptr null",
         "put:",
-        # It takes over the references, null pointers included.
+        # The tuple steals the references, null pointers included.
         *_put(0, "%observation"),
         *_put(1, "%reward"),
         *_put(2, "%terminated"),

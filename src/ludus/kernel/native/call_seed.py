@@ -1,6 +1,6 @@
 """NumPy's seeding of PCG64 for many seeds in one native call.
 
-``seed_words.py`` has the same computation in NumPy and explains it.
+``generator_seeds.py`` has the same computation in NumPy and explains it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ludus.kernel.generator import MULTIPLIER, WORDS
-from ludus.kernel.native.cpython import read_arguments, with_declarations
+from ludus.kernel.native.cpython import read_arguments, with_declarations, write
 
 __all__ = [
     "DRAW",
@@ -23,19 +23,19 @@ __all__ = [
 ]
 
 POOL = 4
-"""How many 32-bit words a seed is stirred into."""
+"""How many 32-bit words a seed is mixed into."""
 LANES = 8
 """How many seeds are hashed at once."""
 HASH = (0x43B0D7E5, 0x931E8875)
 DRAW = (0x8B51F9DD, 0x58F38DED)
-"""First value of a hash's constant, and what it is multiplied by at each use."""
+"""Initial constant of a hash, and its factor at each use."""
 MIX = (0xCA01F9DD, 0x4973F715)
 
 _VECTOR = f"<{LANES} x i32>"
 
 
 def hash_constants(first: int, factor: int) -> Callable[[], tuple[int, int]]:
-    """Return a function that gives the two constants of each use of a hash in turn."""
+    """Return a function that returns the two constants of each use of a hash in turn."""
     constant = first
 
     def following() -> tuple[int, int]:
@@ -47,11 +47,11 @@ def hash_constants(first: int, factor: int) -> Callable[[], tuple[int, int]]:
 
 
 def seeding_source() -> str:
-    """Return ``shim``, which seeds generators, as LLVM IR.
+    """Return the LLVM IR of ``shim(entropy, room, count, words)``, which seeds generators.
 
-    Python calls it with ``(entropy, room, count, words)``. ``entropy`` is the address of ``POOL``
-    rows of ``room`` 32-bit numbers, the lowest part of each seed first; ``room`` is a multiple of
-    ``LANES``. ``words`` is the address of the random words of ``count`` generators.
+    ``entropy`` is the address of ``POOL`` rows of ``room`` 32-bit numbers, the lowest part of each
+    seed first; ``room`` is a multiple of ``LANES``. ``words`` is the address of the random words of
+    ``count`` generators.
     """
     text = _Text()
     pool = text.stirred([f"%part{k}" for k in range(POOL)])
@@ -87,7 +87,7 @@ def seeding_source() -> str:
 
 @cache
 def seeding_function() -> Callable[[int, int, int, int], int]:
-    """Return the function of :func:`seeding_source`, compiled if need be."""
+    """Return the function of :func:`seeding_source`."""
     from ludus.kernel.native.calls import shim_address
     from ludus.kernel.native.cpython import builtin_function
 
@@ -95,7 +95,7 @@ def seeding_function() -> Callable[[int, int, int, int], int]:
 
 
 class _Text:
-    """Lines that compute on vectors of 32-bit numbers."""
+    """LLVM IR that computes on vectors of 32-bit numbers."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -115,11 +115,11 @@ class _Text:
         return self.folded(value)
 
     def folded(self, value: str) -> str:
-        """Add what mixes the upper half of a number into the lower one."""
+        """Add the mixing of the upper half of a number into the lower one."""
         return self.made("xor", value, self.made("lshr", value, 16))
 
     def stirred(self, entropy: list[str]) -> list[str]:
-        """Add the stirring of a seed's parts into the pool."""
+        """Add the mixing of a seed's parts into the pool."""
         constants = hash_constants(*HASH)
         pool = [self.hashed(part, constants) for part in entropy]
         for source in range(POOL):
@@ -154,7 +154,7 @@ def _store_drawn(drawn: list[str]) -> list[str]:
 
 
 def _finish_lanes() -> list[str]:
-    """Return the loop that makes the words of each generator from what was drawn."""
+    """Return the loop that computes the words of each generator from the drawn numbers."""
     lines = [
         "lanes:",
         "  %lane = phi i64 [0, %block], [%next_lane, %write]",
@@ -197,8 +197,7 @@ def _finish_lanes() -> list[str]:
         lines += [
             f"  %out{k}.wide = lshr i128 %{name}, {shift}",
             f"  %out{k} = trunc i128 %out{k}.wide to i64",
-            f"  %out{k}.at = getelementptr i64, ptr %own, i64 {k}",
-            f"  store i64 %out{k}, ptr %out{k}.at",
+            *write(f"out{k}.at", "i64", "%own", f"{k}", f"%out{k}"),
         ]
     return [
         *lines,

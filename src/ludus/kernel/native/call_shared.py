@@ -1,4 +1,4 @@
-"""One native call whose work several threads share, piece by piece."""
+"""LLVM IR of a native call whose work several threads share in pieces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ludus.kernel.native.cpython import read_arguments, with_declarations
 
 __all__ = ["shared_source"]
 
-# By which a waiting processor rests for a moment: declaration and call.
+# The spin-wait hint of each processor: declaration and call.
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "  call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "  call void @llvm.aarch64.hint(i32 1)"),
@@ -17,19 +17,18 @@ _PAUSE = {
 
 
 def shared_source() -> str:
-    """Return ``shim``, by which several threads share the work of a call, in LLVM's language.
+    """Return the LLVM IR of ``shim(board, round, pieces, n, patience, table)``.
 
-    It expects two functions of the form that :func:`shim_source` does, with the arguments ``table,
-    first, last``, the last two of which tell a piece of ``n``: ``ludus.even`` for rounds with an
-    even number, ``ludus.odd`` for the odd. Python calls the shim with ``(board, round, pieces, n,
-    patience, table)``. ``board`` is the address of five 64-bit numbers: a ticket (the round in its
-    upper half, the next piece in the lower), pieces done, the sum of the results, the lowest of
-    them, and the address of numba's record of an exception, or 0.
+    It needs two functions of the type of ``ludus.native`` in :func:`shim_source`, with the
+    arguments ``table, first, last``, of which the last two are the range of a piece: ``ludus.even``
+    for rounds with an even number, ``ludus.odd`` for odd ones. ``board`` is the address of five
+    64-bit numbers: a ticket (the round in its upper half, the next piece in the lower), the number
+    of finished pieces, the sum of the results, the lowest of them, and the address of numba's
+    record of an exception, or 0.
 
-    With a ``patience`` of 0 it begins that round, takes pieces as long as there are any, waits
-    until those of others are done, and returns the lowest result if that is negative, else the sum.
-    Otherwise it only takes pieces, of whatever round there is, and returns 0 after having looked
-    for one ``patience`` times in vain.
+    With a ``patience`` of 0 it starts the round, processes pieces until none is left, waits for the
+    other threads, and returns the lowest result if that is negative, else the sum. Otherwise it
+    processes pieces of the current round, and returns 0 after polling ``patience`` times in vain.
     """
     return with_declarations(
         [
@@ -45,7 +44,7 @@ def shared_source() -> str:
 
 
 def _begin() -> list[str]:
-    """Return the lines that open a round, if it is this call's to open."""
+    """Return the lines that start a round, if ``patience`` is 0."""
     return [
         "  %ticket = inttoptr i64 %value0 to ptr",
         "  %done = getelementptr i64, ptr %ticket, i64 1",
@@ -67,7 +66,7 @@ def _begin() -> list[str]:
 
 
 def _take_pieces() -> list[str]:
-    """Return the lines that take one piece after the other, as long as there are any."""
+    """Return the lines that process pieces until none is left."""
     passed = "ptr %result, ptr %error, i64 %value5, i64 %first, i64 %last"
     return [
         "look:",
@@ -107,7 +106,7 @@ def _take_pieces() -> list[str]:
 
 
 def _wait() -> list[str]:
-    """Return the lines that wait: for the others to be done, or for another round."""
+    """Return the lines that wait for the other threads, or for the next round."""
     pause = _PAUSE.get(platform.machine(), ("", ""))[1]
     return [
         "none:",
@@ -135,7 +134,7 @@ def _wait() -> list[str]:
 
 
 def _end() -> list[str]:
-    """Return the lines that give the result back to Python."""
+    """Return the lines that return the result to Python."""
     return [
         "answer:",
         "  call void @PyEval_RestoreThread(ptr %thread)",

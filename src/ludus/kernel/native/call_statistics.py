@@ -9,14 +9,21 @@ from typing import Any
 import numpy as np
 
 from ludus.kernel.native.abi import ALIGNED, ARRAY, CONTIGUOUS, WRITABLE
-from ludus.kernel.native.cpython import builtin_function, load, read_arguments, with_declarations
+from ludus.kernel.native.cpython import (
+    builtin_function,
+    load,
+    read,
+    read_arguments,
+    with_declarations,
+    write,
+)
 
 __all__ = ["EpisodeCounter", "counting_source"]
 
-# Adding and subtracting it rounds a double below 2**51 to a whole number, ties to even.
+# Adding and subtracting it rounds a double below 2**51 to an integer, ties to even.
 _ROUNDS = "0x4338000000000000"
 _MILLION = "1.0e6"
-# Of the arrays that come from elsewhere.
+# Dtypes of the arrays from the caller.
 _DTYPES = ("float64", "bool", "bool", "bool", "float64", "int64", "float64")
 _CHANGED = (4, 5, 6)
 
@@ -46,16 +53,16 @@ class EpisodeCounter:
 
         Args:
             results: Rewards, terminations and truncations.
-            over_before: Whose episodes ended in the last step: such environments start again in
-                this one, unless they started in the last one.
-            sums: Returns, lengths and times of the beginning, which are changed.
-            now: The time.
+            over_before: Mask of the environments whose episodes ended in the last step; unless
+                ``same_step``, they are reset in this one.
+            sums: Returns, lengths and start times, which are updated.
+            now: The current time.
 
         Returns:
-            Whose episodes ended in this step; the statistics of these, with zeros for the other
-            environments; and without those. Statistics are ``None`` if no episode ended. All of it
-            is ``None`` if nothing was counted, because an array is not a plain one of ``n``
-            numbers: rewards, returns and times of float64, lengths of int64, the others of bool.
+            The mask of the environments whose episodes ended; their statistics with zeros for the
+            other environments, and without those (both ``None`` if no episode ended). ``None`` if
+            nothing was counted because an array is not contiguous with ``n`` numbers of the right
+            dtype: float64 for rewards, returns and times, int64 for lengths, bool for the others.
         """
         n, room = self._n, self._room
         over = np.empty(n, np.bool_)
@@ -79,13 +86,13 @@ def _counting_function() -> Callable[..., int]:
 
 
 def counting_source() -> str:
-    """Return ``shim``, which counts a step's episodes, as LLVM IR.
+    """Return the LLVM IR of ``shim``, which counts a step's episodes.
 
-    Python calls it with ten arrays: rewards, terminations, truncations, whose episodes were over
-    before, returns, lengths, times of the beginning, room for whose are over now, for three rows of
-    ``n`` numbers and for three of ``n + 1``; then ``n``, whether environments start again within
-    the step, and the time. It returns how many episodes ended, -1 if one of the first seven is not
-    as it must be.
+    Its arguments are ten arrays: rewards, terminations, truncations, the mask of episodes that
+    ended before, returns, lengths, start times, and outputs: the mask of episodes that end now,
+    three rows of ``n`` numbers and three of ``n + 1``; then ``n``, whether environments are reset
+    within the step, and the time. It returns how many episodes ended, -1 if one of the first seven
+    arrays is not supported.
     """
     return with_declarations(
         [
@@ -105,13 +112,13 @@ def counting_source() -> str:
             "  %answer = call ptr @PyLong_FromLongLong(i64 %m)",
             "  ret ptr %answer",
             "one:",
-            *_item("reward", "double", "%data0"),
-            *_item("ended", "i8", "%data1"),
-            *_item("cut", "i8", "%data2"),
-            *_item("before", "i8", "%data3"),
-            *_item("sum", "double", "%data4"),
-            *_item("length", "i64", "%data5"),
-            *_item("start", "double", "%data6"),
+            *read("reward", "double", "%data0", "%i"),
+            *read("ended", "i8", "%data1", "%i"),
+            *read("cut", "i8", "%data2", "%i"),
+            *read("before", "i8", "%data3", "%i"),
+            *read("sum", "double", "%data4", "%i"),
+            *read("length", "i64", "%data5", "%i"),
+            *read("start", "double", "%data6", "%i"),
             "  %ran = icmp eq i8 %before, 0",
             "  %counts = or i1 %ran, %at_once",
             "  %sum1 = fadd double %sum, %reward",
@@ -120,16 +127,15 @@ def counting_source() -> str:
             "  %length2 = select i1 %counts, i64 %length1, i64 0",
             "  %start2 = select i1 %counts, double %start, double %value12",
             "  %done = or i8 %ended, %cut",
-            "  %over.to = getelementptr i8, ptr %value7, i64 %i",
-            "  store i8 %done, ptr %over.to",
+            *write("over.to", "i8", "%value7", "%i", "%done"),
             "  %i1 = add i64 %value10, %i",
             "  %i2 = add i64 %n2, %i",
             "  %is_over = icmp ne i8 %done, 0",
             "  br i1 %is_over, label %finished, label %running",
             "running:",
-            *_put("running.a", "double", "%value8", "%i", "0.0"),
-            *_put("running.b", "i64", "%value8", "%i1", "0"),
-            *_put("running.c", "double", "%value8", "%i2", "0.0"),
+            *write("running.a.to", "double", "%value8", "%i", "0.0"),
+            *write("running.b.to", "i64", "%value8", "%i1", "0"),
+            *write("running.c.to", "double", "%value8", "%i2", "0.0"),
             "  br label %placed",
             "finished:",
             "  %took = fsub double %value12, %start2",
@@ -137,14 +143,14 @@ def counting_source() -> str:
             f"  %took2 = fadd double %took1, {_ROUNDS}",
             f"  %took3 = fsub double %took2, {_ROUNDS}",
             f"  %seconds = fdiv double %took3, {_MILLION}",
-            *_put("finished.a", "double", "%value8", "%i", "%sum2"),
-            *_put("finished.b", "i64", "%value8", "%i1", "%length2"),
-            *_put("finished.c", "double", "%value8", "%i2", "%seconds"),
+            *write("finished.a.to", "double", "%value8", "%i", "%sum2"),
+            *write("finished.b.to", "i64", "%value8", "%i1", "%length2"),
+            *write("finished.c.to", "double", "%value8", "%i2", "%seconds"),
             "  %m1 = add i64 %turn1, %m",
             "  %m2 = add i64 %turn2, %m",
-            *_put("turn.a", "double", "%value9", "%m", "%sum2"),
-            *_put("turn.b", "i64", "%value9", "%m1", "%length2"),
-            *_put("turn.c", "double", "%value9", "%m2", "%seconds"),
+            *write("turn.a.to", "double", "%value9", "%m", "%sum2"),
+            *write("turn.b.to", "i64", "%value9", "%m1", "%length2"),
+            *write("turn.c.to", "double", "%value9", "%m2", "%seconds"),
             "  %one_more = add i64 %m, 1",
             "  %sum4 = select i1 %at_once, double 0.0, double %sum2",
             "  %length4 = select i1 %at_once, i64 0, i64 %length2",
@@ -166,7 +172,7 @@ def counting_source() -> str:
 
 
 def _check_arrays() -> list[str]:
-    """Return the lines that go on to ``begin`` if the arrays are as they must be."""
+    """Return the lines that continue at ``begin`` if the arrays are supported."""
     lines = []
     for k, dtype in enumerate(_DTYPES):
         wanted = CONTIGUOUS | ALIGNED | (WRITABLE if k in _CHANGED else 0)
@@ -200,18 +206,4 @@ def _check_arrays() -> list[str]:
         "  %refusal = call ptr @PyLong_FromLongLong(i64 -1)",
         "  ret ptr %refusal",
         "begin:",
-    ]
-
-
-def _item(name: str, kind: str, base: str) -> list[str]:
-    return [
-        f"  %{name}.at = getelementptr {kind}, ptr {base}, i64 %i",
-        f"  %{name} = load {kind}, ptr %{name}.at",
-    ]
-
-
-def _put(name: str, kind: str, base: str, index: str, value: str) -> list[str]:
-    return [
-        f"  %{name}.to = getelementptr {kind}, ptr {base}, i64 {index}",
-        f"  store {kind} {value}, ptr %{name}.to",
     ]

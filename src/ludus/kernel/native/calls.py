@@ -1,6 +1,6 @@
-"""Native code: compiled once, kept on disk, loaded by later processes.
+"""Compiles native code once, caches it on disk, and loads it in later processes.
 
-The code belongs to a kind of processor, so a file's name tells which.
+Code is specific to a kind of processor, which is part of the file name.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ __all__ = [
     "step_address",
 ]
 
-# Numba's code names what would free an array without a reference. Arrays of kernels have owners
-# elsewhere, so it is never called, and need not be loaded.
+# Numba's code refers to the function that frees arrays. It is never called, because the arrays of
+# kernels are owned by Python, so numba need not be loaded.
 _FREE = "NRT_MemInfo_call_dtor"
 Raiser = Callable[[int], Any]
-"""Raises an exception, from the address of numba's record of it."""
+"""Raises the exception of the numba record at an address."""
 
-# Native functions that have been handed out refer to them.
+# Keeps the functions that native code refers to alive.
 _raisers: dict[int, Raiser] = {}
 
 
 def native_address(path: Path, build: Callable[[], ObjectCode]) -> int:
-    """Return the address of the function at ``path``, built if need be.
+    """Return the address of a function, from the cache if possible.
 
     Args:
-        path: Where its object code is kept.
-        build: Compiles it and keeps it there, if that is missing or damaged.
+        path: Its cache file.
+        build: Compiles it and writes the file, if that is missing or damaged.
     """
     return _kept_address(path, _stand_ins()) or load.load(build(), _stand_ins())
 
 
 def kept_address(path: Path) -> int | None:
-    """Return the address of the function at ``path``, ``None`` if it would have to be built."""
+    """Return the address of the function in a cache file, ``None`` if it has to be compiled."""
     return _kept_address(path, _stand_ins())
 
 
@@ -66,13 +66,13 @@ def _stand_ins() -> dict[str, int]:
 
 
 def numba_code(function: Any) -> ObjectCode:
-    """Return the code of a numba function with one signature."""
+    """Return the object code of a numba function with one signature."""
     (compiled,) = function.overloads.values()
     return library_code(compiled.library, compiled.fndesc.llvm_func_name)
 
 
 def library_code(library: Any, symbol: str) -> ObjectCode:
-    """Return the code of one of numba's libraries."""
+    """Return the object code of a numba library."""
     _, _, (code, _) = library.serialize_using_object_code()
     needs = load.needed_symbols(library.get_llvm_str())
     return ObjectCode(symbol, code, needs, load.target())
@@ -81,13 +81,13 @@ def library_code(library: Any, symbol: str) -> ObjectCode:
 def native_function(
     name: str, address: int, kinds: str, *, gil: bool, problem: Raiser
 ) -> Callable[..., int]:
-    """Return a function that Python calls like a builtin.
+    """Return native code as a builtin function.
 
     Args:
         name: Its name.
-        address: Where its code is.
+        address: The address of the code.
         kinds: ``i`` or ``f`` for each argument, a 64-bit number.
-        gil: Whether calls keep Python's lock: other threads wait, but the call is quicker.
+        gil: Whether calls hold the GIL, which is faster but blocks other threads.
         problem: Raises the exception that the code reports, from the address of its record.
     """
     if not is_known():
@@ -97,7 +97,7 @@ def native_function(
 
 
 def _by_ctypes(address: int, kinds: str, *, gil: bool, problem: Raiser) -> Callable[..., int]:
-    """Return what :func:`native_function` returns, ten times as slow but without assumptions."""
+    """Return the function of :func:`native_function` through ctypes, ten times as slow."""
     numbers: dict[str, Any] = {"i": ctypes.c_int64, "f": ctypes.c_double}
     prototype = ctypes.PYFUNCTYPE if gil else ctypes.CFUNCTYPE
     cells = (ctypes.c_void_p, ctypes.c_void_p)
@@ -113,19 +113,19 @@ def _by_ctypes(address: int, kinds: str, *, gil: bool, problem: Raiser) -> Calla
 
 
 def shared_function(name: str, addresses: tuple[int, int]) -> Callable[..., int]:
-    """Return a function by which threads share a call: see :func:`shared_source`."""
+    """Return the function of :func:`shared_source`."""
     even, odd = addresses
     return _callable(name, shared_source(), {"ludus.even": even, "ludus.odd": odd})
 
 
 def step_address(address: int, source: str, *, problem: Raiser) -> int:
-    """Return the address of a whole step, of which there is a text: see :func:`step_source`."""
+    """Return the address of the function of :func:`step_source`."""
     places = {"ludus.native": address, "ludus.problem": _raiser_address(problem), **step_symbols()}
     return shim_address(source, places)
 
 
 def batch_address(address: int, kind: str, size: int, *, problem: Raiser) -> int:
-    """Return the address of a whole step of a batch: see :func:`batch_source`."""
+    """Return the address of the function of :func:`batch_source`."""
     known = batch_symbols(kind)
     places = {"ludus.native": address, "ludus.problem": _raiser_address(problem), **known}
     return shim_address(batch_source(kind, size), places)
@@ -141,19 +141,19 @@ def _raiser_address(problem: Raiser) -> int:
 
 
 def shim_address(source: str, places: Mapping[str, int]) -> int:
-    """Return the address of the ``shim`` in a text of LLVM's language.
+    """Return the address of the function ``shim`` in LLVM IR.
 
     Args:
-        source: The text; it is the same in every process.
-        places: Addresses in this process, by the names that the text has for them.
+        source: The LLVM IR; it is the same in every process.
+        places: Addresses in this process by symbol.
     """
     path = shim_path(source)
     return _kept_address(path, places) or load.load(keep_shim(source, path), places)
 
 
 def shim_path(source: str) -> Path:
-    """Return where the code of a text of LLVM's language is kept."""
-    # Takes ten milliseconds to import, which plain Python need not spend.
+    """Return the cache file of LLVM IR."""
+    # Imported here, because it takes ten milliseconds.
     from importlib.metadata import version
 
     parts = (source, version("llvmlite"), sys.version)
@@ -162,7 +162,7 @@ def shim_path(source: str) -> Path:
 
 
 def keep_shim(source: str, path: Path) -> ObjectCode:
-    """Compile a text of LLVM's language, keep the code and return it."""
+    """Compile LLVM IR, cache the object code and return it."""
     return keep(path, load.compile_ir(source, SHIM))
 
 
@@ -171,7 +171,7 @@ def _kept_address(path: Path, known: Mapping[str, int]) -> int | None:
 
     Args:
         path: The file.
-        known: Addresses by the names that the code has for them.
+        known: Addresses by symbol.
     """
     function = kept(path)
     if function is None:

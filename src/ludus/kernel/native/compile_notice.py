@@ -1,4 +1,4 @@
-"""Telling the user why a first step takes seconds."""
+"""Notifies the user while a kernel is compiled."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["compile_notice"]
 
 @contextmanager
 def compile_notice(name: str, function: str) -> Iterator[None]:
-    """Say that a kernel's function is being compiled.
+    """Show that a kernel's function is being compiled.
 
-    A terminal shows a line that goes away again; the logger ``ludus.kernel`` keeps the time.
+    A terminal shows a line that disappears afterwards; the logger ``ludus.kernel`` logs the time.
     """
     line = f"Compiling {name}, once for this machine …"
     shown = sys.stderr is not None and sys.stderr.isatty()
@@ -28,7 +28,7 @@ def compile_notice(name: str, function: str) -> Iterator[None]:
         if shown:
             sys.stderr.write("\r" + " " * len(line) + "\r")
             sys.stderr.flush()
-    # Most processes compile nothing, and need not import this.
+    # Imported here, because most processes compile nothing.
     import logging
 
     seconds = time.perf_counter() - start

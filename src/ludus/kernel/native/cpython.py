@@ -1,7 +1,7 @@
-"""CPython's own functions, as code in LLVM's language calls them.
+"""Building blocks of LLVM IR that calls CPython's functions.
 
-The code names them, and whoever loads it puts their addresses there. So the code is the same in
-every process.
+The IR refers to them by name, and their addresses are resolved when it is loaded, so the IR is the
+same in every process.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ __all__ = [
     "builtin_function",
     "load",
     "load_item",
+    "read",
     "read_arguments",
     "symbol_address",
     "with_declarations",
+    "write",
 ]
 
 SHIM = "shim"
-"""The name of the function that a text in LLVM's language is about."""
+"""The name of the function that LLVM IR defines."""
 
 READERS = {"i": ("i64", "PyLong_AsLongLong"), "f": ("double", "PyFloat_AsDouble")}
-"""How a number of each kind is read from an object: its type, and the function that reads it."""
+"""LLVM type of each kind of number, and the CPython function that reads it from an object."""
 
 NO_ERROR = ("  %error = alloca ptr", "  store ptr null, ptr %error")
-"""The lines that make room for the record of an exception, of which there is none yet."""
+"""The lines that allocate the pointer to an exception's record, initially null."""
 
-# CPython keeps pointers to the descriptions.
+# Kept alive, because CPython has pointers to them.
 _described: dict[tuple[int, bool], MethodDef] = {}
 
 
@@ -46,8 +48,8 @@ def builtin_function(
 
     Args:
         name: Its name.
-        address: Where it is.
-        owner: The object that it gets as its first argument; ``None`` passes a null pointer.
+        address: Its address.
+        owner: The object passed as first argument; ``None`` passes a null pointer.
         one: Whether it takes one argument (``METH_O``) instead of an array of them and their number
             (``METH_FASTCALL``).
     """
@@ -70,16 +72,35 @@ def load(name: str, base: str, offset: int, kind: str = "ptr") -> list[str]:
     ]
 
 
+def read(name: str, kind: str, base: str, index: str, *, align: int = 0) -> list[str]:
+    """Return the lines that read an element of an array."""
+    aligned = f", align {align}" if align else ""
+    return [
+        f"  %{name}.at = getelementptr {kind}, ptr {base}, i64 {index}",
+        f"  %{name} = load {kind}, ptr %{name}.at{aligned}",
+    ]
+
+
+def write(place: str, kind: str, base: str, index: str, value: str, *, align: int = 0) -> list[str]:
+    """Return the lines that write an element of an array, whose address is ``%{place}``."""
+    aligned = f", align {align}" if align else ""
+    return [
+        f"  %{place} = getelementptr {kind}, ptr {base}, i64 {index}",
+        f"  store {kind} {value}, ptr %{place}{aligned}",
+    ]
+
+
 def load_item(name: str, index: int) -> list[str]:
     """Return the lines that read an item of the tuple ``owner``."""
     return load(name, "%owner", TUPLE + 8 * index)
 
 
 def read_arguments(kinds: str) -> list[str]:
-    """Return a function's beginning: its arguments read as ``%value0 ...``, ready to ``run``.
+    """Return the first lines of a function, which read its arguments as ``%value0 ...``.
 
-    ``kinds`` has ``i`` or ``f`` for each number, ``o`` for an object as it is, and ``a`` for a
-    NumPy array, whose value is the address of its data; the caller answers for its being one.
+    They end with the label ``run``. ``kinds`` has ``i`` or ``f`` for each number, ``o`` for an
+    object, and ``a`` for a NumPy array, whose value is the address of its data; that it is an array
+    is not checked.
     """
     lines = [
         "define ptr @shim(ptr %self, ptr %given, i64 %argument_count) {",
@@ -117,19 +138,19 @@ def read_arguments(kinds: str) -> list[str]:
 
 
 def with_declarations(lines: list[str]) -> str:
-    """Return a function as a whole text: with declarations of everything that it names."""
+    """Return a function as a module, with declarations of all symbols that it uses."""
     text = "\n".join(lines)
     named = set(re.findall(r"@([A-Za-z_][\w.]*)", text)) - {SHIM}
-    # Functions are declared as variables as well: all that counts is where they are.
+    # Functions are declared as variables too, because only their addresses matter.
     declared = [f"@{name} = external global ptr" for name in named if not name.startswith("llvm.")]
     return "\n".join([*sorted(declared), text, ""])
 
 
 def symbol_address(name: str) -> int:
-    """Return where a function or a variable of CPython or of the C library is.
+    """Return the address of a function or variable of CPython or of the C library.
 
     Raises:
-        LookupError: There is none of that name.
+        LookupError: There is no such symbol.
     """
     # Windows has no handle for the whole process; pythonapi covers CPython there.
     everything = () if sys.platform == "win32" else (ctypes.CDLL(None),)

@@ -1,4 +1,4 @@
-"""A name for everything that a kernel's compiled code is made from."""
+"""Hashes everything that a kernel's compiled code depends on."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _RAISE = opcode.opmap["RAISE_VARARGS"]
 
 
 def digest(kernel: Kernel, text: str) -> str:
-    """Return a hash of everything that a kernel's compiled code is made from.
+    """Return a hash of everything that a kernel's compiled code depends on.
 
-    Compiled code on disk knows nothing of the functions it was built from, so their sources are
-    part of its name, and so are the versions of what compiled them.
+    It is part of the name of a cache file: the byte code of the functions, and the versions of
+    Ludus, Python and the compiler.
     """
     from importlib.metadata import version
 
@@ -72,7 +72,7 @@ def _sources(kernel: Kernel) -> str:
 
 def _code_text(code: CodeType) -> str:
     inner = (_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
-    # Compiled code tells the place of what it raises, so it is worth nothing elsewhere.
+    # Compiled code reports the file and line of what it raises, so these are part of the hash.
     raises = _RAISE in code.co_code[::2]
     place = (code.co_filename, *code.co_lines()) if raises else ()
     return repr((code.co_code, code.co_names, code.co_varnames, *inner, *place))

@@ -1,4 +1,4 @@
-"""The last observations of finished episodes as Python objects: arrays, ints or tuples of ints."""
+"""LLVM IR that creates the last observations of episodes: arrays, ints or tuples of ints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ludus.kernel.contract import Kernel
 from ludus.kernel.layout import Layout
 from ludus.kernel.native.abi import ARRAY, COUNT, TUPLE
-from ludus.kernel.native.cpython import load
+from ludus.kernel.native.cpython import load, read, write
 
 __all__ = [
     "TUPLE_BITS",
@@ -21,19 +21,19 @@ __all__ = [
 ]
 
 TUPLE_BITS = 10
-"""Bits of the hash by which tuples are kept."""
+"""Bits of the hash by which tuples are cached."""
 _AS_COUNT = "add i64 {}, 0" if COUNT == "i64" else "trunc i64 {} to i32"
 _FACTOR = 0x9E3779B97F4A7C15 - 2**64
-"""An odd number near 2**64 divided by the golden ratio: products differ in their highest bits."""
+"""Multiplier of the hash: an odd number near 2**64 divided by the golden ratio."""
 
 
 class FinalForm(NamedTuple):
-    """What the last step of an episode shows.
+    """The types of an episode's last observation and infos.
 
     Attributes:
-        kind: What an observation is: ``"array"``, ``"int"`` or ``"tuple"`` of ints.
-        size: How many axes the array has, or items the tuple.
-        infos: Of each info ``"float"``, ``"int"`` or ``"bool"``.
+        kind: Type of an observation: ``"array"``, ``"int"`` or ``"tuple"`` of ints.
+        size: Number of axes of the array, or of items of the tuple.
+        infos: ``"float"``, ``"int"`` or ``"bool"`` for each info.
     """
 
     kind: str
@@ -42,12 +42,12 @@ class FinalForm(NamedTuple):
 
 
 def likely_form(kernel: Kernel, rows: int, layout: Layout) -> FinalForm:
-    """Return the form that a kernel's batches most likely have, whatever the space.
+    """Return the form that a kernel's batches most likely have, without knowing the space.
 
     Args:
         kernel: The kernel.
         rows: How many numbers an observation has; 0 if it is an array.
-        layout: Where a storage's arrays are.
+        layout: The places of a storage's arrays.
     """
     axes = next(place.ndim for place in layout if place.name == "both")
     infos = tuple(field.kind for field in kernel.info_fields)
@@ -59,10 +59,10 @@ def likely_form(kernel: Kernel, rows: int, layout: Layout) -> FinalForm:
 
 
 def is_free(name: str, like: str, axes: int, sizes: list[str]) -> list[str]:
-    """Return the lines that tell as ``%{name}.free`` whether an array can be used again.
+    """Return the lines that go to ``{name}.fit`` if an array can be reused, else ``{name}.unfit``.
 
-    Only one reference, none of the weak kind, and everything as in the array it was made like.
-    The caller has seen that it is an array.
+    It can if it has one reference and no weak ones, and its dtype, flags, shape and strides are
+    those of ``like``. The object must be an array.
     """
     lines = [
         f"  %{name}.count = load i32, ptr %{name}",
@@ -105,15 +105,15 @@ def is_free(name: str, like: str, axes: int, sizes: list[str]) -> list[str]:
 
 
 def put(name: str, value: str) -> list[str]:
-    """Return the lines that put an object into ``%{name}.place`` instead of the one there.
+    """Return the lines that replace the object in ``%{name}.place``.
 
-    They end as ``{name}.done``.
+    They end with the label ``{name}.done``.
     """
     return [*_count_one(name, value), *put_counted(name, value)]
 
 
 def put_counted(name: str, value: str) -> list[str]:
-    """Return the lines that put an object whose reference has been counted."""
+    """Return the lines of :func:`put` for an object whose reference has been counted."""
     return [
         f"  %{name}.old = load ptr, ptr %{name}.place",
         f"  store ptr {value}, ptr %{name}.place",
@@ -131,7 +131,7 @@ def put_counted(name: str, value: str) -> list[str]:
 
 
 def _count_one(name: str, value: str) -> list[str]:
-    """Return the lines that count one more reference."""
+    """Return the lines that increment a reference count."""
     return [
         f"  %{name}.new_count = load {COUNT}, ptr {value}",
         *_count_by("add", f"{name}.new", value),
@@ -139,7 +139,7 @@ def _count_one(name: str, value: str) -> list[str]:
 
 
 def _count_by(change: str, name: str, value: str) -> list[str]:
-    """Return the lines that count a reference, from ``%{name}_count``; of immortals none is."""
+    """Return the lines that change the reference count ``%{name}_count``, unless immortal."""
     return [
         f"  %{name}_immortal = icmp slt {COUNT} %{name}_count, 0",
         f"  %{name}_one = select i1 %{name}_immortal, {COUNT} 0, {COUNT} 1",
@@ -149,7 +149,7 @@ def _count_by(change: str, name: str, value: str) -> list[str]:
 
 
 def count_none(change: str, name: str, times: str) -> list[str]:
-    """Return the lines that count several references to ``None``, which may be immortal."""
+    """Return the lines that change the reference count of ``None``, unless it is immortal."""
     return [
         f"  %{name}.count = load {COUNT}, ptr @_Py_NoneStruct",
         f"  %{name}.immortal = icmp slt {COUNT} %{name}.count, 0",
@@ -161,9 +161,10 @@ def count_none(change: str, name: str, times: str) -> list[str]:
 
 
 def fill_source(form: FinalForm) -> list[str]:
-    """Return the loop that puts the observation of each finished environment in its place.
+    """Return the loop that stores the observation of each finished environment.
 
-    It begins as ``each``, coming from ``wipe``, and goes on to ``end``. Every place holds ``None``.
+    It begins with the label ``each``, entered from ``wipe``, and continues at ``end``. All elements
+    are ``None`` before.
     """
     made = {"array": _array, "int": _int, "tuple": _tuple}[form.kind](form.size)
     return [
@@ -180,10 +181,8 @@ def fill_source(form: FinalForm) -> list[str]:
         "  call void @Py_DecRef(ptr %chosen)",
         "  ret ptr null",
         "finished:",
-        "  %i.at = getelementptr i64, ptr %listed.data, i64 %k",
-        "  %i = load i64, ptr %i.at",
-        "  %i.to = getelementptr i64, ptr %places, i64 %k",
-        "  store i64 %i, ptr %i.to",
+        *read("i", "i64", "%listed.data", "%k"),
+        *write("i.to", "i64", "%places", "%k", "%i"),
         "  %fill.place = getelementptr ptr, ptr %objects, i64 %i",
         *made,
         "  br label %placed",
@@ -194,7 +193,7 @@ def fill_source(form: FinalForm) -> list[str]:
 
 
 def _fill(value: str) -> list[str]:
-    """Return the lines that put an object where ``None`` is."""
+    """Return the lines that replace ``None`` by an object."""
     return [
         *_count_one("fill", value),
         f"  store ptr {value}, ptr %fill.place",
@@ -202,11 +201,10 @@ def _fill(value: str) -> list[str]:
 
 
 def _array(axes: int) -> list[str]:
-    """Return the lines that fill the environment's array, or a new one if that is in use."""
+    """Return the lines that fill the environment's array, or a new one if it is in use."""
     made = "ptr @ludus.ndarray, ptr %like_descr, i32 %like_nd, ptr %like_dims"
     return [
-        "  %episode.at = getelementptr ptr, ptr %episodes.data, i64 %i",
-        "  %episode = load ptr, ptr %episode.at",
+        *read("episode", "ptr", "%episodes.data", "%i"),
         "  %is_array = icmp ne ptr %episode, @_Py_NoneStruct",
         "  br i1 %is_array, label %check, label %episode.unfit",
         "check:",
@@ -215,7 +213,7 @@ def _array(axes: int) -> list[str]:
         *load("like_descr", "%pattern.array", ARRAY["descr"]),
         *load("like_nd", "%pattern.array", ARRAY["nd"], "i32"),
         *load("like_dims", "%pattern.array", ARRAY["dims"]),
-        # The new array takes over a reference.
+        # The new array steals a reference.
         "  call void @Py_IncRef(ptr %like_descr)",
         f"  %fresh = call ptr @ludus.new_array({made}, ptr null, ptr null, i32 0, ptr null)",
         "  %got = icmp ne ptr %fresh, null",
@@ -235,7 +233,7 @@ def _array(axes: int) -> list[str]:
 
 
 def _int(_size: int) -> list[str]:
-    """Return the lines that make an int."""
+    """Return the lines that create an int."""
     return [
         "  %from = getelementptr i64, ptr %last.data, i64 %i",
         "  %held = load i64, ptr %from",
@@ -243,15 +241,15 @@ def _int(_size: int) -> list[str]:
         "  %whole.got = icmp ne ptr %whole, null",
         "  br i1 %whole.got, label %give_whole, label %failed",
         "give_whole:",
-        # It comes with a reference of its own.
+        # It is a new reference.
         "  store ptr %whole, ptr %fill.place",
     ]
 
 
 def _tuple(size: int) -> list[str]:
-    """Return the lines that find a tuple of ints, each from a row of its own, or make it.
+    """Return the lines that find or create a tuple of ints, each from its own row.
 
-    Tuples are kept by the hash of their numbers: small games see the same few again and again.
+    Tuples are cached by the hash of their numbers, because small games have few different ones.
     """
     lines, found, mixed = [], "true", "0"
     for k in range(size):
@@ -275,8 +273,7 @@ def _tuple(size: int) -> list[str]:
     found = "%exists"
     for k in range(size):
         lines += [
-            f"  %key{k}.at = getelementptr i64, ptr %keys, i64 {k}",
-            f"  %key{k} = load i64, ptr %key{k}.at",
+            *read(f"key{k}", "i64", "%keys", str(k)),
             f"  %same{k} = icmp eq i64 %key{k}, %whole{k}",
             f"  %found{k} = and i1 {found}, %same{k}",
         ]

@@ -1,7 +1,7 @@
-"""Compiling a kernel's functions together with the helpers they call.
+"""Compiles a kernel's functions together with the helpers that they call.
 
-Functions are compiled as they are written, but with globals of their own: plain helpers in them are
-replaced by their compiled twins, down the whole tree. Nothing in the user's module is touched.
+Functions are compiled with a copy of their globals in which helpers are replaced by their compiled
+versions, recursively. The user's module is not changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CompileMode = Literal["wait", "background", "never"]
 
 
 def compile_mode() -> CompileMode:
-    """Return how kernels are compiled, as the environment variable ``LUDUS_COMPILE`` says.
+    """Return the compile mode from the environment variable ``LUDUS_COMPILE``.
 
     ``background`` (the default) runs plain Python while another process compiles, ``wait`` waits
     for compiled code, ``never`` runs plain Python only; so does ``LUDUS_JIT=0``.
@@ -41,10 +41,10 @@ def compile_mode() -> CompileMode:
 
 
 def checked_mode(mode: str, name: str) -> CompileMode:
-    """Return a mode if it is one; ``name`` is where it comes from.
+    """Return ``mode`` if it is valid; ``name`` is that of the setting, for the error.
 
     Raises:
-        KernelError: It is none.
+        KernelError: It is not a compile mode.
     """
     for known in get_args(CompileMode):
         if mode == known:
@@ -53,15 +53,15 @@ def checked_mode(mode: str, name: str) -> CompileMode:
 
 
 def jit_enabled() -> bool:
-    """Tell whether kernels are compiled at all."""
+    """Return whether kernels are compiled at all."""
     return compile_mode() != "never"
 
 
 def check_plain(function: Any) -> None:
-    """Check that a function can be compiled away from where it was defined.
+    """Check that a function is a plain function without closure.
 
     Raises:
-        KernelError: It is a closure, or no plain function at all.
+        KernelError: It is not.
     """
     if not isinstance(function, FunctionType):
         raise KernelError(f"{function!r} is not a plain Python function.")
@@ -81,21 +81,21 @@ def compiled(
     check_indices: bool = False,
     inline: bool = True,
 ) -> Any:
-    """Return the function compiled, along with every plain function it calls by name.
+    """Compile a function and every plain function that it calls by name.
 
     Args:
         function: A module-level function without closure.
-        memo: Compiled twins by plain function; filled on the way. Draws and the like are entered
-            beforehand.
-        tag: Added to the names: compiled code finds functions by name, also in what another
-            process has left on disk.
-        check_indices: Raise ``IndexError`` outside an array, as Python does, instead of reading or
-            writing whatever lies there.
-        inline: Put it into its callers: a call left standing keeps a loop from vectorising, but
-            large functions in many places take long to compile.
+        memo: Compiled versions by plain function, which this extends. It initially contains the
+            replacements of functions such as random draws.
+        tag: Added to the names, because compiled code finds functions by name, also those that
+            another process has cached.
+        check_indices: Raise ``IndexError`` for an index outside of an array, as Python does,
+            instead of accessing other memory.
+        inline: Inline it into its callers: a call prevents a loop from vectorising, but large
+            functions in many places take long to compile.
 
     Raises:
-        KernelError: The function is a closure, or no plain function at all.
+        KernelError: The function is a closure, or not a plain function.
     """
     if function in memo:
         return memo[function]
@@ -108,7 +108,7 @@ def compiled(
     twin = FunctionType(
         code.replace(co_name=name, co_qualname=name), namespace, name, function.__defaults__
     )
-    # Only compiled code calls it: what Python would need is not made.
+    # Only compiled code calls it, so wrappers for Python are not needed.
     unneeded = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options = {"error_model": "numpy", "forceinline": inline, "boundscheck": check_indices}
     dispatcher = memo[function] = for_any_number(njit(**options, **unneeded)(twin))
@@ -120,10 +120,10 @@ def compiled(
 
 
 def for_any_number(dispatcher: Any) -> Any:
-    """Compile a function once for all constants that it is called with.
+    """Compile a function once for all constant arguments.
 
-    Numba would compile it anew for each. Where it needs the constant itself, as an index into a
-    tuple of different types, it still does.
+    Numba would compile it for each. It still does if the type depends on the constant, such as an
+    index into a tuple of different types.
     """
     from numba.core.errors import TypingError
     from numba.types import unliteral

@@ -1,4 +1,4 @@
-"""LLVM through llvmlite: compiles LLVM IR to object code, and loads object code.
+"""Compiles LLVM IR to object code, and loads object code, through llvmlite.
 
 Importing llvmlite takes 50 ms and 50 MB, so it is imported at the first call.
 """
@@ -16,7 +16,7 @@ from ludus.kernel.native.cpython import symbol_address
 
 __all__ = ["UnusableCode", "bindings", "compile_ir", "load", "needed_symbols", "target"]
 
-# Engines own the memory of the functions that were handed out, which are never unloaded.
+# Engines own the memory of the loaded functions, which are never unloaded.
 _engines: list[Any] = []
 
 _NAME = re.compile(r'@"?([\w.$-]+)"?')
@@ -38,7 +38,7 @@ class UnusableCode(ValueError):
 
 @cache
 def bindings() -> Any:
-    """Return llvmlite's module, ready for use."""
+    """Return llvmlite's binding module, initialised."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -62,7 +62,7 @@ def compile_ir(source: str, symbol: str) -> ObjectCode:
 
 
 def needed_symbols(ir: str) -> tuple[str, ...]:
-    """Return the names that the code of an LLVM module expects from elsewhere, sorted.
+    """Return the external symbols that an LLVM module needs, sorted.
 
     Declarations that nothing refers to are left out.
     """
@@ -87,23 +87,23 @@ def needed_symbols(ir: str) -> tuple[str, ...]:
 def load(function: ObjectCode, known: Mapping[str, int]) -> int:
     """Load object code into this process; return the address of its function.
 
-    LLVM does not complain about a name that it cannot resolve: the first call would jump to
-    address 0. So each is resolved here.
+    LLVM does not report unresolved symbols: the first call would jump to address 0. So all symbols
+    are resolved here.
 
     Args:
         function: The object code.
-        known: Addresses by name, valid for this function only. Other names are looked up in the
+        known: Addresses by symbol, valid for this function only. Other symbols are looked up in the
             process.
 
     Raises:
-        UnusableCode: It was compiled for another processor, needs a name that this process does not
-            have, or does not have its function.
+        UnusableCode: It was compiled for another processor, needs a symbol that this process does
+            not have, or does not contain its function.
     """
     if function.target != target():
         raise UnusableCode(f"The code is for {function.target}, this process runs on {target()}.")
     places = {name: known.get(name) or _in_process(name) for name in function.needs}
     llvm = bindings()
-    # An engine each: equal names in two functions may stand for different addresses.
+    # One engine per function, because symbols may have different addresses in two functions.
     module = llvm.parse_assembly("\n".join(f'@"{name}" = external global i8' for name in places))
     engine = llvm.create_mcjit_compiler(module, _target_machine())
     for name, address in places.items():
@@ -118,10 +118,10 @@ def load(function: ObjectCode, known: Mapping[str, int]) -> int:
 
 
 def _in_process(name: str) -> int:
-    """Return the address of a name that the process or numba has.
+    """Return the address of a symbol of the process or of numba.
 
     Raises:
-        UnusableCode: There is none.
+        UnusableCode: There is no such symbol.
     """
     try:
         return symbol_address(name)
@@ -129,7 +129,7 @@ def _in_process(name: str) -> int:
         pass
     found = bindings().address_of_symbol(name)
     if found is None:
-        # Few kernels get here: those that allocate, or call functions that numba brings along.
+        # Only for kernels that allocate, or call functions of numba's runtime.
         from numba.core.registry import cpu_target
 
         cpu_target.target_context.refresh()

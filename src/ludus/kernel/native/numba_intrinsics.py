@@ -1,8 +1,8 @@
 # mypy: disable-error-code="untyped-decorator"
 # ruff: noqa: ARG001 - numba says which arguments there are
-"""What LLVM can do and numba has no words for.
+"""LLVM features that numba does not expose.
 
-Imports numba; only the compiler imports this module.
+Imports numba, so it is only imported for compiling.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _WORD = ir.IntType(64)
 
 @intrinsic
 def use_widest_vectors(typing_context: Any) -> Any:
-    """Let the calling function's loops use registers of 512 bits where the processor has them.
+    """Let the calling function's loops use 512-bit registers if the processor has them.
 
-    By default LLVM stops at 256, for the sake of older processors that slow down with wider ones.
-    The results have the same bits either way.
+    By default LLVM uses at most 256 bits, because older processors slow down with wider ones. The
+    results have the same bits either way.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        # The set accepts known names only; LLVM itself takes any pair of strings.
+        # llvmlite's set accepts known attributes only; LLVM accepts any pair of strings.
         set.add(builder.function.attributes, '"prefer-vector-width"="512"')
         return context.get_dummy_value()
 

@@ -1,7 +1,7 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The draws of :mod:`ludus.kernel.random`, compiled, over five words of PCG64.
+"""Compiled versions of the functions of :mod:`ludus.kernel.random`, on five words of PCG64.
 
-``rng`` is a column of the words' array. Imports numba; only the compiler imports this module.
+``rng`` is a row of the array of words. Imports numba, so it is only imported for compiling.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _next64(rng: Any) -> Any:
 def _next32(rng: Any) -> Any:
     """Return the spare half of the last draw, or the first half of a new one.
 
-    Which of them is as good as random, so both are computed and one is chosen: by arithmetic with
-    a word of ones or zeros, since the compiler would make a branch of a conditional expression.
+    Which of them cannot be predicted, so both are computed and one is selected by a mask; the
+    compiler would make a branch of a conditional expression.
     """
     spare = rng[4]
     keep = _0 - ((spare >> _32) & _1)
@@ -100,7 +100,7 @@ def _integers(rng: Any, low: Any, high: Any) -> Any:
 
 @_inlined
 def _integers_if(rng: Any, wanted: Any, low: Any, high: Any) -> Any:
-    """Draw in any case, and undo it by arithmetic if that was not wanted."""
+    """Always draw, and undo it by masks if the number is not wanted."""
     span = _U(high - 1 - low)
     if high - low <= 1 or span >= _MASK32:
         return _integers(rng, low, high) if wanted else np.int64(0)
@@ -115,7 +115,7 @@ def _integers_if(rng: Any, wanted: Any, low: Any, high: Any) -> Any:
     rng[0] ^= (rng[0] ^ hi) & stay
     rng[1] ^= (rng[1] ^ lo) & stay
     if ((product & _MASK32) | ~want) < count:
-        # It may have to be drawn again.
+        # The number may have to be drawn again.
         rng[0], rng[1] = hi, lo
         return _integers(rng, low, high)
     rest = (drawn >> _32) | _SPARE
@@ -126,7 +126,7 @@ def _integers_if(rng: Any, wanted: Any, low: Any, high: Any) -> Any:
 
 @_inlined
 def _integers_below(rng: Any, first: Any, second: Any, both: Any) -> Any:
-    """Take both from one draw, the spare half first."""
+    """Take both numbers from one draw, the spare half first."""
     if first <= 1 or second <= 1 or first > _MASK32 or second > _MASK32:
         alone = _integers(rng, 0, first)
         return alone, _integers_if(rng, both, 0, second)
@@ -140,14 +140,14 @@ def _integers_below(rng: Any, first: Any, second: Any, both: Any) -> Any:
     second_product = ((rest ^ ((rest ^ drawn) & keep)) & _MASK32) * _U(second)
     again = (first_product & _MASK32) < _U(first)
     if again or ((second_product & _MASK32) | ~want) < _U(second):
-        # One of them may have to be drawn again, which shifts all that follow.
+        # One of them may have to be drawn again, which shifts the following draws.
         rng[0], rng[1] = hi, lo
         alone = _integers(rng, 0, first)
         return alone, _integers_if(rng, both, 0, second)
     stay = keep & ~want
     rng[0] ^= (rng[0] ^ hi) & stay
     rng[1] ^= (rng[1] ^ lo) & stay
-    # The upper half is left over, unless both were taken from the draw or the draw was not needed.
+    # The upper half is spare, unless both were taken from the draw or the draw was not needed.
     left = rest ^ ((rest ^ (spare & _MASK32)) & stay)
     rng[4] = left | (_SPARE & ~(keep ^ want))
     return np.int64(first_product >> _32), np.int64(second_product >> _32) & np.int64(want)

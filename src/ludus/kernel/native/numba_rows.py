@@ -1,12 +1,12 @@
 # mypy: disable-error-code="untyped-decorator,misc"
 # ruff: noqa: ARG001 - numba says which arguments there are
-"""Rows of numbers as compiled code sees them: a pointer each, and the promise not to overlap.
+"""A numba type for rows of numbers: pointers that do not alias.
 
-Numba's arrays carry sizes and steps along, and nothing tells LLVM that two of them lie apart: a
-loop over twenty rows begins with hundreds of comparisons of their addresses. Each row here has a
-number, and what is read or written through it is marked as touching no row of another number.
+Numba's arrays have sizes and strides, and LLVM does not know that they do not overlap: a loop over
+twenty rows would begin with hundreds of comparisons of addresses. Each row here has a number, and
+its loads and stores have metadata that they do not alias rows of other numbers.
 
-Imports numba; only the compiler imports this module.
+Imports numba, so it is only imported for compiling.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["any_of_8", "random_words", "row"]
 
 
 class Row(types.Type):
-    """A row's type: what it holds, which one it is, and of how many."""
+    """The type of a row: its dtype, its number, and the count of rows."""
 
     def __init__(self, dtype: Any, number: int, count: int) -> None:
         self.dtype, self.number, self.count = dtype, number, count
@@ -37,7 +37,7 @@ class Row(types.Type):
 
 @register_default(Row)
 class _RowModel(PrimitiveModel):
-    """In memory a row is an address."""
+    """A row is represented by an address."""
 
     def __init__(self, manager: Any, kind: Row) -> None:
         held = manager.lookup(kind.dtype).get_data_type()
@@ -46,7 +46,7 @@ class _RowModel(PrimitiveModel):
 
 @intrinsic(prefer_literal=True)
 def row(typing_context: Any, address: Any, code: Any, first: Any, number: Any, count: Any) -> Any:
-    """Return the row whose numbers of the given dtype begin at an address, from the first-th on."""
+    """Return the row of a dtype at an address, starting with element ``first``."""
     held = from_dtype(np.dtype(code.literal_value))
     kind = Row(held, number.literal_value, count.literal_value)
 
@@ -59,7 +59,7 @@ def row(typing_context: Any, address: Any, code: Any, first: Any, number: Any, c
 
 @intrinsic(prefer_literal=True)
 def random_words(typing_context: Any, address: Any, index: Any, number: Any, count: Any) -> Any:
-    """Return the random words of an environment: a row of its own."""
+    """Return the random words of an environment as a row."""
     kind = Row(types.uint64, number.literal_value, count.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -71,7 +71,7 @@ def random_words(typing_context: Any, address: Any, index: Any, number: Any, cou
 
 @intrinsic
 def any_of_8(typing_context: Any, flags: Any, first: Any) -> Any:
-    """Tell whether one of eight flags of a row is set."""
+    """Return whether one of eight flags of a row is set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
@@ -117,7 +117,7 @@ def _set(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _mark(builder: Any, access: Any, kind: Row) -> None:
-    """Tell LLVM which row an instruction touches, and which it does not."""
+    """Add metadata about which row an instruction accesses and which it does not."""
     module = builder.module
     domain = module.add_metadata(["rows of ludus"])
     scopes = [module.add_metadata([f"row {k} of ludus", domain]) for k in range(kind.count)]

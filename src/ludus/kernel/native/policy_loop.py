@@ -1,4 +1,4 @@
-"""The compiled rollout loop with a policy built in."""
+"""The compiled rollout loop with a policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["checked_loop"]
 
 Compiling = Callable[[Any, dict[Any, Any]], AbstractContextManager[Callable[[Any], None]]]
-"""What explains errors of the compiler, and gives a check of what it has compiled."""
+"""Context that translates errors of the compiler, and yields a check of the compiled code."""
 
 
 def checked_loop(
@@ -19,12 +19,12 @@ def checked_loop(
 
     Args:
         dispatcher: Numba's dispatcher of the loop.
-        compiling: Entered around compiling, with the policy and ``memo``.
-        policy: The author's function.
+        compiling: Context for compiling; its arguments are the policy and ``memo``.
+        policy: The user's function.
         memo: Dispatchers by plain function.
 
     Raises:
-        KernelError: From the loop, if the policy cannot be compiled or must not be run compiled.
+        KernelError: From the loop, if the policy cannot be compiled, or not run compiled.
     """
     from numba import typeof
 

@@ -1,7 +1,7 @@
-"""Which kind of processor code is compiled for, as part of a file's name.
+"""The hash of the processor in the names of cache files.
 
-The system is asked, not LLVM: asking LLVM takes as long as importing it. A file's header has what
-LLVM says, which is compared when the code is loaded.
+It is computed from the operating system's description, because importing LLVM takes long. A file's
+header has LLVM's description, which is compared when the code is loaded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def machine() -> str:
 
 
 def _listed() -> str:
-    """Return what Linux tells of each kind of processor; nothing on other systems."""
+    """Return Linux's description of each kind of processor, empty on other systems."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,6 +1,6 @@
-"""The engine behind :class:`~ludus.vector.AsyncVectorEnv`.
+"""Implementation of :class:`~ludus.vector.AsyncVectorEnv`.
 
-A few worker processes each own a block of environments. Actions, observations, rewards and flags
-lie in one shared buffer; a pair of semaphores per worker says "go" and "done". Pipes carry only
-what is rare: construction, resets, attribute calls, errors and infos that do not fit columns.
+Each worker process owns a block of environments. Actions, observations, rewards and flags are in
+one shared buffer; two semaphores per worker signal "go" and "done". Pipes are used for rare
+messages: construction, resets, attribute calls, errors and infos that do not fit columns.
 """

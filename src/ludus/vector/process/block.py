@@ -1,6 +1,6 @@
 """A worker's block of environments: building, stepping and resetting them.
 
-Nothing here knows about processes, so that it can be tested by plain calls.
+Independent of processes, so that it can be tested by plain calls.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def row_writer(space: Space[Any], views: Any) -> Writer:
     shape = space.shape
 
     def write_array(row: int, value: Any) -> None:
-        # Assignment would broadcast a wrong shape without a word.
+        # Assignment would silently broadcast a wrong shape.
         if getattr(value, "shape", None) != shape:
             value = np.asarray(value)
             if value.shape != shape:
@@ -61,7 +61,7 @@ def row_writer(space: Space[Any], views: Any) -> Writer:
 
 
 def copied_actions(space: Space[Any], views: Any) -> Sequence[Any]:
-    """Return one action per row, in memory of their own."""
+    """Return a copy of each row's action."""
     if isinstance(space, Box | Discrete | MultiBinary | MultiDiscrete):
         return list(views.copy())
     if isinstance(space, Dict):
@@ -108,7 +108,7 @@ class Block:
         write_observation: Writer,
         write_final: Writer,
     ) -> None:
-        """Say where results go."""
+        """Set the arrays and functions that receive the results."""
         self._rewards = rewards
         self._terminations = terminations
         self._truncations = truncations
@@ -126,7 +126,7 @@ class Block:
         return info
 
     def finish_all(self) -> None:
-        """Count every episode as over: under NEXT_STEP the next step resets."""
+        """Mark every episode as over, so that in next-step mode the next step resets."""
         self._finished = [True] * len(self.envs)
 
     def step(self, actions: Sequence[Any]) -> list[tuple[int, dict[str, Any]]]:
@@ -180,7 +180,7 @@ class Block:
         for env in self.envs:
             try:
                 env.close()
-            except Exception as caught:
+            except Exception as caught:  # raised again below
                 problem = caught
         self.envs = []
         if problem is not None:

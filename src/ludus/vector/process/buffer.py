@@ -1,4 +1,4 @@
-"""The memory that parent and workers share."""
+"""Shared memory of the parent and the workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _aligned(nbytes: int) -> int:
 
 
 class SharedBuffer:
-    """Anonymous shared memory: no name, so nothing is left behind however its users end."""
+    """Anonymous shared memory, which is freed even if its processes are killed."""
 
     def __init__(self, fd: int, nbytes: int) -> None:
         self.fd = fd
@@ -45,23 +45,23 @@ class SharedBuffer:
         return cls(fd, nbytes)
 
     def send(self, connection: Connection, pid: int) -> None:
-        """Hand the memory to the process at the other end of a pipe."""
+        """Send the memory to the process at the other end of a pipe."""
         reduction.send_handle(connection, self.fd, pid)
 
     @classmethod
     def receive(cls, connection: Connection, nbytes: int) -> SharedBuffer:
-        """Take what :meth:`send` hands over."""
+        """Receive the memory that :meth:`send` sent."""
         return cls(reduction.recv_handle(connection), nbytes)
 
     def close(self) -> None:
-        """Give the descriptor back; the memory goes with the last array that looks at it."""
+        """Close the file descriptor; the memory is freed with the last array that views it."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
 
 
 def plain_layout(space: Space[Any], n: int) -> Layout | None:
-    """Return the layout of a batch that is made of arrays only, ``None`` if it is not."""
+    """Return the layout of a batch of arrays, ``None`` if it contains other objects."""
     return Layout.of(space, n) if _is_plain(space) else None
 
 
@@ -88,9 +88,9 @@ class Arrays:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What lies where in the shared buffer; the same in the parent and in every worker.
+    """The layout of the shared buffer, equal in the parent and in every worker.
 
-    A layout of ``None`` means that these values travel through the pipe.
+    A layout of ``None`` means that these values are sent through the pipe.
     """
 
     num_envs: int

@@ -1,4 +1,4 @@
-"""The few words by which parent and worker steer each other."""
+"""Commands and status codes that parent and worker exchange in shared memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ STEP, REQUEST, CLOSE = 0, 1, 2
 """Commands: step with the actions in shared memory; read a request from the pipe; end."""
 
 NOTHING, COLUMNS, PIPE, FAILED = 0, 1, 2, 3
-"""Answers: nothing more to say; infos in columns; a message in the pipe; a failure in the pipe."""
+"""Status codes: no message; infos in columns; a message in the pipe; a failure in the pipe."""
 
 
 class Control:
     """Command, status and progress of one worker, in shared memory.
 
-    Who may write is settled by the two signals: the parent before "go", the worker before "done".
-    ``env_index`` may be read at any time: after a crash it tells which environment was running.
+    The parent writes before it sends "go", the worker before it sends "done". ``env_index`` may be
+    read at any time: after a crash it is the environment that was running.
     """
 
     def __init__(self, context: Any) -> None:
@@ -27,12 +27,12 @@ class Control:
 
     @property
     def working_on(self) -> Callable[[int], None]:
-        """A function that sets ``env_index``, quicker than the property: it runs at each step."""
+        """A function that sets ``env_index``, faster than the property."""
         return functools.partial(self._words.__setitem__, 2)
 
     @property
     def command(self) -> int:
-        """What the parent wants."""
+        """The parent's command."""
         return self._words[0]  # type: ignore[no-any-return]
 
     @command.setter
@@ -41,7 +41,7 @@ class Control:
 
     @property
     def status(self) -> int:
-        """How the worker answered."""
+        """The status code of the worker's answer."""
         return self._words[1]  # type: ignore[no-any-return]
 
     @status.setter

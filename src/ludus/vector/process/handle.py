@@ -1,4 +1,4 @@
-"""The parent's view of one worker: starting it, talking to it, and telling how it died."""
+"""The parent's handle of one worker process: start, requests, answers and crash reports."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ludus.vector.utils.misc import CloudpickleWrapper, clear_mpi_env_vars
 __all__ = ["WorkerDied", "WorkerHandle"]
 
 LIVENESS_SECONDS = 0.1
-"""How long to sleep before looking whether the worker still lives."""
+"""How long to wait between checks whether the worker is alive."""
 
 
 class WorkerDied(Exception):
-    """The process behind a handle is gone."""
+    """The worker process has ended."""
 
 
 class WorkerHandle:
@@ -74,7 +74,7 @@ class WorkerHandle:
             self.process.start()
         child_pipe.close()
         child_fault_pipe.close()
-        self.pending = True  # its first answer, the spaces, comes unasked
+        self.pending = True  # the worker sends the spaces without a request
 
     @property
     def env_indices(self) -> range:
@@ -82,13 +82,13 @@ class WorkerHandle:
         return range(self.start, self.start + self.rows)
 
     def step(self) -> None:
-        """Have the block stepped with the actions in shared memory."""
+        """Make the worker step its block with the actions in shared memory."""
         self.control.command = STEP
         self.pending = True
         self._go.send()
 
     def request(self, name: str, *arguments: Any) -> None:
-        """Send a request; the answer comes with :meth:`wait`."""
+        """Send a request; :meth:`wait` waits for the answer."""
         message = pickle.dumps((name, arguments), protocol=5)
         self.control.command = REQUEST
         self.pending = True
@@ -99,17 +99,17 @@ class WorkerHandle:
             raise WorkerDied from problem
 
     def send_buffer(self, buffer: SharedBuffer) -> None:
-        """Hand over the shared memory, after the request that announces it."""
+        """Send the shared memory, after the ``attach`` request."""
         try:
             buffer.send(self.pipe, self.process.pid or 0)
         except (BrokenPipeError, ConnectionResetError) as problem:
             raise WorkerDied from problem
 
     def wait(self, deadline: float | None) -> bool:
-        """Wait for the worker's answer; ``False`` if the deadline passed.
+        """Wait for the worker's answer; return ``False`` if the deadline passed.
 
         Raises:
-            WorkerDied: It will never come.
+            WorkerDied: The worker ended without an answer.
         """
         while True:
             limit = LIVENESS_SECONDS
@@ -119,7 +119,7 @@ class WorkerHandle:
                 self.pending = False
                 return True
             if not self.process.is_alive():
-                if self._done.wait(0.0):  # it answered and ended in between
+                if self._done.wait(0.0):  # it answered before it ended
                     self.pending = False
                     return True
                 raise WorkerDied
@@ -127,7 +127,7 @@ class WorkerHandle:
                 return False
 
     def receive(self) -> Any:
-        """Return the message behind a PIPE or FAILED answer, ``None`` behind any other.
+        """Return the message of a PIPE or FAILED answer, ``None`` for any other.
 
         Raises:
             WorkerDied: The worker died while sending.
@@ -140,7 +140,7 @@ class WorkerHandle:
             raise WorkerDied from problem
 
     def close(self, deadline: float | None) -> Any:
-        """Ask the worker to close its environments; return its failure if that failed."""
+        """Make the worker close its environments; return its :class:`Failure` if that failed."""
         if not self.process.is_alive():
             return None
         self.control.command = CLOSE
@@ -151,7 +151,7 @@ class WorkerHandle:
         return None
 
     def stop(self, grace: float) -> None:
-        """End the process, by force if it does not go by itself, and release the channels."""
+        """Stop the process, by force if necessary, and close the pipes."""
         self.process.join(grace)
         if self.process.is_alive():
             self.process.terminate()
@@ -164,7 +164,7 @@ class WorkerHandle:
         self._fault_pipe.close()
 
     def death_certificate(self, seed: int | None, action: Any) -> WorkerCrashed:
-        """Return the error that tells how and where the worker died."""
+        """Return the error that reports how the worker died and which environment was running."""
         self.process.join(5.0)
         exit_code = self.process.exitcode
         env_index = self.control.env_index
@@ -205,9 +205,9 @@ def _describe(exit_code: int | None) -> str:
 
 
 def failure_to_exception(failure: Failure, seed: int | None, action: Any) -> BaseException:
-    """Return the environment's own exception, with notes that say where it came from.
+    """Return the environment's exception, with a note that names the environment.
 
-    One that cannot cross the process border becomes :class:`WorkerRaised`.
+    An exception that cannot be pickled becomes :class:`WorkerRaised`.
     """
     index = failure.env_index
     where = "" if index < 0 else f" in environment {index} (seed {seed}, last action {action!r})"

@@ -1,8 +1,8 @@
-"""Infos through shared memory: numbers and arrays in columns, no pickling while stepping.
+"""Infos in shared memory: numbers and arrays in columns, without pickling.
 
-The first time a worker meets a key it reserves a column in its part of the buffer and tells the
-parent its place. From then on a value costs one assignment. Whatever does not fit a column
-(strings, objects, changing shapes) makes that step's infos of the block travel by pipe instead.
+When an info first has a key, the worker reserves a column in its part of the buffer and sends its
+place to the parent. From then on a value costs one assignment. If a value does not fit a column
+(strings, objects, changing shapes), the block's infos of that step are sent through the pipe.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["ColumnReader", "ColumnSpec", "ColumnWriter"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec:
-    """Place and type of one column; ``dtype`` is ``None`` for the mark "a dict is here"."""
+    """Place and type of one column; ``dtype`` is ``None`` for a dict, whose values are columns."""
 
     path: tuple[str, ...]
     dtype: str | None
@@ -29,7 +29,7 @@ class ColumnSpec:
 
 
 class _Column:
-    """A column's views: ``mask`` says which rows of ``values`` count."""
+    """A column's views: ``mask`` marks the rows of ``values`` that are set."""
 
     __slots__ = ("children", "kind", "mask", "spec", "values")
 
@@ -56,15 +56,15 @@ class ColumnWriter:
         self._top: dict[str, _Column] = {}
         self._columns: list[_Column] = []
         self.new: list[ColumnSpec] = []
-        """Columns that the parent has not heard of yet."""
+        """Columns that have not been sent to the parent yet."""
 
     def clear(self) -> None:
-        """Forget the values of the step before."""
+        """Clear the values of the previous step."""
         for column in self._columns:
             column.mask[:] = False
 
     def write(self, row: int, info: dict[str, Any]) -> bool:
-        """Store one environment's info; ``False`` if some of it fits no column."""
+        """Store one environment's info; return ``False`` if a value does not fit its column."""
         try:
             return self._write(self._top, (), row, info)
         except (OverflowError, TypeError, ValueError):
@@ -142,11 +142,11 @@ class ColumnReader:
         self._columns: list[_Column] = []
 
     def add(self, specs: list[ColumnSpec]) -> None:
-        """Learn of columns that the worker has just reserved."""
+        """Add columns that the worker has reserved."""
         self._columns += [_Column(spec, self._area, self._rows) for spec in specs]
 
     def merge(self, infos: dict[str, Any], num_envs: int) -> None:
-        """Enter all rows into the batch's infos, as :func:`add_info` would one by one."""
+        """Add all rows to the batch's infos; same result as :func:`add_info` for each row."""
         block = slice(self._start, self._start + self._rows)
         for column in self._columns:
             mask = column.mask
@@ -168,7 +168,7 @@ class ColumnReader:
             target[f"_{key}"][block] |= mask
 
     def rows(self) -> list[tuple[int, dict[str, Any]]]:
-        """Return the rows as separate infos, for merging with others that came by pipe."""
+        """Return the rows as separate infos, to be merged with those from pipes."""
         found: dict[int, dict[str, Any]] = {}
         for column in self._columns:
             *parents, key = column.spec.path

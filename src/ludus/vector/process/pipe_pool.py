@@ -1,10 +1,10 @@
-"""Processes that run a user's own worker function, one per environment.
+"""Runs a worker function of the user, in one process per environment.
 
-The function is Gymnasium's kind of worker: ``worker(index, env_fn, pipe, parent_pipe,
-shared_memory, error_queue, autoreset_mode)``, and a semaphore if it takes an eighth argument. It
+The function has the signature of Gymnasium's workers: ``worker(index, env_fn, pipe, parent_pipe,
+shared_memory, error_queue, autoreset_mode)``, with a semaphore as optional eighth argument. It
 answers the commands ``reset``, ``step``, ``close``, ``_call``, ``_setattr`` and ``_check_spaces``,
-each a pair (command, data), with pairs (result, success); what failed goes into the queue as
-(index, exception type, exception, traceback).
+each a pair (command, data), with pairs (result, success), and puts errors into the queue as (index,
+exception type, exception, traceback).
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ __all__ = ["PipePool"]
 
 _COMMANDS = {"call": "_call", "set_attr": "_setattr"}
 _REASON_SECONDS = 5.0
-"""How long to wait for the reason of a failure that a worker has reported."""
+"""How long to wait for the exception of a worker that reported a failure."""
 
 
 class _Member:
-    """One process, and whether it owes an answer."""
+    """One process, its pipe, and whether an answer is pending."""
 
     def __init__(self, index: int, process: Any, pipe: Any) -> None:
         self.index = index
@@ -53,11 +53,9 @@ class _Member:
 
 
 class PipePool:
-    """What :class:`~ludus.vector.process.pool.WorkerPool` does, with workers of the user's making.
+    """Replacement of :class:`~ludus.vector.process.pool.WorkerPool` for a user's worker function.
 
-    Attributes:
-        arrays: Itself: rewards, terminations and truncations are attributes.
-        results: Itself: the batch of observations is an attribute.
+    ``arrays`` and ``results`` are the pool itself, which has the attributes of both.
     """
 
     def __init__(
@@ -93,9 +91,10 @@ class PipePool:
     # --- set-up -------------------------------------------------------------------------------
 
     def build(self) -> list[tuple[Any, Any, dict[str, Any], Any]]:
-        """Return spaces, metadata and render mode, from environments built here and closed again.
+        """Return spaces, metadata and render mode of environments that are built and closed here.
 
-        The workers check that theirs are the same; only spaces that may differ are all looked at.
+        The workers check that their spaces are the same. All environments are built here only if
+        their observation spaces may differ.
         """
         differ = self._observation_mode == "different"
         built = []
@@ -111,7 +110,7 @@ class PipePool:
         """Start the processes and have them check their spaces.
 
         Raises:
-            RuntimeError: The environments' spaces do not fit together.
+            RuntimeError: The environments' spaces cannot be batched.
         """
         self._spaces = spaces
         n, single = self.num_envs, spaces.single_observation
@@ -152,7 +151,7 @@ class PipePool:
                     daemon=self._daemon,
                 )
                 process.start()
-                # So that the parent sees the end of the pipe when the process ends.
+                # Otherwise the parent would not see EOF when the process ends.
                 child_pipe.close()
                 self.workers.append(_Member(index, process, pipe))
 
@@ -173,12 +172,12 @@ class PipePool:
         self._send(self.workers, request)
 
     def finish(self, deadline: float | None, what: str) -> list[Any]:
-        """Collect the answers of all that owe one.
+        """Collect all pending answers.
 
         Raises:
             multiprocessing.TimeoutError: The deadline passed.
             WorkerCrashed: A worker died.
-            Exception: What the last failed worker put into the queue.
+            Exception: The exception of the last failed worker.
         """
         results, failures = [], 0
         for member in self.workers:
@@ -218,7 +217,7 @@ class PipePool:
 
         Raises:
             EpisodeOver: Autoreset is disabled and a finished environment was not reset.
-            ValueError: Not one action per environment.
+            ValueError: The number of actions is wrong.
         """
         if self._mode is AutoresetMode.DISABLED:
             over = self.terminations | self.truncations
@@ -232,7 +231,7 @@ class PipePool:
         self._send(self.workers, lambda index: ("step", rows[index]))
 
     def finish_step(self, deadline: float | None, what: str) -> dict[str, Any]:
-        """Return the merged infos of a step; the rest lies in :attr:`arrays`."""
+        """Return the merged infos of a step; the other results are in :attr:`arrays`."""
         results = self.finish(deadline, what)
         infos = []
         for index, (_, reward, terminated, truncated, info) in enumerate(results):
@@ -253,14 +252,14 @@ class PipePool:
         )
 
     def restore_observations(self, observations: Any) -> None:
-        """Refuse: states cannot be restored."""
+        """Raise :class:`StateError`: custom workers cannot restore states."""
         _command("set_states")
 
     # --- pipes --------------------------------------------------------------------------------
 
     def _send(self, members: Iterable[_Member], request: Callable[[int], tuple[str, Any]]) -> None:
         for member in self.workers:
-            if member.pending:  # a call that timed out left its answer behind
+            if member.pending:  # from a call that timed out
                 self._receive(member, None, "")
         for member in members:
             try:
@@ -284,7 +283,7 @@ class PipePool:
         return result, success
 
     def _reason(self, failures: int) -> BaseException:
-        """Return the exception behind the last of so many failures."""
+        """Return the exception of the last of ``failures`` failed workers."""
         problem: BaseException = WorkerRaised("A worker failed and did not say why.")
         for _ in range(failures):
             try:
@@ -296,7 +295,7 @@ class PipePool:
         return problem
 
     def _break(self, member: _Member) -> WorkerCrashed:
-        """Write the certificate of the worker whose death ends the pool, and end the others."""
+        """Stop all workers and return the error for the one that died."""
         member.process.join(_REASON_SECONDS)
         code = member.process.exitcode
         self.broken = WorkerCrashed(
@@ -312,7 +311,7 @@ class PipePool:
     # --- the end ------------------------------------------------------------------------------
 
     def close(self, grace: float) -> BaseException | None:
-        """Have the environments closed within ``grace`` seconds, then end the processes."""
+        """Close the environments within ``grace`` seconds, then stop the processes."""
         deadline = time.monotonic() + grace
         if grace > 0 and self.broken is None:
             for member in self.workers:
@@ -324,9 +323,9 @@ class PipePool:
         return None
 
     def shutdown(self, grace: float = 0.0) -> None:
-        """End every process, by force if need be."""
+        """Stop every process, by force if necessary."""
         if os.getpid() != self._owner:
-            return  # a forked child must not end the workers of its parent
+            return  # a forked child must not stop the workers of its parent
         members, self.workers = self.workers, []
         for member in members:
             member.process.join(grace)

@@ -1,4 +1,4 @@
-"""All workers of a vector environment together."""
+"""The worker processes of a vector environment."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Built = tuple[Space[Any], Space[Any], dict[str, Any], Any]
 
 
 class WorkerPool:
-    """Workers with equal shares of the environments, and the memory they share with the parent.
+    """Starts workers, divides the environments among them and merges their results.
 
-    Calls come in pairs, ``start…`` and ``finish…``; what a worker answers is read in between.
-    A worker that dies makes ``finish…`` raise and the pool :attr:`broken`, unless ``restart``.
+    Calls come in pairs: ``start…`` sends requests, ``finish…`` collects the answers. If a worker
+    dies, ``finish…`` raises and sets :attr:`broken`, unless ``restart`` is true.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class WorkerPool:
         self._fresh: set[int] = set()
         self._buffer: SharedBuffer | None = None
         self._owner = os.getpid()
-        # The parent is one process more than there are workers.
+        # One more process than workers: the parent.
         self._share_cpu = num_workers + 1 > (os.cpu_count() or 1)
         bounds = [self.num_envs * i // num_workers for i in range(num_workers + 1)]
         self._bounds = list(itertools.pairwise(bounds))
@@ -95,7 +95,7 @@ class WorkerPool:
         return self.finish(None, "the construction of the environments")
 
     def attach(self, spaces: BatchedSpaces, *, shared_observations: bool) -> None:
-        """Allocate the shared memory and hand it to the workers."""
+        """Allocate the shared memory and send it to the workers."""
         self._spaces = spaces
         n = self.num_envs
         self._plan = Plan(
@@ -186,11 +186,11 @@ class WorkerPool:
         return self._finish(deadline, what)
 
     def start_step(self, actions: Any) -> None:
-        """Give every environment its action and say go.
+        """Write every environment's action and start the workers.
 
         Raises:
             EpisodeOver: Autoreset is disabled and a finished environment was not reset.
-            ValueError: Not one action per environment, or of a wrong shape.
+            ValueError: The actions have the wrong number or shape.
         """
         self._drain()
         if self._mode is AutoresetMode.DISABLED:
@@ -214,14 +214,14 @@ class WorkerPool:
             worker.step()
 
     def _send_actions(self, actions: Any) -> None:
-        """Send every environment its action as it is, through the workers' pipes."""
+        """Send the actions unchanged through the workers' pipes."""
         rows = list(iterate(self._spaces.action, actions))
         self._check_count(len(rows))
         self._last_actions = rows
         self.start_each("step", lambda block: (rows[block.start : block.stop],))
 
     def finish_step(self, deadline: float | None, what: str) -> dict[str, Any]:
-        """Return the merged infos of a step; the rest lies in :attr:`arrays`."""
+        """Return the merged infos of a step; the other results are in :attr:`arrays`."""
         return self._finish(deadline, what)
 
     def _finish(self, deadline: float | None, what: str) -> dict[str, Any]:
@@ -282,7 +282,7 @@ class WorkerPool:
         return worker.death_certificate(seed, self._action_of(index))
 
     def _break(self, worker: WorkerHandle) -> WorkerCrashed:
-        """Write the certificate of the worker whose death ends the pool, and end the others."""
+        """Stop all workers and return the error for the one that died."""
         self.broken = self._certificate(worker)
         self.shutdown()
         return self.broken
@@ -300,7 +300,7 @@ class WorkerPool:
         )
 
     def _replace(self, worker: WorkerHandle, reason: str) -> dict[str, Any]:
-        """Start a dead worker anew; its episodes count as truncated."""
+        """Restart a dead worker and truncate its episodes."""
         worker.stop(0.0)
         self._restarts += 1
         fresh = self.workers[worker.index] = self._start_worker(worker.index)
@@ -354,7 +354,7 @@ class WorkerPool:
     # --- the end ------------------------------------------------------------------------------
 
     def _drain(self) -> None:
-        """Wait for answers that a timed-out call left behind, and drop them."""
+        """Wait for the answers of a call that timed out, and discard them."""
         for worker in self.workers:
             if worker.pending:
                 try:
@@ -364,7 +364,7 @@ class WorkerPool:
                     raise self._break(worker) from problem
 
     def close(self, grace: float) -> BaseException | None:
-        """Close the environments within ``grace`` seconds, then end the workers.
+        """Close the environments within ``grace`` seconds, then stop the workers.
 
         Returns:
             The first exception that closing an environment raised.
@@ -387,9 +387,9 @@ class WorkerPool:
         return failure
 
     def shutdown(self, grace: float = 0.0) -> None:
-        """End every worker, by force if need be, and give the shared memory back."""
+        """Stop every worker, by force if necessary, and release the shared memory."""
         if os.getpid() != self._owner:
-            return  # a forked child must not end the workers of its parent
+            return  # a forked child must not stop the workers of its parent
         workers, self.workers = self.workers, []
         for worker in workers:
             worker.stop(grace)

@@ -1,4 +1,4 @@
-"""What the workers' answers add up to: batches of observations and merged infos."""
+"""Combines the workers' answers into batches of observations and merged infos."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Results"]
 
 
 class Results:
-    """The parent's end of the shared arrays and of the info columns.
+    """The parent's side of the shared arrays and of the info columns.
 
     Args:
-        plan: What lies where.
+        plan: The layout of the shared buffer.
         arrays: The shared arrays.
         spaces: The spaces of the vector environment.
-        blocks: First and last-but-one environment of each worker.
+        blocks: Each worker's first environment, and the one after its last.
     """
 
     def __init__(
@@ -37,28 +37,28 @@ class Results:
             area = arrays.info_bytes[start:stop]
             self._readers.append(ColumnReader(area, start, stop - start))
         self.in_pipe = plan.observations is None
-        """Whether observations come through pipes."""
+        """Whether observations are sent through pipes."""
         self._rows: list[Any] = [None] * plan.num_envs
         self.observations: Any = arrays.observations
         if self.in_pipe:
             self.observations = create_empty_array(spaces.single_observation, n=plan.num_envs)
 
     def forget_columns(self, worker: int) -> None:
-        """Expect new columns from a worker that was started anew."""
+        """Discard the columns of a worker that was restarted."""
         start, stop = self._blocks[worker]
         area = self.arrays.info_bytes[start:stop]
         self._readers[worker] = ColumnReader(area, start, stop - start)
 
     def learn_columns(self, worker: int, message: Any) -> None:
-        """Take note of the columns that a message announces."""
+        """Add the new columns of a message."""
         if isinstance(message, dict):
             self._readers[worker].add(message["columns"])
 
     def merge(self, messages: dict[int, Any]) -> dict[str, Any]:
-        """Return the infos of all workers that have something to say.
+        """Return the merged infos.
 
         Args:
-            messages: By worker; ``None`` if its infos are in columns only.
+            messages: Messages by worker; ``None`` if its infos are in columns only.
         """
         loose: list[tuple[int, dict[str, Any]]] = []
         in_columns = []
@@ -92,7 +92,7 @@ class Results:
         return loose
 
     def _add_final_observations(self, infos: dict[str, Any]) -> None:
-        """Take the last observations that were not sent out of shared memory."""
+        """Add the last observations that are in shared memory."""
         mask = infos.get("_final_info")
         if mask is None or self.in_pipe:
             return
@@ -107,7 +107,7 @@ class Results:
         infos["final_obs"], infos["_final_obs"] = finals, mask.copy()
 
     def last_become_final(self, worker: int) -> dict[int, Any]:
-        """Make a worker's last observations the final ones; return those that are in no array."""
+        """Make a worker's last observations the final ones; return those not in shared memory."""
         start, stop = self._blocks[worker]
         if self.in_pipe:
             return dict(enumerate(self._rows[start:stop]))
@@ -115,6 +115,6 @@ class Results:
         return {}
 
     def restore_observations(self, observations: Any) -> None:
-        """Put saved observations back as the last ones."""
+        """Set the last observations to saved ones."""
         self._rows = list(iterate(self._spaces.observation, observations))
         concatenate(self._spaces.single_observation, self._rows, self.observations)

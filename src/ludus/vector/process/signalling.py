@@ -1,8 +1,8 @@
-"""Waiting for the other side: spin while the answer is near, sleep when it is not.
+"""Signals between processes, with spinning for short waits and sleeping for long ones.
 
 Waking a sleeping process costs tens of microseconds, more than many environments take to step;
-spinning through a long wait takes the processor from the one who is waited for. Each side
-therefore keeps a running mean of its waits and spins only while these are short.
+spinning for long takes processor time from the other process. Each side therefore keeps a running
+mean of its waits and spins only while these are short.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ class Signal:
 
     Args:
         context: A multiprocessing context.
-        share_cpu: Give the processor away between two looks, for when there are more processes
-            than processors.
+        share_cpu: Yield the processor while spinning, for more processes than processors.
     """
 
     def __init__(self, context: Any, *, share_cpu: bool) -> None:
@@ -36,11 +35,11 @@ class Signal:
         self._mean_wait = SPIN_SECONDS / 2
 
     def send(self) -> None:
-        """Wake the waiting side, now or when it next waits."""
+        """Wake the waiting process, now or when it next waits."""
         self._semaphore.release()
 
     def wait(self, timeout: float | None) -> bool:
-        """Return ``True`` once a signal came, ``False`` after ``timeout`` seconds without."""
+        """Return ``True`` once a signal arrived, ``False`` if none did in ``timeout`` seconds."""
         acquire = self._semaphore.acquire
         if acquire(False):
             return True
@@ -53,8 +52,8 @@ class Signal:
         if not arrived:
             arrived = acquire(True, timeout)
         if arrived:
-            # Cut off, so that one long wait among short ones does not put an end to spinning: a
-            # process that sleeps may wake up on a processor that is taken.
+            # Clipped, so that one long wait among short ones does not end spinning: a process that
+            # sleeps may wake up on a busy processor.
             waited = min(time.perf_counter() - start, 2 * SPIN_SECONDS)
             self._mean_wait += 0.125 * (waited - self._mean_wait)
         return arrived

@@ -10,7 +10,7 @@ __all__ = ["copy_rows", "holds_exactly", "keeps_values", "select_row", "select_r
 
 
 def select_row(views: Any, index: int) -> Any:
-    """Return one environment's values, in memory of their own."""
+    """Return a copy of one environment's values."""
     if isinstance(views, dict):
         return {key: select_row(view, index) for key, view in views.items()}
     if isinstance(views, tuple):
@@ -38,10 +38,10 @@ def copy_rows(source: Any, target: Any, rows: slice) -> None:
 
 
 def keeps_values(views: Any, batch: Any) -> bool:
-    """Tell whether storing a batch of actions leaves their values as they are.
+    """Return whether storing a batch of actions keeps their values.
 
-    False if numbers would be rounded, such as float64 in a view of float32. A batch of another
-    structure is left to :func:`store`, which says what is wrong.
+    False if numbers would be rounded, such as float64 in a view of float32. Batches of another
+    structure are reported by :func:`store`.
     """
     if isinstance(views, dict):
         return not isinstance(batch, dict) or all(
@@ -49,14 +49,14 @@ def keeps_values(views: Any, batch: Any) -> bool:
         )
     if isinstance(views, tuple):
         return all(map(keeps_values, views, batch))
-    # Lists and tensors come as arrays of their own kind; text and the like are no numbers.
+    # Converts lists and tensors; texts and the like cannot be cast to numbers.
     given = np.asarray(batch).dtype
     whole = given.kind in "bui" and views.dtype.kind in "bui"
     return given == views.dtype or whole or np.can_cast(given, views.dtype)
 
 
 def holds_exactly(views: Any, value: Any) -> bool:
-    """Tell whether a row of the views gives back the same value, its types included."""
+    """Return whether a row of the views returns the same value with the same types."""
     if isinstance(views, dict):
         return type(value) is dict and all(
             key in value and holds_exactly(view, value[key]) for key, view in views.items()

@@ -1,4 +1,4 @@
-"""What runs in a worker process."""
+"""The code of a worker process."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Failure:
     message: str
     traceback: str
     pickled: bytes
-    """The exception itself, empty if it cannot cross the process border."""
+    """The exception itself, empty if it cannot be pickled."""
 
 
 @dataclass(slots=True)
 class Assignment:
-    """Everything a worker is started with."""
+    """The arguments of a worker."""
 
     worker: int
     start: int
@@ -66,8 +66,8 @@ class Assignment:
 
 
 def run_worker(job: Assignment) -> None:
-    """Serve commands until told to close, or until the parent is gone."""
-    # Ctrl-C reaches the whole process group; the parent decides what becomes of the workers.
+    """Serve commands until the close command, or until the parent has ended."""
+    # Ctrl-C reaches the whole process group; the parent stops the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable(file=job.fault_pipe.fileno(), all_threads=False)
     threading.Thread(target=_die_with, args=(job.parent_pid,), daemon=True).start()
@@ -77,7 +77,7 @@ def run_worker(job: Assignment) -> None:
 
 
 def _die_with(parent_pid: int) -> None:
-    """End this process, whatever it is doing, when the parent's has ended."""
+    """Kill this process when the parent has ended."""
     try:
         pidfd = os.pidfd_open(parent_pid)
     except ProcessLookupError:
@@ -92,7 +92,7 @@ def _die_with(parent_pid: int) -> None:
 
 
 def _seed_globals(job: Assignment) -> None:
-    """Give each worker global streams of its own: forked workers would all share one."""
+    """Seed the global generators differently in each worker; forked workers have equal ones."""
     random.seed(derive_seed(job.entropy, "worker", job.worker, "random"))
     np.random.seed(derive_seed(job.entropy, "worker", job.worker, "numpy") % 2**32)  # noqa: NPY002
 
@@ -116,7 +116,7 @@ class _Worker:
         }
 
     def serve(self) -> None:
-        """Build the environments, then obey until closed."""
+        """Build the environments, then serve commands until closed."""
         job = self._job
         self._answer(self._build)
         while True:
@@ -133,7 +133,7 @@ class _Worker:
                 self._answer(functools.partial(self._handlers[name], *arguments))
 
     def _answer(self, action: Callable[[], Any]) -> None:
-        """Run something and send its result, or its failure, through the pipe."""
+        """Call a function and send its result, or its failure, through the pipe."""
         try:
             message, status = pickle.dumps(action(), protocol=5), PIPE
         except Exception as problem:
@@ -144,7 +144,7 @@ class _Worker:
         self._say(status, message)
 
     def _say(self, status: int, message: bytes | None = None) -> None:
-        # The status goes first: the parent must know to read before a large message fills the pipe.
+        # The status is set first, so that the parent reads before a large message fills the pipe.
         job = self._job
         job.control.status = status
         job.done.send()
@@ -155,7 +155,7 @@ class _Worker:
         try:
             pickled = pickle.dumps(problem)
             pickle.loads(pickled)  # noqa: S301 - our own bytes; some exceptions only fail here
-        except Exception:
+        except Exception:  # pickling an exception of the environment may raise anything
             pickled = b""
         return Failure(
             env_index=self._job.control.env_index,
@@ -166,7 +166,7 @@ class _Worker:
         )
 
     def _leave(self, problem: BaseException) -> None:
-        """Tell the parent why before SystemExit or the like ends this process."""
+        """Report the reason to the parent before SystemExit or the like ends this process."""
         text = "".join(traceback.format_exception(problem))
         with contextlib.suppress(OSError):
             os.write(self._job.fault_pipe.fileno(), text.encode()[:60_000])
@@ -185,7 +185,7 @@ class _Worker:
         ]
 
     def _attach(self, plan: Plan, observation_space: Space[Any], action_space: Space[Any]) -> None:
-        """Map the shared memory and point the block at its rows."""
+        """Map the shared memory and pass its rows to the block."""
         block = self._require_block()
         self._buffer = SharedBuffer.receive(self._job.pipe, plan.nbytes)
         arrays: Arrays = plan.arrays(self._buffer.memory)
@@ -211,7 +211,7 @@ class _Worker:
         )
 
     def _final_writer(self, space: Space[Any], views: Any) -> Callable[[int, Any], None]:
-        """Return a function that keeps an episode's last observation as the environment gave it."""
+        """Return a function that stores an episode's last observation without changing its type."""
         write = row_writer(space, views)
 
         def keep(row: int, observation: Any) -> None:
@@ -222,7 +222,7 @@ class _Worker:
         return keep
 
     def _hot_step(self) -> None:
-        """Step with the actions that lie in shared memory."""
+        """Step with the actions in shared memory."""
         block = self._require_block()
         try:
             actions = copied_actions(self._action_space, self._actions)
@@ -253,7 +253,7 @@ class _Worker:
         return False
 
     def _step_message(self, infos: list[tuple[int, dict[str, Any]]] | None) -> dict[str, Any]:
-        """Return what a step has to say beyond the shared arrays; ``None``: infos in columns."""
+        """Return a step's results outside of the shared arrays; ``None``: infos are in columns."""
         message = {
             "columns": self._columns.new,
             "infos": infos,
@@ -266,7 +266,7 @@ class _Worker:
         return message
 
     def _step_with(self, actions: list[Any]) -> dict[str, Any]:
-        """Step with actions that came through the pipe."""
+        """Step with actions from the pipe."""
         return self._step_message(self._require_block().step(actions))
 
     def _reset(
@@ -278,10 +278,9 @@ class _Worker:
         return self._step_message([(row, info) for row, info in infos if info])
 
     def _restarted(self, seeds: dict[int, int | None]) -> dict[str, Any]:
-        """Seed fresh environments that take the place of a dead worker's; their episodes are over.
+        """Seed the environments that replace a dead worker's, and mark their episodes as over.
 
-        The last observations stay in shared memory as the final ones, unless the mode is to give
-        the first ones of the next episodes within the same step.
+        In same-step mode they are reset; otherwise the last observations stay in shared memory.
         """
         block = self._require_block()
         if block.mode is AutoresetMode.SAME_STEP:

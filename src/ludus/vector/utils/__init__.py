@@ -1,4 +1,4 @@
-"""Batching, shared memory and process helpers, under Gymnasium's path."""
+"""Batching, shared memory and process helpers, at Gymnasium's module path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting worker processes."""
+"""Helpers for starting worker processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class CloudpickleWrapper(Generic[T]):
-    """A callable that survives the way into a spawned process, lambdas and closures included."""
+    """Pickles a callable with cloudpickle, which supports lambdas and closures."""
 
     def __init__(self, fn: Callable[[], T]) -> None:
         self.fn = fn
@@ -25,7 +25,7 @@ class CloudpickleWrapper(Generic[T]):
         return cloudpickle.dumps(self.fn)  # type: ignore[no-any-return]
 
     def __setstate__(self, state: bytes) -> None:
-        # Only ever fed by __getstate__ of the parent process.
+        # The bytes come from __getstate__ in the parent process.
         self.fn = pickle.loads(state)  # noqa: S301
 
     def __call__(self) -> T:
@@ -35,9 +35,9 @@ class CloudpickleWrapper(Generic[T]):
 
 @contextlib.contextmanager
 def clear_mpi_env_vars() -> Iterator[None]:
-    """Hide MPI's environment variables inside the block.
+    """Remove MPI's environment variables inside the block.
 
-    Children that see them believe they were started by MPI, and hang when they import it.
+    Child processes that inherit them act as if started by MPI, and hang when they import it.
     """
     hidden: dict[str, Any] = {
         name: os.environ.pop(name)

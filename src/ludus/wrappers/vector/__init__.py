@@ -1,4 +1,11 @@
-"""Wrappers of vector environments; each is imported when it is first used."""
+"""Wrappers of vector environments; each is imported on first use.
+
+Example:
+    >>> envs = TransformReward(ludus.make_vec("CartPole-v1", 2), lambda rewards: 10 * rewards)
+    >>> _ = envs.reset(seed=0)
+    >>> envs.step(np.array([0, 1]))[1]
+    array([10., 10.])
+"""
 
 from __future__ import annotations
 
@@ -7,15 +14,17 @@ from typing import TYPE_CHECKING
 from ludus.lazy import lazy_modules, lazy_names
 
 if TYPE_CHECKING:
-    from ludus.wrappers.vector.array_conversion import ArrayConversion
+    from ludus.wrappers.vector.array_conversion import (
+        ArrayConversion,
+        JaxToNumpy,
+        JaxToTorch,
+        NumpyToTorch,
+    )
     from ludus.wrappers.vector.dict_info_to_list import DictInfoToList
     from ludus.wrappers.vector.dict_info_to_list import DictInfoToList as VectorListInfo
     from ludus.wrappers.vector.human_rendering import HumanRendering
-    from ludus.wrappers.vector.jax_to_numpy import JaxToNumpy
-    from ludus.wrappers.vector.jax_to_torch import JaxToTorch
     from ludus.wrappers.vector.normalize_observation import NormalizeObservation
     from ludus.wrappers.vector.normalize_reward import NormalizeReward
-    from ludus.wrappers.vector.numpy_to_torch import NumpyToTorch
     from ludus.wrappers.vector.record_episode_statistics import RecordEpisodeStatistics
     from ludus.wrappers.vector.record_video import RecordVideo
     from ludus.wrappers.vector.transform_action import TransformAction
@@ -69,33 +78,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "array_conversion": ("ArrayConversion",),
-    "dict_info_to_list": ("DictInfoToList",),
-    "human_rendering": ("HumanRendering",),
-    "jax_to_numpy": ("JaxToNumpy",),
-    "jax_to_torch": ("JaxToTorch",),
-    "normalize_observation": ("NormalizeObservation",),
-    "normalize_reward": ("NormalizeReward",),
-    "numpy_to_torch": ("NumpyToTorch",),
-    "record_episode_statistics": ("RecordEpisodeStatistics",),
-    "record_video": ("RecordVideo",),
-    "transform_action": ("TransformAction",),
-    "transform_observation": ("TransformObservation",),
-    "transform_reward": ("TransformReward",),
-    "vectorize_action": ("ClipAction", "RescaleAction", "VectorizeTransformAction"),
-    "vectorize_observation": (
-        "DtypeObservation",
-        "FilterObservation",
-        "FlattenObservation",
-        "GrayscaleObservation",
-        "RescaleObservation",
-        "ReshapeObservation",
-        "ResizeObservation",
-        "VectorizeTransformObservation",
-    ),
-    "vectorize_reward": ("ClipReward", "VectorizeTransformReward"),
+    "array_conversion": "ArrayConversion JaxToNumpy JaxToTorch NumpyToTorch",
+    "dict_info_to_list": "DictInfoToList",
+    "human_rendering": "HumanRendering",
+    "normalize_observation": "NormalizeObservation",
+    "normalize_reward": "NormalizeReward",
+    "record_episode_statistics": "RecordEpisodeStatistics",
+    "record_video": "RecordVideo",
+    "transform_action": "TransformAction",
+    "transform_observation": "TransformObservation",
+    "transform_reward": "TransformReward",
+    "vectorize_action": "ClipAction RescaleAction VectorizeTransformAction",
+    "vectorize_observation": "DtypeObservation FilterObservation FlattenObservation "
+    "GrayscaleObservation RescaleObservation ReshapeObservation ResizeObservation "
+    "VectorizeTransformObservation",
+    "vectorize_reward": "ClipReward VectorizeTransformReward",
 }
-_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 _OLD_NAMES = {"VectorListInfo": "dict_info_to_list:DictInfoToList"}
 
 __getattr__ = lazy_names(__name__, _MODULES | _OLD_NAMES)
@@ -107,11 +106,14 @@ def __dir__() -> list[str]:
 
 _GATHERED = {
     "common": "RecordEpisodeStatistics",
+    "jax_to_numpy": "JaxToNumpy",
+    "jax_to_torch": "JaxToTorch",
+    "numpy_to_torch": "NumpyToTorch",
     "rendering": "HumanRendering RecordVideo",
     "stateful_observation": "NormalizeObservation",
     "stateful_reward": "NormalizeReward",
 }
-"""The modules of Gymnasium that have other names than those of the wrappers in them."""
+"""Gymnasium's modules whose wrappers live in other modules here."""
 
 lazy_modules(
     __name__,

@@ -1,4 +1,4 @@
-"""Vector environments of one array library, used from another one."""
+"""Vector wrappers that convert between the arrays of NumPy, JAX, PyTorch and others."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.types import ActType, ObsType, WrapperActType, WrapperObsType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
-from ludus.wrappers import array_conversion as single
-from ludus.wrappers.array_conversion import array_conversion, module_namespace
+from ludus.optional import require
+from ludus.wrappers.array_conversion import ConvertsArrays
 
-__all__ = ["ArrayConversion"]
+__all__ = ["ArrayConversion", "JaxToNumpy", "JaxToTorch", "NumpyToTorch"]
 
 
 class ArrayConversion(
-    VectorWrapper[WrapperObsType, WrapperActType, ObsType, ActType, Any], RecordConstructorArgs
+    ConvertsArrays, VectorWrapper[WrapperObsType, WrapperActType, ObsType, ActType, Any]
 ):
     """Take actions and return everything else as arrays of another library.
 
     Args:
         env: A vector environment that computes with ``env_xp``.
         env_xp: The environment's library: ``numpy``, ``torch``, ``jax.numpy``, …
-        target_xp: The library of what is returned.
-        env_device: Where actions go.
-        target_device: Where observations, rewards, flags and infos go.
+        target_xp: The library of the returned arrays.
+        env_device: Device of the converted actions.
+        target_device: Device of observations, rewards, flags and infos.
 
     Raises:
         DependencyNotInstalled: array-api-compat is not installed.
@@ -42,46 +42,79 @@ class ArrayConversion(
         env_device: Any = None,
         target_device: Any = None,
     ) -> None:
-        # Modules have no copies.
-        RecordConstructorArgs.__init__(
-            self,
-            _disable_deepcopy=True,
-            env_xp=env_xp,
-            target_xp=target_xp,
-            env_device=env_device,
-            target_device=target_device,
-        )
-        super().__init__(env)
-        self._env_xp = module_namespace(env_xp)
-        self._target_xp = module_namespace(target_xp)
-        self._env_device = env_device
-        self._target_device = target_device
+        self._set_libraries(env_xp, target_xp, env_device, target_device)
+        VectorWrapper.__init__(self, env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[WrapperObsType, dict[str, Any]]:
         """Reset with converted options."""
         if options:
-            options = array_conversion(options, self._env_xp, self._env_device)
+            options = self._to_env(options)
         observations, infos = self.env.reset(seed=seed, options=options)
-        return self._converted(observations), self._converted(infos)
+        return self._to_target(observations), self._to_target(infos)
 
     def step(self, actions: WrapperActType) -> tuple[WrapperObsType, Any, Any, Any, dict[str, Any]]:
         """Step with converted actions."""
-        result = self.env.step(array_conversion(actions, self._env_xp, self._env_device))
-        observations, rewards, terminations, truncations, infos = map(self._converted, result)
+        result = self.env.step(self._to_env(actions))
+        observations, rewards, terminations, truncations, infos = map(self._to_target, result)
         return observations, rewards, terminations, truncations, infos
 
-    def _converted(self, value: Any) -> Any:
+    def _to_target(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: self._converted(part) for key, part in value.items()}
+            return {key: self._to_target(part) for key, part in value.items()}
         if isinstance(value, np.ndarray) and value.dtype.hasobject:
-            # No other library has arrays of objects, such as the infos' "final_obs".
+            # Other libraries have no arrays of objects, such as the infos' "final_obs".
             entries = np.empty_like(value)
             for index, entry in enumerate(value):
-                entries[index] = self._converted(entry)
+                entries[index] = self._to_target(entry)
             return entries
-        return array_conversion(value, self._target_xp, self._target_device)
+        return super()._to_target(value)
 
-    __getstate__ = single.ArrayConversion.__getstate__
-    __setstate__ = single.ArrayConversion.__setstate__
+
+class JaxToNumpy(ArrayConversion):
+    """Take actions and return everything else as NumPy arrays, around a JAX vector environment.
+
+    Raises:
+        DependencyNotInstalled: JAX is not installed.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        RecordConstructorArgs.__init__(self)
+        super().__init__(env, env_xp=require("jax.numpy", extra="jax"), target_xp=np)
+
+
+class JaxToTorch(ArrayConversion):
+    """Take actions and return everything else as tensors, around a JAX vector environment.
+
+    Args:
+        env: The vector environment to wrap.
+        device: Device of the tensors: a ``torch.device`` or its name.
+
+    Raises:
+        DependencyNotInstalled: JAX or PyTorch is not installed.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], device: Any = None) -> None:
+        RecordConstructorArgs.__init__(self, device=device)
+        jax, torch = require("jax.numpy", extra="jax"), require("torch", extra="torch")
+        super().__init__(env, env_xp=jax, target_xp=torch, target_device=device)
+        self.device = device
+
+
+class NumpyToTorch(ArrayConversion):
+    """Take actions and return everything else as tensors, around a NumPy vector environment.
+
+    Args:
+        env: The vector environment to wrap.
+        device: Device of the tensors: a ``torch.device`` or its name.
+
+    Raises:
+        DependencyNotInstalled: PyTorch is not installed.
+    """
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], device: Any = None) -> None:
+        RecordConstructorArgs.__init__(self, device=device)
+        torch = require("torch", extra="torch")
+        super().__init__(env, env_xp=np, target_xp=torch, target_device=device)
+        self.device = device

@@ -1,4 +1,4 @@
-"""Functions on single values applied to batches."""
+"""Applies functions of single values to batches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from ludus.core.env import Env
+from ludus.core.vector_env import VectorEnv
 from ludus.spaces import Space, concatenate, create_empty_array, iterate
 
-__all__ = ["transform_batch"]
+__all__ = ["SpacesOfOne", "transform_batch"]
+
+
+class SpacesOfOne(Env[Any, Any]):
+    """The spaces of one environment of a batch, as an environment for a single wrapper."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        self.action_space = env.single_action_space
+        self.observation_space = env.single_observation_space
 
 
 def transform_batch(
@@ -27,25 +37,25 @@ def transform_batch(
     Args:
         func: From a single value to a single value.
         batch: The values.
-        source: The batched space of what comes in.
-        target: The single space of what goes out.
+        source: The batched space of the given values.
+        target: The single space of the results.
         num_envs: How many values a batch has.
-        keep_dtype: Make the new batch of the old one's dtypes instead of those of ``target``.
-        elementwise: ``func`` treats each number of an array alone, so that applying it to the
-            whole batch at once gives the same bits.
+        keep_dtype: Give the new batch the dtypes of the old one instead of those of ``target``.
+        elementwise: Whether ``func`` works element by element, so that applying it to the whole
+            batch at once gives the same bits.
     """
-    out = _room_like(batch) if keep_dtype else create_empty_array(target, num_envs, np.empty)
+    out = _empty_like(batch) if keep_dtype else create_empty_array(target, num_envs, np.empty)
     if elementwise and type(batch) is np.ndarray and batch.shape == source.shape:
         np.copyto(out, func(batch), casting="same_kind")
         return out
     return concatenate(target, [func(single) for single in iterate(source, batch)], out)
 
 
-def _room_like(batch: Any) -> Any:
+def _empty_like(batch: Any) -> Any:
     if isinstance(batch, np.ndarray):
         return np.empty_like(batch)
     if isinstance(batch, dict):
-        return {key: _room_like(part) for key, part in batch.items()}
+        return {key: _empty_like(part) for key, part in batch.items()}
     if isinstance(batch, tuple):
-        return tuple(_room_like(part) for part in batch)
+        return tuple(_empty_like(part) for part in batch)
     return None

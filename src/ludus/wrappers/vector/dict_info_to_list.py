@@ -1,4 +1,4 @@
-"""Infos as a list with one dict per environment."""
+"""Converts infos to a list with one dict per environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DictInfoToList", "InfoLayoutError", "check_info_dict"]
 
 
 class InfoLayoutError(Error, TypeError, AssertionError):
-    """The infos of a vector environment do not have the form that a wrapper needs."""
+    """The infos of a vector environment have the wrong structure for a wrapper."""
 
 
 def check_info_dict(infos: object, owner: object) -> None:
@@ -24,16 +24,16 @@ def check_info_dict(infos: object, owner: object) -> None:
     if not isinstance(infos, dict):
         raise InfoLayoutError(
             f"{type(owner).__name__} requires the `info` type to be `dict`, its actual type is "
-            f"{type(infos)}. Wrappers that change the infos' form, such as DictInfoToList, go "
-            "outermost."
+            f"{type(infos)}. Wrappers that change the structure of the infos, such as "
+            "DictInfoToList, must be outermost."
         )
 
 
 class DictInfoToList(VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType]):
-    """Turn the dict of arrays into a list of dicts, entry ``i`` that of environment ``i``.
+    """Convert the infos from a dict of arrays to a list with one dict per environment.
 
-    A key appears in those dicts only whose entry in its mask ``_key`` is true, or in all of them
-    if it has no mask. Other wrappers expect the dict, so this one goes outermost.
+    A dict has the keys whose mask ``_key`` is true for its environment, or that have no mask. Other
+    wrappers expect the dict, so this one must be outermost.
 
     Raises:
         InfoLayoutError: ``reset`` or ``step`` gave infos other than a dict of arrays and dicts

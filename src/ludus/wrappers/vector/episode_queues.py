@@ -1,4 +1,4 @@
-"""The statistics of the last episodes, as deques that are filled when somebody looks at them."""
+"""Deques with the statistics of the last episodes, filled on first access."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Statistics = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 class EpisodeQueues:
     """Returns, lengths and seconds of the last episodes.
 
-    To fill deques number by number takes as long as a step of a compiled batch. So whole arrays are
-    kept until a deque is asked for. From then on the deques are filled at once, because the caller
-    may have kept them.
+    Filling deques number by number takes as long as a step of a compiled batch. So whole arrays are
+    kept until a deque is first accessed. From then on the deques are filled at every step, because
+    the caller may hold a reference to them.
 
     Args:
         length: How many episodes are kept; ``None`` for all.
@@ -32,13 +32,13 @@ class EpisodeQueues:
         self._seen = False
 
     def add(self, statistics: Statistics) -> None:
-        """Add episodes; nobody else may change the arrays."""
+        """Add episodes; the arrays are kept and must not be changed afterwards."""
         self._waiting.append(statistics)
         self._size += len(statistics[0])
         if self._seen:
             self._fill()
         elif self._length is not None:
-            # Those that others will push out again.
+            # Drop arrays whose values would fall out of the deques anyway.
             while self._size - len(self._waiting[0][0]) >= self._length:
                 self._size -= len(self._waiting.popleft()[0])
 

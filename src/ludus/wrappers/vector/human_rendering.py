@@ -1,9 +1,8 @@
-"""A window that shows all environments side by side."""
+"""Shows the frames of all environments of a batch in one window."""
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +12,15 @@ from ludus.core.types import ActType, ArrayType, ObsType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.optional import require
+from ludus.wrappers.window import Window
 
 __all__ = ["HumanRendering"]
 
 _Pixels = npt.NDArray[np.uint8]
 
 
-class HumanRendering(
-    VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
+class HumanRendering(  # type: ignore[misc]
+    Window, VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
 ):
     """Show the frames of every reset and step in a window, at the environment's ``render_fps``.
 
@@ -33,13 +33,6 @@ class HumanRendering(
         ValueError: The environment renders no arrays, or its metadata lack ``render_fps``.
     """
 
-    ACCEPTED_RENDER_MODES: ClassVar[list[str]] = [
-        "rgb_array",
-        "rgb_array_list",
-        "depth_array",
-        "depth_array_list",
-    ]
-
     def __init__(
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],
@@ -51,33 +44,14 @@ class HumanRendering(
         self.scaled_subenv_size: tuple[int, int] | None = None
         self.num_rows: int | None = None
         self.num_cols: int | None = None
-        self.window: Any = None
-        self.clock: Any = None
-        if env.render_mode not in self.ACCEPTED_RENDER_MODES:
-            raise ValueError(
-                f"Expected env.render_mode to be one of {self.ACCEPTED_RENDER_MODES} but got "
-                f"'{env.render_mode}'"
-            )
-        if "render_fps" not in env.metadata:
-            raise ValueError(
-                "The base environment must specify 'render_fps' in its metadata to be used with "
-                f"the HumanRendering wrapper; it has {sorted(env.metadata)}."
-            )
-        modes = env.metadata["render_modes"]
-        if "human" not in modes:
-            self.metadata = {**deepcopy(env.metadata), "render_modes": [*modes, "human"]}
-
-    @property
-    def render_mode(self) -> str:  # type: ignore[override]
-        """Always ``"human"``."""
-        return "human"
+        self._prepare_window(env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
         """Reset and show the frames."""
         result = self.env.reset(seed=seed, options=options)
-        self._render_frame()
+        self._show(self._picture())
         return result
 
     def step(
@@ -85,30 +59,13 @@ class HumanRendering(
     ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
         """Step and show the frames."""
         result = self.env.step(actions)
-        self._render_frame()
+        self._show(self._picture())
         return result
 
     def close(self, **kwargs: Any) -> None:
         """Close the window and the environments."""
-        if self.window is not None:
-            pygame = require("pygame", extra="classic-control")
-            pygame.display.quit()
-            pygame.quit()
-            self.window = self.clock = None
+        self._close_window()
         super().close(**kwargs)
-
-    def _render_frame(self) -> None:
-        pygame = require("pygame", extra="classic-control")
-        picture = self._picture()
-        if self.window is None:
-            pygame.display.init()
-            self.window = pygame.display.set_mode(picture.shape[:2])
-        if self.clock is None:
-            self.clock = pygame.time.Clock()
-        self.window.blit(pygame.surfarray.make_surface(picture), (0, 0))
-        pygame.event.pump()
-        self.clock.tick(self.metadata["render_fps"])
-        pygame.display.flip()
 
     def _picture(self) -> _Pixels:
         """Return all frames scaled into one picture, indexed by column first like a surface."""

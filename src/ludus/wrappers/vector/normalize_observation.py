@@ -1,4 +1,4 @@
-"""Observations with mean zero and variance one."""
+"""Normalises batches of observations to mean zero and variance one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core.constructor_args import RecordConstructorArgs
-from ludus.core.types import ActType, ArrayType, State
+from ludus.core.types import ActType, ArrayType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorObservationWrapper
 from ludus.errors import InvalidBound
 from ludus.spaces import Box, batch_space
 from ludus.wrappers.running_statistics import RunningMeanStd
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.saved_fields import SavesObjects
 
 __all__ = ["NormalizeObservation"]
 
@@ -22,16 +22,18 @@ _Array = npt.NDArray[Any]
 
 
 class NormalizeObservation(
-    VectorObservationWrapper[_Array, ActType, _Array, ArrayType], RecordConstructorArgs
+    SavesObjects,
+    VectorObservationWrapper[_Array, ActType, _Array, ArrayType],
+    RecordConstructorArgs,
 ):
-    """Shift and scale observations by the mean and variance of all observations seen so far.
+    """Normalise observations by the mean and variance of all observations seen so far.
 
     The statistics are in :attr:`obs_rms`; set :attr:`update_running_mean` to ``False`` to freeze
     them, for instance for evaluation.
 
     Args:
-        env: The vector environment to wrap; it must reset on the next step, because every
-            returned observation counts exactly once.
+        env: The vector environment to wrap; its autoreset mode must be next-step, so that every
+            observation is counted exactly once.
         epsilon: Added to the variance before its root is taken.
 
     Raises:
@@ -40,6 +42,7 @@ class NormalizeObservation(
     """
 
     state_fields: ClassVar[tuple[str, ...]] = ("update_running_mean",)
+    saved_objects = ("obs_rms",)
 
     update_running_mean: bool = True
     """Whether the statistics are still updated."""
@@ -60,7 +63,7 @@ class NormalizeObservation(
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.obs_rms = RunningMeanStd(shape=self.single_observation_space.shape, dtype=np.float32)
         self.epsilon = epsilon
-        # A compiled batch brings native code along, for observations of few numbers.
+        # Compiled batches have native code for small observations.
         find = getattr(env.unwrapped, "normaliser", None)
         self._native = None if find is None else find(shape)
 
@@ -70,7 +73,8 @@ class NormalizeObservation(
         """Reset all environments.
 
         Raises:
-            ValueError: A ``reset_mask`` leaves some out; their last observation would count twice.
+            ValueError: A ``reset_mask`` leaves some out, whose last observation would be counted
+                twice.
         """
         if options is not None and not np.all(options.get("reset_mask", True)):
             raise ValueError(
@@ -100,11 +104,3 @@ class NormalizeObservation(
             statistics.mean, statistics.var = mean, var
             statistics.count = count + len(observations)
         return scaled
-
-    def _save_state(self) -> State:
-        return {**super()._save_state(), "obs_rms": self.obs_rms.get_state()}
-
-    def _load_state(self, fields: State) -> None:
-        (statistics,), rest = take_fields(self, fields, "obs_rms")
-        super()._load_state(rest)
-        self.obs_rms.set_state(statistics)

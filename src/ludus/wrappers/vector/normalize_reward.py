@@ -1,4 +1,4 @@
-"""Rewards scaled to returns of variance one."""
+"""Scales batches of rewards by the standard deviation of the returns."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ludus.core.constructor_args import RecordConstructorArgs
-from ludus.core.types import ActType, ObsType, State
+from ludus.core.types import ActType, ObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.errors import InvalidBound
 from ludus.wrappers.running_statistics import RunningMeanStd
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.saved_fields import SavesObjects
 
 __all__ = ["NormalizeReward"]
 
 
 class NormalizeReward(
-    VectorWrapper[ObsType, ActType, ObsType, ActType, Any], RecordConstructorArgs
+    SavesObjects, VectorWrapper[ObsType, ActType, ObsType, ActType, Any], RecordConstructorArgs
 ):
     """Divide rewards by the standard deviation of the discounted returns seen so far.
 
@@ -40,6 +40,7 @@ class NormalizeReward(
         "accumulated_reward",
         "update_running_mean",
     )
+    saved_objects = ("return_rms",)
 
     update_running_mean: bool = True
     """Whether the statistics are still updated."""
@@ -66,7 +67,7 @@ class NormalizeReward(
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Reset, and begin all returns anew, also under a ``reset_mask``."""
+        """Reset, and set all returns to zero, also those that a ``reset_mask`` leaves out."""
         self.accumulated_reward[:] = 0
         self._prev_dones[:] = False
         return self.env.reset(seed=seed, options=options)
@@ -79,7 +80,7 @@ class NormalizeReward(
         if self._same_step or not self._prev_dones.any():
             returns[:] = active = following.astype(returns.dtype)
         else:
-            # The step after an end only resets, unless the reset came within the last step.
+            # In next-step mode, the step after an episode's end only resets.
             runs = ~self._prev_dones
             np.copyto(returns, following, casting="same_kind", where=runs)
             active = returns[runs]
@@ -98,11 +99,3 @@ class NormalizeReward(
 
     def _scaled(self, reward: Any) -> Any:
         return reward / np.sqrt(self.return_rms.var + self.epsilon)
-
-    def _save_state(self) -> State:
-        return {**super()._save_state(), "return_rms": self.return_rms.get_state()}
-
-    def _load_state(self, fields: State) -> None:
-        (statistics,), rest = take_fields(self, fields, "return_rms")
-        super()._load_state(rest)
-        self.return_rms.set_state(statistics)

@@ -1,4 +1,4 @@
-"""Return, length and duration of each episode."""
+"""Records return, length and duration of each episode of a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.core.batch_arguments import split_reset_mask
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
-from ludus.wrappers.saved_fields import take_fields
+from ludus.wrappers.saved_fields import SavesObjects, take_fields
 from ludus.wrappers.vector.dict_info_to_list import check_info_dict
 from ludus.wrappers.vector.episode_queues import EpisodeQueues, Statistics
 
@@ -22,7 +22,7 @@ __all__ = ["RecordEpisodeStatistics"]
 
 
 def _queue(index: int, meaning: str) -> Any:
-    """Return the attribute for one of the queues of the last episodes."""
+    """Return a property for one of the three queues."""
 
     def get(self: RecordEpisodeStatistics[Any, Any]) -> deque[Any]:
         return self._last.get(index)
@@ -33,7 +33,7 @@ def _queue(index: int, meaning: str) -> Any:
     return property(get, replace, doc=meaning)
 
 
-class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, Any]):
+class RecordEpisodeStatistics(SavesObjects, VectorWrapper[ObsType, ActType, ObsType, ActType, Any]):
     """Report return, length and duration of every episode that ends.
 
     A step that ends episodes has ``infos["episode"] = {"r": returns, "l": lengths, "t": seconds}``
@@ -55,7 +55,7 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
         "episode_returns",
         "prev_dones",
     )
-    _queues: ClassVar[tuple[str, ...]] = ("length_queue", "return_queue", "time_queue")
+    saved_objects = ("length_queue", "return_queue", "time_queue")
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
             )
         self._autoreset_mode = mode
 
-        # A compiled batch brings native code along, which counts as _count_in_numpy does.
+        # Compiled batches have native code that does the same as _count_in_numpy.
         find = getattr(env.unwrapped, "episode_counter", None)
         self._counter = None if find is None else find(mode)
 
@@ -142,7 +142,7 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
         self.episode_returns += rewards
         self.episode_lengths += 1
         if not same_step:
-            # The step after an end only resets: it belongs to neither episode.
+            # In next-step mode, the step after an episode's end only resets.
             self._restart(self.prev_dones.nonzero()[0])
         self.prev_dones = np.logical_or(terminations, truncations)
         over = self.prev_dones.nonzero()[0]
@@ -152,7 +152,7 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
         in_turn = (
             self.episode_returns.take(over),
             self.episode_lengths.take(over),
-            # To the microsecond: the same bits as np.round(seconds, 6), in half the time.
+            # Same bits as np.round(seconds, 6), in half the time.
             np.rint(seconds * 1e6) / 1e6,
         )
         if same_step:
@@ -180,18 +180,11 @@ class RecordEpisodeStatistics(VectorWrapper[ObsType, ActType, ObsType, ActType, 
         self._last.add(in_turn)
 
     def _save_state(self) -> State:
-        # The clock starts anew in every process, so that only differences can be carried over.
-        return {
-            **super()._save_state(),
-            "elapsed": time.perf_counter() - self.episode_start_times,
-            **{name: list(getattr(self, name)) for name in self._queues},
-        }
+        # Saved as durations, because the clock's zero differs between processes.
+        elapsed = time.perf_counter() - self.episode_start_times
+        return {**super()._save_state(), "elapsed": elapsed}
 
     def _load_state(self, fields: State) -> None:
-        taken, rest = take_fields(self, fields, "elapsed", *self._queues)
+        (elapsed,), rest = take_fields(self, fields, "elapsed")
         super()._load_state(rest)
-        self.episode_start_times = time.perf_counter() - taken[0]
-        for name, values in zip(self._queues, taken[1:], strict=True):
-            queue = getattr(self, name)
-            queue.clear()
-            queue.extend(values)
+        self.episode_start_times = time.perf_counter() - elapsed

@@ -1,4 +1,4 @@
-"""All environments on film, side by side."""
+"""Records videos of all environments of a batch, tiled in a grid."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class RecordVideo(
     Args:
         env: The vector environment; it renders images.
         video_folder: Where the files go: ``<name_prefix>-episode-<i>.mp4`` or ``…-step-<i>.mp4``.
-        video_aspect_ratio: Width and height that the grid's proportions come close to.
+        video_aspect_ratio: Width and height; the grid with the nearest aspect ratio is used.
         record_first_only: Show the first environment only.
-        episode_trigger: Tells by its number whether an episode starts a video. Without any
-            trigger: the cubes below 1000, then every thousandth.
-        step_trigger: Tells by its number, counted over all episodes, whether a step starts one.
+        episode_trigger: From an episode's index to whether it starts a video. Without any
+            trigger: the cubes below 1000, then every thousandth episode.
+        step_trigger: From a step's index, counted over all episodes, to whether it starts a video.
         video_length: Frames per video, across episodes; 0 for whole episodes.
-        name_prefix: How the files' names begin.
+        name_prefix: Prefix of the file names.
         fps: Frames per second; by default the environment's ``render_fps``, or 30.
-        disable_logger: Whether the progress of writing is not reported.
-        gc_trigger: Tells by the episode's number whether to collect garbage after a video.
+        disable_logger: Do not report the progress of writing.
+        gc_trigger: From an episode's index to whether to collect garbage after its video.
 
     Raises:
         DependencyNotInstalled: MoviePy is not installed.
@@ -113,7 +113,7 @@ class RecordVideo(
         return result
 
     def step(self, actions: ActType) -> tuple[ObsType, Any, Any, Any, dict[str, Any]]:
-        """Step; an episode begins if the first environment was reset by itself."""
+        """Step; an episode begins if the first environment was reset by autoreset."""
         result = self.env.step(actions)
         ended = bool(result[2][0] or result[3][0])
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:

@@ -1,4 +1,4 @@
-"""Change batches of actions with a function."""
+"""Applies a function to batches of actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change batches of observations with a function."""
+"""Applies a function to batches of observations."""
 
 from __future__ import annotations
 

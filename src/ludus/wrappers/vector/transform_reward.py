@@ -1,4 +1,4 @@
-"""Change batches of rewards with a function."""
+"""Applies a function to batches of rewards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Action wrappers of single environments, applied to batches."""
+"""Applies action wrappers of single environments to batches."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 
-from ludus.core.env import Env
 from ludus.core.types import ActType, ArrayType, ObsType, WrapperActType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorActionWrapper
 from ludus.core.wrapper import ActionWrapper
-from ludus.spaces import Space, batch_space
+from ludus.spaces import batch_space
 from ludus.wrappers import clip_action, rescale_action
-from ludus.wrappers.vector.batch_transform import transform_batch
+from ludus.wrappers.vector.batch_transform import SpacesOfOne, transform_batch
 from ludus.wrappers.vector.transform_action import TransformAction
 
 __all__ = ["ClipAction", "RescaleAction", "TransformAction", "VectorizeTransformAction"]
@@ -24,18 +23,12 @@ class VectorizeTransformAction(VectorActionWrapper[ObsType, WrapperActType, ActT
 
     Args:
         env: The vector environment to wrap.
-        wrapper: The wrapper class, one without memory: a single instance serves all environments.
+        wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """
 
     elementwise: ClassVar[bool] = False
-    """Whether the wrapper treats each number alone; then whole batches go through at once."""
-
-    class _SingleEnv(Env[Any, Any]):
-        """An environment that is only looked at for its action space."""
-
-        def __init__(self, action_space: Space[Any]) -> None:
-            self.action_space = action_space
+    """Whether the wrapper works element by element, so that it can take a whole batch at once."""
 
     def __init__(
         self,
@@ -44,7 +37,7 @@ class VectorizeTransformAction(VectorActionWrapper[ObsType, WrapperActType, ActT
         **kwargs: Any,
     ) -> None:
         super().__init__(env)
-        self.wrapper = wrapper(self._SingleEnv(env.single_action_space), **kwargs)
+        self.wrapper = wrapper(SpacesOfOne(env), **kwargs)
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.same_out = self.action_space == env.action_space

@@ -1,4 +1,4 @@
-"""Observation wrappers of single environments, applied to batches."""
+"""Applies observation wrappers of single environments to batches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ludus.core.env import Env
 from ludus.core.types import ActType, ArrayType, ObsType, WrapperObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorObservationWrapper
 from ludus.core.wrapper import ObservationWrapper
-from ludus.spaces import Space, batch_space
+from ludus.spaces import batch_space
 from ludus.wrappers import (
     dtype_observation,
     filter_observation,
@@ -23,7 +22,7 @@ from ludus.wrappers import (
     reshape_observation,
     resize_observation,
 )
-from ludus.wrappers.vector.batch_transform import transform_batch
+from ludus.wrappers.vector.batch_transform import SpacesOfOne, transform_batch
 from ludus.wrappers.vector.transform_observation import TransformObservation
 
 __all__ = [
@@ -48,18 +47,12 @@ class VectorizeTransformObservation(
 
     Args:
         env: The vector environment to wrap.
-        wrapper: The wrapper class, one without memory: a single instance serves all environments.
+        wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """
 
     elementwise: ClassVar[bool] = False
-    """Whether the wrapper treats each number alone; then whole batches go through at once."""
-
-    class _SingleEnv(Env[Any, Any]):
-        """An environment that is only looked at for its observation space."""
-
-        def __init__(self, observation_space: Space[Any]) -> None:
-            self.observation_space = observation_space
+    """Whether the wrapper works element by element, so that it can take a whole batch at once."""
 
     def __init__(
         self,
@@ -69,7 +62,7 @@ class VectorizeTransformObservation(
     ) -> None:
         super().__init__(env)
         self.autoreset_mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        self.wrapper = wrapper(self._SingleEnv(env.single_observation_space), **kwargs)
+        self.wrapper = wrapper(SpacesOfOne(env), **kwargs)
         self.single_observation_space = self.wrapper.observation_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.same_out = self.observation_space == env.observation_space

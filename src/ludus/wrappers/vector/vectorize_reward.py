@@ -1,4 +1,4 @@
-"""Reward wrappers of single environments, applied to batches."""
+"""Applies reward wrappers of single environments to batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VectorizeTransformReward(VectorRewardWrapper[ObsType, ActType, _Array]):
 
     Args:
         env: The vector environment to wrap.
-        wrapper: The wrapper class, one without memory: a single instance serves all environments.
+        wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """
 

@@ -1,4 +1,4 @@
-"""Pictures of boards, apart from the rules."""
+"""Draws boards."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def draw(squares: list[str], last: int | None) -> NDArray[np.uint8]:
 
 
 def _draw_sides(pen: Pen, a: Point, b: Point, c: Point, d: Point, radius: float) -> None:
-    """Lay a quarter for each side under the board: black above and below, white beside."""
+    """Draw a quarter for each side under the board: black above and below, white at the sides."""
     middle = ((a[0] + c[0]) / 2, (a[1] + c[1]) / 2)
     out, aside = 1.6 * radius, math.sqrt(3) * radius
     # The sides lean as the rows do: by half a cell for each row.

@@ -1,4 +1,4 @@
-"""A surface that is drawn at twice its size and shown smooth."""
+"""A surface that is drawn at twice its size and scaled down for anti-aliasing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who an agent plays against."""
+"""Opponents of an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the option ``opponent`` to an opponent."""
+"""Builds the opponent that the option ``opponent`` names."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _named(choice: str, name: str, strength: str, rules: Rules) -> Opponent:
 def _engine(
     name: str, level: tuple[int, ...], rules: Rules, options: Mapping[str, Any] | None
 ) -> Opponent:
-    # Loaded here, since limits on processes exist on some systems only.
+    # Imported here, because process limits are not available on all systems.
     from ludus.envs.board.opponents.gtp import GnuGoOpponent
     from ludus.envs.board.opponents.settings import settings_of
     from ludus.envs.board.opponents.uci import StockfishOpponent

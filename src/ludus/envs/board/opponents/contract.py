@@ -1,4 +1,4 @@
-"""What an opponent is."""
+"""The interface of opponents."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Opponent"]
 
 
 class Opponent(Protocol):
-    """Chooses moves; all that it remembers must follow from the position and ``rng``."""
+    """Chooses moves, as a function of the position and ``rng`` only."""
 
     def move(self, position: Position, rng: np.random.Generator) -> int | None:
         """Return a legal move for the player whose turn it is, or ``None`` to resign."""
 
     def close(self) -> None:
-        """End what it runs; a second call does nothing."""
+        """Stop its processes; a second call does nothing."""

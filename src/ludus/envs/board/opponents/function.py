@@ -1,4 +1,4 @@
-"""An opponent that is a function or a policy of the user's."""
+"""A function or policy of the user as an opponent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["FunctionOpponent"]
 
 
 class FunctionOpponent:
-    """Asks a function of the observation, as the player to move sees it.
+    """Calls a function with the observation of the player to move.
 
     Args:
         choose: Returns a move, or ``None`` to resign. If it takes two arguments, the second is the
@@ -26,7 +26,7 @@ class FunctionOpponent:
         self._with_mask = _takes_two(choose)
 
     def move(self, position: Position, rng: np.random.Generator) -> int | None:
-        """Return what the function returns."""
+        """Return the function's move."""
         seen = position.observation(position.to_move)
         found: int | None = (
             self._choose(seen, position.mask().copy()) if self._with_mask else self._choose(seen)

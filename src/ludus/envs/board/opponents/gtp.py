@@ -1,4 +1,4 @@
-"""GNU Go, spoken to by the Go Text Protocol."""
+"""GNU Go as an opponent, through the Go Text Protocol."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["GnuGoOpponent", "point_of", "vertex_of"]
 
 _LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _RULES = {
-    # What open_spiel ends as a draw, the engine is not to play; and since dead stones are not
-    # taken off, it takes them before it passes.
+    # Superko, because open_spiel ends repetitions as a draw; and dead stones are captured before
+    # passing, because they are not removed.
     "go": ["--positional-superko", "--capture-all-dead"],
     "classic-go": ["--simple-ko", "--allow-suicide", "--capture-all-dead"],
 }
@@ -32,7 +32,7 @@ def point_of(vertex: str, size: int) -> int:
     """Undo :func:`vertex_of`.
 
     Raises:
-        ValueError: It is no vertex of this board.
+        ValueError: It is not a vertex of this board.
     """
     if vertex.lower() == "pass":
         return size * size
@@ -45,7 +45,7 @@ def point_of(vertex: str, size: int) -> int:
 class GnuGoOpponent:
     """Plays Go at ``level`` 1 to 10.
 
-    The engine is told the whole game before each move, so that it needs no memory of its own.
+    The engine receives the whole game before each move, so that it needs no state.
 
     Raises:
         Error: The game is not Go, or the level is out of range.
@@ -73,7 +73,7 @@ class GnuGoOpponent:
         questions = [
             f"boardsize {self._size}",
             "clear_board",
-            # What it remembers of other positions would change its moves.
+            # Clears its cache, because other positions would change its moves.
             "clear_cache",
             f"komi {KOMI[self._rules.name]}",
             f"set_random_seed {rng.integers(2**31)}",
@@ -107,13 +107,13 @@ class GnuGoOpponent:
                 lines = engine.read_until(lambda line: line == "")
             answer = lines[0]
             if not answer.startswith("="):
-                # Whatever else it was about to say is not to be taken for an answer.
+                # Later output must not be read as the answer to another question.
                 self.close()
                 raise Error(f"GNU Go refused {question!r}: {answer.lstrip('? ')!r}.")
         return answer[1:].strip()
 
     def close(self) -> None:
-        """End the engine."""
+        """Stop the engine."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None

@@ -1,4 +1,4 @@
-"""A game engine as a child process: lines in, lines out, limited, and always reaped."""
+"""Runs a game engine as a child process with limits, and exchanges lines with it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["EngineProcess"]
 
 _LONGEST_ANSWER = 1 << 22
 _PATIENCE = 0.5
-"""Seconds for an engine to leave by itself."""
+"""Seconds that an engine has to exit by itself."""
 _VARIABLES = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
-"""What an engine sees of the environment; it has no use for the rest, such as keys."""
+"""Environment variables that an engine inherits; others, such as keys, are not passed on."""
 
 
 class EngineProcess:
     """Runs ``command`` until :meth:`close`, garbage collection, or the end of this process.
 
-    A process forked from this one leaves the engine alone, and sees it as not :attr:`alive`.
+    In a process forked from this one the engine is not :attr:`alive`, and is not stopped.
 
     Raises:
         Error: It cannot be started.
@@ -59,15 +59,15 @@ class EngineProcess:
         self._limit(resource.RLIMIT_CORE, 0, 0)
 
     def _limit(self, kind: int, soft: int, hard: int) -> None:
-        # One that is gone by now is reported by the first question.
+        # An engine that has already ended is reported by the first question.
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(self._process.pid, kind, (soft, hard))
 
     def write(self, *lines: str) -> None:
-        """Send a question of one or more lines; the time for the answer begins.
+        """Send a question of one or more lines, and start the timeout of the answer.
 
         Raises:
-            Error: The engine is gone, or does not read.
+            Error: The engine has ended, or does not read.
         """
         if not self.alive:
             raise self._failure("is gone")
@@ -126,11 +126,11 @@ class EngineProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the engine can be asked."""
+        """Whether the engine runs."""
         return self._end.alive and _is_mine(self._process) and not _has_ended(self._process)
 
     def close(self) -> None:
-        """End the engine and wait for it; a second call does nothing."""
+        """Stop the engine and wait for it; a second call does nothing."""
         self._end()
 
 
@@ -141,9 +141,9 @@ def _descriptors(process: subprocess.Popen[bytes]) -> tuple[int, int]:
 
 
 def _used_seconds(pid: int) -> int:
-    """Return the computing time of a process so far, 0 if it cannot be known."""
+    """Return the CPU time of a process so far, 0 if it is unknown."""
     try:
-        # The name of the program, in parentheses, may hold spaces.
+        # The name of the program, in parentheses, may contain spaces.
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0
@@ -159,7 +159,7 @@ def _is_mine(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    # Without reaping: as long as it is not reaped its number cannot become another process's.
+    # Waits without reaping, so that the process id cannot be reused in the meantime.
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
@@ -174,7 +174,7 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
             stream.close()
     if os.getpid() != owner or not _is_mine(process):
         return
-    # Engines leave when their input ends; the signal is for those that do not, and for children.
+    # Engines exit when their input is closed; the signal is for others, and for their children.
     until = time.monotonic() + _PATIENCE
     while not _has_ended(process) and time.monotonic() < until:
         time.sleep(0.005)

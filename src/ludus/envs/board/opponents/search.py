@@ -1,4 +1,4 @@
-"""An opponent that searches: Monte Carlo tree search by open_spiel."""
+"""Monte Carlo tree search of open_spiel as an opponent."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MEMORY_MB = 256
 
 
 class SearchOpponent:
-    """Plays ``simulations`` games to their end before each move; more of them play better.
+    """Chooses moves by ``simulations`` simulated games; more of them play better.
 
-    Each search starts anew with a seed from the environment, so that a saved game goes on equally.
+    Each search has a seed from the environment, so that a restored game continues identically.
 
     Raises:
         Error: The rules are not open_spiel's.

@@ -1,4 +1,4 @@
-"""How an engine is found and what it may use."""
+"""Settings of an engine: its path and limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.errors import DependencyNotInstalled, Error, InvalidArgument
 __all__ = ["EngineSettings", "find_engine", "settings_of"]
 
 _GAMES = "/usr/games"
-"""Where Debian puts games; not on everybody's path."""
+"""Debian's folder for games, which is often not on the path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,17 +22,17 @@ class EngineSettings:
     """The option ``engine_options``.
 
     Raises:
-        TypeError, ValueError: A limit is no positive number.
+        TypeError, ValueError: A limit is not a positive number.
     """
 
     path: str | os.PathLike[str] | None = None
     """The program; by default the one of the engine's name on the path, or in ``/usr/games``."""
     seconds: float = 60.0
-    """For an answer; an engine that takes longer is ended. Computing time is limited alike."""
+    """Seconds for an answer; an engine that takes longer is stopped. CPU time is limited alike."""
     memory_mb: int = 2048
-    """Of address space."""
+    """Limit of its address space."""
     nodes: int = 20_000
-    """Positions that Stockfish looks at for a move; unlike time, they do not depend on the
+    """Positions that Stockfish searches for a move, which unlike time do not depend on the
     machine. GNU Go has levels instead."""
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ def settings_of(options: Mapping[str, Any] | None) -> EngineSettings:
     """Return checked settings.
 
     Raises:
-        InvalidArgument: They are no mapping, or there is no such setting.
+        InvalidArgument: They are not a mapping, or there is no such setting.
         TypeError, ValueError: A setting has a wrong value.
     """
     known = [field.name for field in fields(EngineSettings)]
@@ -63,7 +63,7 @@ def find_engine(name: str, settings: EngineSettings) -> str:
     """Return the program of an engine; ``name`` is that of the program and of Debian's package.
 
     Raises:
-        Error: The path that was given leads to nothing that can be run.
+        Error: There is no executable at the given path.
         DependencyNotInstalled: None was given, and the engine is not installed.
     """
     if settings.path is not None:

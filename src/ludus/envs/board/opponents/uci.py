@@ -1,4 +1,4 @@
-"""Stockfish, spoken to by the Universal Chess Interface."""
+"""Stockfish as an opponent, through the Universal Chess Interface."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def long_notation(state: Any, action: int) -> str:
 
 
 class StockfishOpponent:
-    """Plays chess with ``skill`` 0 to 20, looking at ``settings.nodes`` positions for a move.
+    """Plays chess with ``skill`` 0 to 20, searching ``settings.nodes`` positions for a move.
 
-    With the skill 20 a position decides the move; below it the engine errs at random, by dice of
-    its own that cannot be seeded.
+    With the skill 20 the move depends on the position only; below it the engine makes random
+    mistakes, with a generator that cannot be seeded.
 
     Raises:
         Error: The game is not chess, or the skill is out of range.
@@ -58,7 +58,7 @@ class StockfishOpponent:
             self.close()
             self._engine = self._start()
         engine = self._engine
-        # What an earlier search left in its tables would change this one.
+        # Clears the hash table, because an earlier search would change this one.
         engine.write("ucinewgame", "isready")
         engine.read_until(lambda line: line == "readyok")
         moves = " ".join(_moves(position))
@@ -71,7 +71,7 @@ class StockfishOpponent:
         raise Error(f"Stockfish chose {found!r}, which is illegal in\n{position.text()}")
 
     def close(self) -> None:
-        """End the engine."""
+        """Stop the engine."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None

@@ -1,4 +1,4 @@
-"""An opponent that moves at random."""
+"""An opponent that plays random moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["UniformOpponent"]
 
 
 class UniformOpponent:
-    """Every legal move, passing included, is equally likely."""
+    """Plays each legal move, including passing, with equal probability."""
 
     def move(self, position: Position, rng: np.random.Generator) -> int | None:
         """Return a legal move."""

@@ -1,4 +1,4 @@
-"""The rules of board games, apart from environments and opponents."""
+"""The rules of board games."""
 
 from __future__ import annotations
 

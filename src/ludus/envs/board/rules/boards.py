@@ -1,4 +1,4 @@
-"""Reading boards from open_spiel's states: as rows of characters, and as text."""
+"""Reads boards from open_spiel's states, as rows of characters and as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BAR = 100
 
 
 def plain_squares(state: Any) -> list[str]:
-    """Return the rows of a game that is written as nothing but its rows."""
+    """Return the rows of a game whose text consists of its rows only."""
     return str(state).split()
 
 
@@ -94,6 +94,6 @@ def backgammon_squares(state: Any) -> list[str]:
 
 
 def backgammon_text(state: Any) -> str:
-    """Return the board as open_spiel writes it, without what it remembers about turns."""
+    """Return the board as open_spiel writes it, without its history of turns."""
     lines = str(state).splitlines()
     return "\n".join(line for line in lines if not line.startswith(("Previous", "Extra")))

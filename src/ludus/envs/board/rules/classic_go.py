@@ -17,7 +17,7 @@ from ludus.spaces import Box
 __all__ = ["ClassicGo", "ClassicGoPosition"]
 
 _EMPTY = 2
-"""What a point holds that is no player's."""
+"""Value of an empty point."""
 
 
 _PLANES = np.arange(3, dtype=np.uint8).reshape(3, 1, 1)
@@ -113,7 +113,7 @@ class ClassicGoPosition:
         points = self._grid()
         friendly = np.zeros((size + 2, size + 2), dtype=np.bool_)
         friendly[1:-1, 1:-1] = (points == _EMPTY) | (points == self.to_move)
-        # Beside an empty point or a friend there is no one-stone suicide, whatever becomes of it.
+        # Next to an empty point or a friendly stone there is no suicide of a single stone.
         near = friendly[:-2, 1:-1] | friendly[2:, 1:-1] | friendly[1:-1, :-2] | friendly[1:-1, 2:]
         empty = points == _EMPTY
         allowed: NDArray[np.bool_] = (empty & near).ravel()
@@ -149,7 +149,7 @@ class ClassicGoPosition:
         if not chain.liberties:
             self.captures[other] += len(self._remove(chain))
         elif len(taken) == 1 and len(chain.stones) == 1:
-            # Only a stone left with that one liberty could be taken back at once.
+            # Only a stone whose single liberty is that point could be recaptured at once.
             self.ko = min(taken) if chain.liberties == taken else None
 
     def _join(self, point: int, player: int) -> _Chain:

@@ -1,4 +1,4 @@
-"""What rules are: a way to begin, and positions that can be played on."""
+"""The interfaces of rules and positions."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Position(Protocol):
         """Return the moves allowed, in ascending order; none at the end."""
 
     def mask(self) -> NDArray[np.int8]:
-        """Return 1 for each move allowed and 0 for the others; not to be written to."""
+        """Return 1 for each legal move and 0 for the others, as a read-only array."""
 
     def play(self, action: int, rng: np.random.Generator) -> None:
         """Make a legal move; dice that follow it are thrown with ``rng``."""
 
     def results(self) -> tuple[float, float]:
-        """Return what each player has won: 1, -1 or 0 each, or more where a game says so."""
+        """Return each player's result: 1, -1 or 0, or more in some games."""
 
     def observation(self, player: int) -> NDArray[Any]:
         """Return a new array of the board as a player sees it."""
@@ -68,7 +68,7 @@ class Rules(Protocol):
     colors: tuple[str, str]
     """Of player 0, who moves first, and player 1."""
     moves: int
-    """Moves are numbered below this; what is beyond, an environment adds (resigning)."""
+    """Number of moves; an environment adds resigning beyond it."""
     pass_move: int | None
     observation_space: Box
 

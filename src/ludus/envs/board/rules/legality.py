@@ -1,4 +1,4 @@
-"""Reading moves that come from outside."""
+"""Checks of moves from outside."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def as_move(action: Any) -> int:
     """Return an action as an int.
 
     Raises:
-        InvalidAction: It is no integer.
+        InvalidAction: It is not an integer.
     """
     try:
         return operator.index(action)
@@ -24,7 +24,7 @@ def as_move(action: Any) -> int:
 
 
 def is_legal(position: Position, move: int) -> bool:
-    """Tell whether a move is allowed."""
+    """Return whether a move is allowed."""
     mask = position.mask()
     return 0 <= move < len(mask) and bool(mask[move])
 

@@ -17,7 +17,7 @@ __all__ = ["SpielPosition", "SpielRules", "import_spiel"]
 
 
 _DENSE = 512
-"""Up to so many moves open_spiel's list of all is read faster than its list of legal ones."""
+"""Up to this number of moves, open_spiel's mask is faster to read than its list of legal moves."""
 
 
 def import_spiel() -> Any:
@@ -80,7 +80,7 @@ class SpielRules:
         self._observer: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # An observer is memory of this process, and is made again when it is needed.
+        # An observer cannot be pickled, and is created again when needed.
         return {**self.__dict__, "_observer": None}
 
     def start(self, rng: np.random.Generator) -> SpielPosition:
@@ -117,7 +117,7 @@ class SpielRules:
         planes = self._observer.tensor.reshape(self.shape)
         if self.flipped:
             planes = planes[:, ::-1]
-        # A copy in any case: the next call overwrites the observer's memory.
+        # Copied, because the next call overwrites the observer's memory.
         return np.array(planes, dtype=self.observation_space.dtype, order="C")
 
 
@@ -188,7 +188,7 @@ class SpielPosition:
             self.state.apply_action(outcomes[min(drawn, len(outcomes) - 1)])
 
     def results(self) -> tuple[float, float]:
-        """Return what each player has won."""
+        """Return each player's result."""
         won = self.state.returns()
         # Adding zero turns open_spiel's -0.0 into 0.0.
         return won[self.rules.first] + 0.0, won[1 - self.rules.first] + 0.0

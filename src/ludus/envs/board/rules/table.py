@@ -18,7 +18,7 @@ __all__ = ["GAMES", "KOMI", "rules_of"]
 _STONES = ("black", "white")
 _MARKS = ("x", "o")
 KOMI = {"go": 7.5, "classic-go": 0.0}
-"""What white gets for moving second."""
+"""White's compensation for moving second."""
 
 
 def _go(size: int) -> Rules:
@@ -90,7 +90,7 @@ def rules_of(game: str, board_size: int | None = None) -> Rules:
 
     Raises:
         Error: There is no such game, or not with such a board.
-        ValueError: The size is no positive integer.
+        ValueError: The size is not a positive integer.
         DependencyNotInstalled: open_spiel is not installed.
     """
     if not isinstance(game, str) or game not in GAMES:
