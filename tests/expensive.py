@@ -50,6 +50,7 @@ EXPENSIVE = {
     "envs/toy_text/test_running.py::test_state_continues_the_episode": 5,
     "interop/sb3/test_learning.py::test_ppo_learns_is_saved_and_goes_on": 0,
     "interop/test_alias_parity.py::test_prints_the_same": 4,
+    "kernel/test_bit_equality.py::test_four_executions_agree": 20,
     "record/test_tamper.py::test_every_byte_counts": 3,
     "record/test_vector_episodes.py::test_many_at_once": 1,
     "record/test_vector_episodes.py::test_what_was_recorded_comes_out_again": 8,
@@ -88,4 +89,7 @@ EXPENSIVE = {
     "research/test_faults.py::test_a_grading_whose_boxes_are_killed_is_no_score": 1,
     "research/test_faults.py::test_submitted_code_that_ends_its_box_is_the_agents_fault": 3,
     "research/test_linting.py::test_hostile_files_in_a_task_are_findings": 3,
+    "untrusted/test_behaviour.py::test_batches_are_those_of_the_unboxed": 4,
+    "untrusted/test_behaviour.py::test_trajectories_are_those_of_the_unboxed": 4,
+    "untrusted/test_hostile.py::test_violations": 20,
 }
