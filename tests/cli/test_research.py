@@ -118,7 +118,7 @@ def test_a_server_that_is_not_there(here, monkeypatch):
         (["run", GUESS, "--agent", "reakt"], "Did you mean 'react'"),
         (["run", GUESS, "--agent", "react"], "give --model NAME"),
         (["run", GUESS, "--agent", "random", "--agent-option", "x"], "expected key=value"),
-        (["run", GUESS, "--agent", "random", "--agent", "human", "--model", "m"], "one agent"),
+        (["run", GUESS, "--agent", "random", "--agent", "human", "--model", "m"], "a single agent"),
         (["resume", "nowhere"], "There is no run"),
         (["verify", "nowhere"], "There is no run"),
         (["show", "nowhere"], "There is no run"),

@@ -370,7 +370,7 @@ def test_import_never_overwrites(root: Path, tmp_path: Path) -> None:
     export_minari(tmp_path / "run", root / "test-v0")
     with pytest.raises(RecordError, match="exists already"):
         import_minari(root / "test-v0", tmp_path / "run")
-    with pytest.raises(RecordError, match="no Minari dataset"):
+    with pytest.raises(RecordError, match="not a Minari dataset"):
         import_minari(root, tmp_path / "other")
 
 

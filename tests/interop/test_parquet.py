@@ -230,7 +230,7 @@ def test_nothing_is_overwritten_nor_left_half_done(tmp_path: Path) -> None:
 def test_what_cannot_be_exported(tmp_path: Path) -> None:
     with Run.create(tmp_path / "note", kind="note", subject={}):
         pass
-    with pytest.raises(RecordError, match="no recording"):
+    with pytest.raises(RecordError, match="not a recording"):
         export_parquet(tmp_path / "note", tmp_path / "out")
     record_single(shown(Discrete(3)), tmp_path / "run", 20)
     with pytest.raises(ReplayImpossible):

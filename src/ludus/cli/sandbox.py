@@ -1,4 +1,4 @@
-"""``ludus sandbox``: what sandboxes this machine can make, and what dead ones left."""
+"""``ludus sandbox``: run programs in a sandbox, list the backends, remove leftovers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from ludus.cli.console import FAILED, echo, fail, out
+from ludus.cli.console import FAILED, echo, fail, failing_on, make_table, out
 from ludus.errors import SandboxError
 from ludus.sandbox import Policy, doctor, open_sandbox, sweep
 from ludus.sandbox.policy import parse_size
@@ -16,7 +15,7 @@ from ludus.sandbox.policy import parse_size
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Run programs in a sandbox; see what sandboxes this machine can make.",
+    help="Run programs in a sandbox; show which backends work on this machine.",
     no_args_is_help=True,
 )
 _LIMITS = ("memory", "cpus", "pids", "disk", "network")
@@ -25,13 +24,12 @@ _ENFORCED = "enforced"
 
 @app.command("doctor")
 def show_backends() -> None:
-    """Tell what works here, which limits hold, and what to install.
+    """Show which backends work, which limits they enforce, and what to install.
 
-    Exit code 1 if no backend that isolates can run.
+    Exit code 1 if no isolating backend works.
     """
-    table = Table(title="Backends of the sandbox", title_justify="left")
-    for column in ("backend", "works", *_LIMITS):
-        table.add_column(column, no_wrap=True)
+    columns = ("backend", "works", *_LIMITS)
+    table = make_table("Sandbox backends", *columns, whole=columns)
     found = doctor()
     remarks = []
     for diagnosis in found:
@@ -45,12 +43,12 @@ def show_backends() -> None:
     for remark in remarks:
         out.print(remark, markup=False, highlight=False)
     if not any(diagnosis.works for diagnosis in found if diagnosis.backend != "process"):
-        fail("No backend that isolates can run here.", FAILED)
+        fail("No isolating backend works on this machine.", FAILED)
 
 
 @app.command("sweep")
 def remove_leftovers() -> None:
-    """Kill and remove what sandboxes of dead owners left behind."""
+    """Kill and remove sandboxes whose owner process has ended."""
     names = sweep()
     for name in names:
         echo(name)
@@ -59,20 +57,24 @@ def remove_leftovers() -> None:
 
 @app.command("run", context_settings={"ignore_unknown_options": True})
 def run_command(
-    command: Annotated[list[str], typer.Argument(help="The program and its arguments.")],
-    backend: Annotated[str | None, typer.Option(help="bubblewrap, podman, docker.")] = None,
-    memory: Annotated[str, typer.Option(help="For all its processes, such as 512M.")] = "512M",
-    timeout: Annotated[float | None, typer.Option(help="Seconds until it is killed.")] = None,
+    command: Annotated[list[str], typer.Argument(help="Program and arguments.")],
+    backend: Annotated[str | None, typer.Option(help="bubblewrap, podman or docker.")] = None,
+    memory: Annotated[
+        str, typer.Option(help="Memory limit of all processes together, such as 512M.")
+    ] = "512M",
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which the program is killed.")
+    ] = None,
 ) -> None:
-    """Run a program in a fresh sandbox and pass on what it writes and its exit code.
+    """Run a program in a new sandbox; print its output and return its exit code.
 
-    Exit code 137 if it was killed: by the time-out, or for its memory.
+    Exit code 137 if it was killed because of the time or memory limit.
     """
-    try:
-        with open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as sandbox:
-            done = sandbox.run(command, timeout=timeout)
-    except (SandboxError, ValueError) as problem:
-        fail(problem)
+    with (
+        failing_on(SandboxError, ValueError),
+        open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as sandbox,
+    ):
+        done = sandbox.run(command, timeout=timeout)
     sys.stdout.buffer.write(done.stdout)
     sys.stderr.buffer.write(done.stderr)
     raise typer.Exit(done.returncode)

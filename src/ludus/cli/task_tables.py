@@ -1,4 +1,4 @@
-"""What ``ludus task run`` prints."""
+"""Output of ``ludus task run``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["solved_json", "solved_table"]
 
 
 def solved_table(found: Solved, seed: int) -> Table:
-    """Return what a solution came to as a small table."""
+    """Return the outcome of a solution as a table."""
     scores = found.task.config.evaluation
     scale = found.task.scale
     rows: list[tuple[str, str]] = [
@@ -42,7 +42,7 @@ def solved_table(found: Solved, seed: int) -> Table:
 
 
 def solved_json(found: Solved, seed: int) -> dict[str, Any]:
-    """Return the same as plain data."""
+    """Return the outcome of a solution as JSON-ready data."""
     return {
         "task": found.task.id,
         "seed": seed,

@@ -1,4 +1,4 @@
-"""Names that Gymnasium's modules offer beyond those that they define, and some they refuse."""
+"""Names that Gymnasium's modules import from each other, and old names that they reject."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["CLOSED", "IMPORTED", "IMPORTED_MODULES", "RENAMED"]
 _CORE = (f"{ALIAS}.spaces.", f"{ALIAS}.vector.")
 
 CLOSED = frozenset({"gymnasium.wrappers", "gymnasium.wrappers.vector"})
-"""Packages that offer Gymnasium's names only: programs ask them whether an old name is there."""
+"""Packages with Gymnasium's names only: programs test whether they have an old name."""
 
 RENAMED = {
     "AutoResetWrapper": "Autoreset",
@@ -17,7 +17,7 @@ RENAMED = {
     "PixelObservationWrapper": "AddRenderObservation",
     "VectorListInfo": "vector.DictInfoToList",
 }
-"""Today's names of wrappers that a closed package refuses."""
+"""Old names of wrappers and their present names."""
 
 IMPORTED = {
     name: f"{ALIAS}.{module}"
@@ -30,7 +30,7 @@ IMPORTED = {
     )
     for name in ROWS[f"{ALIAS}.{module}"].defines.split()
 }
-"""The homes of the names that Gymnasium's modules import from one another.
+"""Defining modules of the names that Gymnasium's modules import from one another.
 
 Programs import ``Box`` or ``DependencyNotInstalled`` from any module that happens to have it.
 """
@@ -40,4 +40,4 @@ IMPORTED_MODULES = {
     **dict.fromkeys(("gym", ALIAS), ALIAS),
     "seeding": f"{ALIAS}.utils.seeding",
 }
-"""The modules that Gymnasium's modules import, by the name they have there."""
+"""Modules that Gymnasium's modules import, by their local name."""

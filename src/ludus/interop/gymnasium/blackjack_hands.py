@@ -1,6 +1,6 @@
-"""Gymnasium's functions on hands of Blackjack: lists of cards, on which an ace is a 1.
+"""Gymnasium's Blackjack helper functions; a hand is a list of cards, an ace is 1.
 
-Ludus's environment packs hands into integers; these are for programs that import the functions.
+They are for programs that import them; Ludus's environment encodes hands as integers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 deck = [*range(1, 11), 10, 10, 10]
-"""The cards, each of which is as likely as the others."""
+"""The cards, equally likely."""
 
 
 def cmp(a: float, b: float) -> float:
@@ -32,7 +32,7 @@ def cmp(a: float, b: float) -> float:
 
 
 def draw_card(np_random: np.random.Generator) -> int:
-    """Draw a card, which stays in the deck."""
+    """Draw a card with replacement."""
     return int(np_random.choice(deck))
 
 
@@ -47,12 +47,12 @@ def usable_ace(hand: Sequence[int]) -> int:
 
 
 def sum_hand(hand: Sequence[int]) -> int:
-    """Return the total, a usable ace counted as 11."""
+    """Return the total; a usable ace counts 11."""
     return sum(hand) + 10 * usable_ace(hand)
 
 
 def is_bust(hand: Sequence[int]) -> bool:
-    """Tell whether the total exceeds 21."""
+    """Return whether the total exceeds 21."""
     return sum_hand(hand) > 21
 
 
@@ -62,5 +62,5 @@ def score(hand: Sequence[int]) -> int:
 
 
 def is_natural(hand: Any) -> bool:
-    """Tell whether the hand is an ace and a ten."""
+    """Return whether the hand is an ace and a ten."""
     return sorted(hand) == [1, 10]

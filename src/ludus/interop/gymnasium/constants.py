@@ -1,6 +1,6 @@
-"""Numbers and functions that Gymnasium's modules of environments have and Ludus's have not.
+"""Constants of Gymnasium's environment modules, for programs that import them.
 
-Ludus's environments do not read them: a constant that is assigned here changes nothing.
+Ludus's environments do not read them, so assigning one has no effect.
 """
 
 from __future__ import annotations
