@@ -1,4 +1,4 @@
-"""Messages to the user, sent through :mod:`warnings` so that filters and tests can act on them."""
+"""Messages to the user, issued by :mod:`warnings` so that they can be filtered and tested."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ min_level: int = WARN
 """Messages below this level are dropped; assign to change it."""
 
 as_gymnasium: bool = False
-"""Whether warnings read exactly as Gymnasium's: coloured everywhere, and without advice of our own.
+"""Whether warnings have exactly Gymnasium's text: always coloured, without additional advice.
 
-True where Ludus is served under Gymnasium's name: test-suites compare the texts of warnings.
+It is true while the import alias is installed, because test suites compare the texts.
 """
 
 _YELLOW, _RED, _RESET = "\x1b[33m", "\x1b[31m", "\x1b[0m"
 
 
 def _colored(text: str, color: str) -> str:
-    # Escape codes belong on a terminal; in a log file or a CI page they are noise.
+    # No escape codes in log files.
     shown = as_gymnasium or (sys.stderr is not None and sys.stderr.isatty())
     return f"{color}{text}{_RESET}" if shown else text
 
 
 def _formatted(message: str, args: tuple[object, ...]) -> str:
-    # A message may name what others have named: plugins, files, environments.
+    # Messages may contain untrusted names of plugins, files and environments.
     return escaped(message % args if args else message)
 
 
 def warn(
     msg: str, *args: object, category: type[Warning] | None = None, stacklevel: int = 1
 ) -> None:
-    """Warn; ``args`` fill ``msg`` by ``%`` formatting.
+    """Issue a warning; ``args`` are inserted by ``%`` formatting.
 
-    The warning points at the caller (``stacklevel`` 1) or further out, but never into Ludus: what
-    the user can change is the line that called it, and Python shows deprecations only there.
+    The warning is attributed to the caller (``stacklevel`` 1) or further out, but never to Ludus
+    itself: Python shows deprecation warnings only for the user's code.
     """
     if min_level <= WARN:
         text = _colored(f"WARN: {_formatted(msg, args)}", _YELLOW)
@@ -50,7 +50,7 @@ def warn(
 
 
 def _outside(level: int) -> int:
-    """Return the first level from ``level`` outwards whose code is not part of Ludus."""
+    """Return the first stack level from ``level`` outwards whose code is not part of Ludus."""
     frame: FrameType | None = sys._getframe(1)
     depth = 0
     while frame is not None:
@@ -66,12 +66,12 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def deprecation(msg: str, *args: object) -> None:
-    """Warn that something will go away."""
+    """Issue a deprecation warning."""
     warn(msg, *args, category=DeprecationWarning, stacklevel=2)
 
 
 def error(msg: str, *args: object) -> None:
-    """Report something that went wrong without stopping the program."""
+    """Report an error without raising an exception."""
     if min_level <= ERROR:
         text = _colored(f"ERROR: {_formatted(msg, args)}", _RED)
         warnings.warn(text, stacklevel=_outside(2))

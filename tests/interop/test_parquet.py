@@ -12,7 +12,7 @@ import pytest
 import ludus
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import DependencyNotInstalled, RecordDamaged, RecordError, ReplayImpossible
-from ludus.interop.parquet import export_parquet, import_parquet, library
+from ludus.interop.parquet import export_parquet, import_parquet, layout
 from ludus.record import (
     RecordEpisodes,
     Run,
@@ -241,7 +241,7 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DependencyNotInstalled, match="parquet"):
-        library.load_pyarrow()
+        layout.load_pyarrow()
 
 
 # What an enemy, or a careless hand, may do to a file.

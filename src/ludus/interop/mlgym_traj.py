@@ -40,9 +40,7 @@ def read_mlgym_traj(path: str | os.PathLike[str]) -> ResearchTrajectory:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError) as problem:
-        raise ResearchError(
-            f"{path} is not an MLGym trajectory, as it is not JSON: {problem}"
-        ) from (problem)
+        raise ResearchError(f"{path} is not an MLGym trajectory: {problem}") from problem
     steps = body.get("trajectory") if isinstance(body, dict) else None
     if not isinstance(steps, list) or len(steps) > MAX_STEPS:
         raise ResearchError(
