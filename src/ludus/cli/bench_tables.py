@@ -163,7 +163,7 @@ def end_run(done: BenchRun, command: str) -> NoReturn:
     if done.store_problem:
         err.print(f"The store lacks results: {done.store_problem}", style="yellow")
     if done.exit_code > 1:
-        err.print(f"To go on: ludus {command} resume {done.folder}", highlight=False)
+        err.print(f"Continue with: ludus {command} resume {done.folder}", highlight=False)
     raise typer.Exit(done.exit_code)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from ludus.core import VectorEnv
 from ludus.distribution import pip_install
 from ludus.record import RecordEpisodes, verify
 from ludus.registration import family_of, make, make_vec, search
+from ludus.testing import benchmark_render
 
 __all__ = ["run"]
 
@@ -193,17 +195,6 @@ def _speeds() -> Table:
     return table
 
 
-def _frames_per_second(env: Any, seconds: float = 0.3) -> float:
-    env.reset(seed=0)
-    env.render()
-    count, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds:
-        env.render()
-        count += 1
-    env.close()
-    return count / elapsed
-
-
 def _frame_rates() -> Table:
     """Measure rendered frames per second, and Gymnasium's if installed."""
     makers: dict[str, Callable[..., Any]] = {"Ludus": make}
@@ -214,6 +205,11 @@ def _frame_rates() -> Table:
     ids = ("CartPole-v1", "FrozenLake-v1", "Taxi-v4")
     table = make_table("\nFrames per second", "library", *ids, right=ids)
     for name, maker in makers.items():
-        envs = (maker(env_id, render_mode="rgb_array") for env_id in ids)
-        table.add_row(name, *(f"{_frames_per_second(env):,.0f}" for env in envs))
+        rates = []
+        for env_id in ids:
+            with closing(maker(env_id, render_mode="rgb_array")) as env:
+                env.reset(seed=0)
+                env.render()
+                rates.append(f"{benchmark_render(env, 0.3):,.0f}")
+        table.add_row(name, *rates)
     return table

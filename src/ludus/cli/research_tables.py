@@ -56,8 +56,8 @@ def episodes_table(results: Sequence[Result], suite: Suite) -> Table:
         f"{len(results)} episodes (* the floor: faults count as it, and so do worse scores)",
         "task", "agent", "seed", "score", "scaled", "end", "steps", "val", "sec",
     )  # fmt: skip
-    if anew := sum(one.lives > 1 for one in results):
-        table.caption = f"{anew} of them began anew after a fault; what they had used counts on"
+    if restarted := sum(one.lives > 1 for one in results):
+        table.caption = f"{restarted} of them were restarted after a fault; earlier usage counts"
     for one in results:
         normalised = _normalised(one, suite)
         end = printable(str(one.extra.get("end", NOTHING)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 from rich.text import Text
 
 from ludus.cli import options
@@ -22,6 +23,9 @@ from ludus.cli.console import (
 )
 from ludus.errors import Error
 from ludus.terminal_text import printable
+
+if TYPE_CHECKING:
+    from ludus.research.running.solving import Solved
 
 __all__ = ["app"]
 
@@ -114,7 +118,6 @@ def run(
     Exit code 0 if it was scored, 1 if it was rejected or its command failed, 2 for wrong usage,
     3 if the infrastructure failed.
     """
-    from ludus.cli.task_tables import solved_json, solved_table
     from ludus.research.running.solving import solve
 
     with failing_on(Error, ValueError, OSError, most=4000):
@@ -128,9 +131,9 @@ def run(
             unlimited=unlimited,
         )
     if as_json:
-        echo(json.dumps(solved_json(found, seed), indent=2))
+        echo(json.dumps(_solved_json(found, seed), indent=2))
     else:
-        out.print(solved_table(found, seed))
+        out.print(_solved_table(found, seed))
     if found.exit_code:
         echo(printable(found.output[-4000:], 5000), to_err=True)
     if found.outcome == "infrastructure_fault":
@@ -178,3 +181,51 @@ def list_tasks(
         out.print(table)
     if found.broken:
         fail("\n".join(printable(problem, 2000) for problem in found.broken.values()), FAILED)
+
+
+def _solved_table(found: Solved, seed: int) -> Table:
+    """Return the outcome of a solution as a table."""
+    scores = found.task.config.evaluation
+    scale = found.task.scale
+    rows: list[tuple[str, str]] = [
+        ("task", f"{found.task.id}, seed {seed}"),
+        ("solution", found.solution),
+        ("outcome", found.outcome.replace("_", " ")),
+    ]
+    counted = scale.counted(found.outcome, found.score)
+    if counted is not None:
+        floor = "" if counted == found.score else " (floor)"
+        rows.append((f"{scores.metric} (test)", f"{counted:.6g}{floor}"))
+    if found.validation is not None:
+        rows.append((f"{scores.metric} (validation)", f"{found.validation:.6g}"))
+    if found.normalised is not None:
+        rows.append(("normalised", f"{found.normalised:.4f}"))
+    baseline = "unknown" if scale.baseline is None else f"{scale.baseline:g}"
+    rows += [
+        ("baseline … threshold", f"{baseline} … {scale.threshold:g}, {scale.direction} is better"),
+        ("seconds", f"{found.run_seconds:.1f} to run, {found.grade_seconds:.1f} to grade"),
+    ]
+    table = Table(show_header=False)
+    for name, value in rows:
+        table.add_row(name, Text(printable(value)))
+    return table
+
+
+def _solved_json(found: Solved, seed: int) -> dict[str, Any]:
+    """Return the outcome of a solution as JSON-ready data."""
+    return {
+        "task": found.task.id,
+        "seed": seed,
+        "solution": found.solution,
+        "outcome": found.outcome,
+        "metric": found.task.config.evaluation.metric,
+        "score": found.score,
+        "counted": found.task.scale.counted(found.outcome, found.score),
+        "normalised": found.normalised,
+        "validation": found.validation,
+        "reason": found.reason,
+        "details": dict(found.details),
+        "exit_code": found.exit_code,
+        "run_seconds": found.run_seconds,
+        "grade_seconds": found.grade_seconds,
+    }

@@ -161,7 +161,7 @@ class _FromGymnasium(_EnvAdapter):
     gymnasium_env: Any
 
 
-class AsLudus(_FromGymnasium, Env[Any, Any]):  # type: ignore[misc]
+class AsLudus(_FromGymnasium, Env[Any, Any]):
     """A Gymnasium environment, wrappers included, as a Ludus environment.
 
     ``unwrapped`` is the adapter itself. Attributes that it lacks are read from and written to the
@@ -182,7 +182,7 @@ class AsLudus(_FromGymnasium, Env[Any, Any]):  # type: ignore[misc]
             self.gymnasium_env.unwrapped.spec = copied_to_gymnasium(value)
 
 
-class AsLudusWrapper(_FromGymnasium, Wrapper[Any, Any, Any, Any]):  # type: ignore[misc]
+class AsLudusWrapper(_FromGymnasium, Wrapper[Any, Any, Any, Any]):
     """A Gymnasium wrapper around an adapted Ludus environment, as a Ludus wrapper.
 
     ``env`` is the Ludus environment inside, ``gymnasium_env`` the Gymnasium wrapper.

@@ -26,8 +26,19 @@ from typing import Any
 
 from ludus import logger
 from ludus.errors import Error
-from ludus.interop.gymnasium.alias_imports import CLOSED, IMPORTED, IMPORTED_MODULES, RENAMED
-from ludus.interop.gymnasium.alias_table import ALIAS, EAGER, LIVE, ROWS, VERSION, Row, submodules
+from ludus.interop.gymnasium.alias_table import (
+    ALIAS,
+    CLOSED,
+    EAGER,
+    IMPORTED,
+    IMPORTED_MODULES,
+    LIVE,
+    RENAMED,
+    ROWS,
+    VERSION,
+    Row,
+    submodules,
+)
 from ludus.interop.gymnasium.constants import CONSTANTS
 from ludus.interop.gymnasium.launch import child_environment
 from ludus.interop.gymnasium.relabelling import Relabelling

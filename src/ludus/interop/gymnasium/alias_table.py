@@ -5,9 +5,8 @@ stands for the module. A row ``module: names`` has the names that the module def
 classes get it as ``__module__``; ``module = sources: names`` has other sources. Sources are the
 Ludus modules in which names are looked up, in this order.
 
-A name that is not in the table is still looked up in the sources, then as
-:mod:`~ludus.interop.gymnasium.alias_imports` says. A module without an importable source does not
-exist in the alias.
+A name that is not in the table is still looked up in the sources, then in :data:`IMPORTED`. A
+module without an importable source does not exist in the alias.
 """
 
 from __future__ import annotations
@@ -17,8 +16,12 @@ from typing import NamedTuple
 
 __all__ = [
     "ALIAS",
+    "CLOSED",
     "EAGER",
+    "IMPORTED",
+    "IMPORTED_MODULES",
     "LIVE",
+    "RENAMED",
     "ROWS",
     "VERSION",
     "Row",
@@ -232,6 +235,43 @@ EAGER = (
     *(name for name in ROWS if name.startswith(f"{ALIAS}.spaces.")),
 )
 """Modules whose classes get their new ``__module__`` at the first import of the alias."""
+
+
+_CORE = (f"{ALIAS}.spaces.", f"{ALIAS}.vector.")
+
+CLOSED = frozenset({"gymnasium.wrappers", "gymnasium.wrappers.vector"})
+"""Packages with Gymnasium's names only: programs test whether they have an old name."""
+
+RENAMED = {
+    "AutoResetWrapper": "Autoreset",
+    "FrameStack": "FrameStackObservation",
+    "PixelObservationWrapper": "AddRenderObservation",
+    "VectorListInfo": "vector.DictInfoToList",
+}
+"""Old names of wrappers and their present names."""
+
+IMPORTED = {
+    name: f"{ALIAS}.{module}"
+    for module in (
+        *("core", "error", "logger", "experimental.functional", "envs.functional_jax_env"),
+        *("envs.mujoco.mujoco_env", "envs.toy_text.utils", "utils.passive_env_checker"),
+        *("utils.ezpickle", "utils.record_constructor", "utils.step_api_compatibility"),
+        "wrappers.utils",
+        *(row.removeprefix(f"{ALIAS}.") for row in ROWS if row.startswith(_CORE)),
+    )
+    for name in ROWS[f"{ALIAS}.{module}"].defines.split()
+}
+"""Defining modules of the names that Gymnasium's modules import from one another.
+
+Programs import ``Box`` or ``DependencyNotInstalled`` from any module that happens to have it.
+"""
+
+IMPORTED_MODULES = {
+    **{name: f"{ALIAS}.{name}" for name in ("error", "logger", "spaces", "utils", "vector")},
+    **dict.fromkeys(("gym", ALIAS), ALIAS),
+    "seeding": f"{ALIAS}.utils.seeding",
+}
+"""Modules that Gymnasium's modules import, by their local name."""
 
 
 def served_names() -> dict[str, str]:

@@ -132,7 +132,7 @@ class AsGymnasiumVector(_VectorAdapter, gymnasium.vector.VectorEnv):  # type: ig
         super().__init__(env, to_gymnasium_space, gymnasium.vector.AutoresetMode)
 
 
-class AsLudusVector(_VectorAdapter, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
+class AsLudusVector(_VectorAdapter, VectorEnv[Any, Any, Any]):
     """A Gymnasium vector environment as a Ludus vector environment.
 
     Attributes that it lacks, such as ``call`` and ``get_attr``, are Gymnasium's.

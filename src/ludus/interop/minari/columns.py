@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ludus.spaces import Space, batch_space, from_dict
 __all__ = ["LeafColumns"]
 
 _MOST_NUMBERS = 2**26  # of one row
+_Convert = Callable[[Any, SpaceLeaf], Any]
 
 
 class LeafColumns:
@@ -78,23 +79,20 @@ class LeafColumns:
         Raises:
             RecordDamaged: The value does not match the space.
         """
-        try:
-            found = [follow(value, leaf.path) for leaf in self.leaves]
-            return [
-                _texts(part, self._is_batch) if leaf.is_text else self._array(part, leaf)
-                for leaf, part in zip(self.leaves, found, strict=True)
-            ]
-        except (KeyError, IndexError, TypeError, ValueError) as problem:
-            raise self._odd(problem) from None
+        return self._leaves(value, lambda part, _: _texts(part, self._is_batch), self._array)
 
     def single(self, value: Any) -> list[Any]:
         """Return the leaves of one environment's value, like :meth:`parts`."""
+        return self._leaves(
+            value,
+            lambda part, _: part,
+            lambda part, leaf: np.asarray(part, leaf.space.dtype).reshape(leaf.shape),
+        )
+
+    def _leaves(self, value: Any, text: _Convert, array: _Convert) -> list[Any]:
         try:
-            found = [follow(value, leaf.path) for leaf in self.leaves]
-            return [
-                part if leaf.is_text else np.asarray(part, leaf.space.dtype).reshape(leaf.shape)
-                for leaf, part in zip(self.leaves, found, strict=True)
-            ]
+            found = [(follow(value, leaf.path), leaf) for leaf in self.leaves]
+            return [(text if leaf.is_text else array)(part, leaf) for part, leaf in found]
         except (KeyError, IndexError, TypeError, ValueError) as problem:
             raise self._odd(problem) from None
 

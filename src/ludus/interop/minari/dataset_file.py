@@ -10,6 +10,7 @@ import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -193,34 +194,24 @@ class DatasetFile:
             )
 
 
+@dataclass(frozen=True, slots=True)
 class _Column:
     """A dataset that is read in blocks of rows."""
 
-    __slots__ = ("_dataset", "_rows", "_spend", "held", "size")
-
-    def __init__(
-        self,
-        dataset: Any,
-        rows: int,
-        held: int,
-        size: int,
-        spend: Callable[[int], None] | None = None,
-    ) -> None:
-        self._dataset = dataset
-        self._rows = rows
-        self._spend = spend
-        self.held = held
-        """Bytes of memory needed at a time."""
-        self.size = size
-        """Bytes in all; strings are counted when they are read."""
+    dataset: Any
+    rows: int
+    held: int
+    """Bytes of memory needed at a time."""
+    size: int
+    """Bytes in all; strings are counted when they are read."""
+    spend: Callable[[int], None] | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        dataset, rows = self._dataset, self._rows
-        for start in range(0, dataset.shape[0], rows):
+        for start in range(0, self.dataset.shape[0], self.rows):
             with _reported():
-                part = dataset[start : start + rows]
-                if self._spend is not None:
-                    self._spend(sum(map(len, part)))
+                part = self.dataset[start : start + self.rows]
+                if self.spend is not None:
+                    self.spend(sum(map(len, part)))
                     part = [bytes(text).decode() for text in part]
                 else:
                     part = part.astype(part.dtype.newbyteorder("="), copy=False)
