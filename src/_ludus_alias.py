@@ -1,8 +1,8 @@
-"""Start-up code for ``LUDUS_AS_GYMNASIUM=1``: waits for ``import gymnasium``, then loads Ludus.
+"""Start-up code for ``LUDUS_AS_GYMNASIUM=1``: installs the import alias at ``import gymnasium``.
 
-It runs in every Python process that has the variable set, before the program, so it imports only
-what Python itself has loaded by then; NumPy must not be among it, because programs set its
-environment variables first.
+It runs before the program in every Python process with the variable, so it imports only modules
+that Python has already loaded. NumPy must not be imported, because programs set its environment
+variables first.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ __all__ = ["watch"]
 
 
 def watch() -> None:
-    """Serve Ludus as ``gymnasium`` once something asks for it; a second call does nothing."""
+    """Install the alias when ``gymnasium`` is first imported; a second call does nothing."""
     if not any(type(finder).__name__ == _Watcher.__name__ for finder in sys.meta_path):
         sys.meta_path.insert(0, _Watcher())
 
 
 class _Watcher:
-    """Hands over to Ludus's own finder."""
+    """Import finder that is replaced by Ludus's finder on first use."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """Find ``gymnasium``; leave everything else to others."""
+        """Find ``gymnasium`` only."""
         if fullname != "gymnasium":
             return None
         return self._successor().find_spec(fullname, path, target)
 
     def find_distributions(self, context: Any = None) -> Any:
-        """Answer ``importlib.metadata`` about ``gymnasium``."""
+        """Find the distribution ``gymnasium`` only."""
         if (getattr(context, "name", None) or "").lower() != "gymnasium":
             return ()
         return self._successor().find_distributions(context)
@@ -46,8 +46,8 @@ class _Watcher:
             if problem.name != "ludus":
                 raise
             raise ModuleNotFoundError(
-                "LUDUS_AS_GYMNASIUM=1 asks to serve Ludus as gymnasium, but Ludus is not "
-                f"installed for {sys.executable}. Install it there, or unset the variable.",
+                "LUDUS_AS_GYMNASIUM=1 replaces gymnasium by Ludus, but Ludus is not installed for "
+                f"{sys.executable}. Install it there, or unset the variable.",
                 name="gymnasium",
             ) from problem
         alias.install()

@@ -1,12 +1,12 @@
-"""Ludus: one gym for agents that learn.
+"""Ludus: reinforcement learning environments with Gymnasium's API.
 
-``import ludus as gym`` gives Gymnasium's API::
+``import ludus as gym`` works like Gymnasium::
 
     env = gym.make("CartPole-v1")
     observation, info = env.reset(seed=42)
     observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
 
-The contract, the spaces and the registry load at once; everything else when it is first used.
+The core classes, the spaces and the registry are imported at once, everything else on first use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Files that are replaced whole or not at all, and leave nothing behind when a process is killed.
+"""Atomic replacement of files, without leftovers of killed processes.
 
-A new content is written to a draft beside the file, which then takes the file's place. The writer
-holds a lock on its draft. A draft that nobody holds belongs to a process that is gone; whoever
-writes the same file next removes it.
+The new content is written to a temporary file beside the target (a draft), which then replaces it.
+The writer locks its draft. A draft without a lock belongs to a process that has ended; the next
+writer of the same file removes it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = ["replacing", "write_whole"]
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
 _LOOK = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FLAGS
-_SLOTS = 4  # writers of one file at the same time whose drafts are found again
-_NAME = 100  # bytes of the file's name in the draft's, which must not be longer than 255
+_SLOTS = 4  # concurrent writers of one file whose drafts can be cleaned up
+_NAME = 100  # bytes of the target's name in the draft's name, which may have 255
 
 
 def write_whole(
     path: str | os.PathLike[str], content: bytes, *, durable: bool = True, mode: int = 0o666
 ) -> None:
-    """Write a file; see :func:`replacing`.
+    """Write a file atomically; see :func:`replacing`.
 
     Raises:
-        OSError: It cannot be written; what was there before still is.
+        OSError: The file cannot be written; an existing file is unchanged.
     """
     with replacing(path, durable=durable, mode=mode) as file:
         file.write(content)
@@ -45,19 +45,19 @@ def write_whole(
 def replacing(
     path: str | os.PathLike[str], *, durable: bool = True, mode: int = 0o666
 ) -> Iterator[BinaryIO]:
-    """Give a file to write to that takes the place of ``path`` when the block ends well.
+    """Context manager that yields a file, which replaces ``path`` if the block succeeds.
 
     Args:
-        path: Where; an existing file is replaced, and stays if the block raises.
-        durable: Whether the file must survive a power cut when this returns.
-        mode: Of the new file, before the umask.
+        path: The target; it is unchanged if the block raises.
+        durable: Whether to flush the file to disk, so that it survives a power failure.
+        mode: Permissions of the new file, before the umask.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     target = Path(path)
     draft, number = _open_draft(target, mode)
-    # Closing it gives up the lock. Until then nobody else uses the draft's name.
+    # Closing the file releases the lock. Until then no other process uses the draft's name.
     with os.fdopen(number, "wb") as file:
         try:
             yield file
@@ -74,7 +74,7 @@ def replacing(
 
 
 def _open_draft(target: Path, mode: int) -> tuple[Path, int]:
-    """Return a new locked draft, after removing those of writers that are gone."""
+    """Return a new locked draft, after removing those of ended writers."""
     stem = os.fsencode(target.name)[:_NAME].decode("utf-8", "ignore")
     drafts = [target.with_name(f".{stem}.{slot}.draft") for slot in range(_SLOTS)]
     for draft in drafts:
@@ -84,7 +84,7 @@ def _open_draft(target: Path, mode: int) -> tuple[Path, int]:
             number = os.open(draft, _CREATE, mode)
         except FileExistsError:
             continue
-        # Without the lock somebody takes it for abandoned, and is about to remove it.
+        # Without the lock, another writer took it for abandoned and removes it.
         if _lock(number) is not False and os.fstat(number).st_nlink > 0:
             return draft, number
         os.close(number)
@@ -92,7 +92,7 @@ def _open_draft(target: Path, mode: int) -> tuple[Path, int]:
 
 
 def _lock(number: int) -> bool | None:
-    """Lock a file until it is closed; return whether nobody else has, ``None`` without locks."""
+    """Lock a file until it is closed; return whether that succeeded, ``None`` without locks."""
     if sys.platform == "win32":
         return None
     try:
@@ -100,18 +100,18 @@ def _lock(number: int) -> bool | None:
     except BlockingIOError:
         return False
     except OSError:
-        return None  # The file system has none.
+        return None  # the file system does not support locks
     return True
 
 
 def _remove_abandoned(draft: Path) -> None:
-    """Remove a draft that no process holds; one that cannot be removed is left alone."""
+    """Remove a draft that no process has locked, if possible."""
     with contextlib.suppress(OSError):
         number = _looked_at(draft)
         if number is None:
             return
         try:
-            # The writer may have finished meanwhile: then the name is gone, or another's.
+            # The writer may have finished meanwhile, and another may use the name.
             if _lock(number) and os.path.samestat(os.fstat(number), os.lstat(draft)):
                 draft.unlink()
         finally:
@@ -119,7 +119,7 @@ def _remove_abandoned(draft: Path) -> None:
 
 
 def _looked_at(draft: Path) -> int | None:
-    """Open a draft in order to lock it; what no writer has made, such as a link, is removed."""
+    """Open a draft in order to lock it; remove it if it is not a regular file."""
     try:
         number = os.open(draft, _LOOK)
     except OSError as problem:
@@ -134,7 +134,7 @@ def _looked_at(draft: Path) -> int | None:
 
 
 def _flush_folder(folder: Path) -> None:
-    # Without this the new name may be gone after a power cut. Not every file system can do it.
+    # Flushes the new name to disk, too. Not every file system supports it.
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         try:

@@ -1,7 +1,6 @@
-"""The name under which pip installs Ludus; the import name is ``ludus``.
+"""The distribution name of Ludus for pip; the import name is ``ludus``.
 
-On PyPI, ``ludus`` is the project of other people, so everything that tells a user what to install
-takes the name from here.
+On PyPI, ``ludus`` is another project, so all installation messages use this name.
 """
 
 from __future__ import annotations
@@ -12,11 +11,15 @@ DISTRIBUTION = "ludus-gym"
 
 
 def requirement(*extras: str) -> str:
-    """Return Ludus with these extras, as pip and ``pyproject.toml`` write it."""
+    """Return Ludus with extras as a pip requirement.
+
+    >>> requirement("sb3", "video")
+    'ludus-gym[sb3,video]'
+    """
     return f"{DISTRIBUTION}[{','.join(extras)}]" if extras else DISTRIBUTION
 
 
 def pip_install(*extras: str, upgrade: bool = False) -> str:
-    """Return the command that installs Ludus with these extras."""
+    """Return the command that installs Ludus with extras."""
     wanted = f"'{requirement(*extras)}'" if extras else DISTRIBUTION
     return f"pip install {'--upgrade ' if upgrade else ''}{wanted}"

@@ -1,4 +1,4 @@
-"""Gymnasium's name for :mod:`ludus.errors`."""
+"""Alias of :mod:`ludus.errors`, for compatibility with Gymnasium."""
 
 from ludus.errors import *  # noqa: F403
 from ludus.errors import __all__ as __all__

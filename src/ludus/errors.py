@@ -1,4 +1,4 @@
-"""Every exception Ludus raises, as one tree.
+"""The exceptions of Ludus.
 
 ::
 
@@ -7,59 +7,59 @@ Error:
     │   ├── NamespaceNotFound
     │   ├── NameNotFound
     │   └── VersionNotFound
-    ├── DeprecatedEnv              an older version than the ones registered
-    ├── RegistrationError          a spec that contradicts the registry or itself
+    ├── DeprecatedEnv              an older version than the registered ones
+    ├── RegistrationError          a spec that conflicts with the registry
     ├── DependencyNotInstalled     (also an ImportError)
-    ├── UnsupportedMode            render mode the environment does not offer
+    ├── UnsupportedMode            render mode the environment does not support
     ├── InvalidMetadata
     ├── ResetNeeded                step or render before reset
     │   └── EpisodeOver            (also an AssertionError) step after the end, autoreset disabled
     ├── InvalidAction              (also a ValueError and an AssertionError)
     ├── MissingArgument
-    ├── InvalidArgument            (also a TypeError) keyword an entry point does not take
+    ├── InvalidArgument            (also a TypeError) argument an entry point does not accept
     ├── InvalidProbability
     ├── InvalidBound
-    ├── KernelError                a kernel breaks its contract or cannot be compiled
+    ├── KernelError                a kernel is invalid or cannot be compiled
     ├── StateError                 get_state/set_state impossible or inconsistent
-    │   └── StateFileError         a file that holds no state, or not this environment's
+    │   └── StateFileError         a file without a state, or of another environment
     ├── CodecError                 (also a ValueError) not plain data, or not its encoding
-    │   └── Inadmissible           a value from outside that does not fit what was declared
+    │   └── Inadmissible           an untrusted value that does not match its space
     ├── UnseedableEnv              ┐
     ├── ResetNotAllowed            │ classic Gym's names, raised by ludus.classic
     ├── DoubleWrapperError         ┘
-    ├── SandboxError               a sandbox, or something asked of one, failed
-    │   ├── SandboxUnavailable     the backend cannot run on this machine
-    │   ├── PolicyNotEnforceable   (also a ValueError) a limit asked for would not hold here
-    │   ├── SandboxClosed          the sandbox is gone: closed, out of time or dead
+    ├── SandboxError               an operation of a sandbox failed
+    │   ├── SandboxUnavailable     the backend does not work on this machine
+    │   ├── PolicyNotEnforceable   (also a ValueError) a limit cannot be enforced
+    │   ├── SandboxClosed          the sandbox was closed, timed out or died
     │   ├── CommandFailed          a checked command ended with a non-zero status
-    │   ├── SandboxViolation       hostile data came out of the sandbox
-    │   │   └── ContentsExceeded   its files are more than a copy of them may hold
+    │   ├── SandboxViolation       the sandbox returned invalid data
+    │   │   └── ContentsExceeded   its files exceed a limit
     │   ├── SandboxTimeout         (also a TimeoutError) the sandbox did not answer in time
-    │   ├── SandboxCrashed         the sandbox ended by itself: exit, signal, out of memory
-    │   └── RemoteEnvError         the environment in the sandbox raised; carries its traceback
-    ├── UntrustedEnv               not to be made outside of a sandbox
-    ├── RecordError                a run folder, or something asked of one, failed
-    │   ├── RecordDamaged          its chain or its bytes are broken
+    │   ├── SandboxCrashed         the sandbox ended: exit, signal, out of memory
+    │   └── RemoteEnvError         the environment in the sandbox raised; has its traceback
+    ├── UntrustedEnv               the environment requires a sandbox
+    ├── RecordError                an operation on a run folder failed
+    │   ├── RecordDamaged          its hash chain or its bytes are damaged
     │   ├── RecordLocked           another process is writing it
-    │   └── ReplayImpossible       the run cannot be executed again here
-    ├── BenchError                 a benchmark, or something asked of one, failed
-    │   ├── SuiteError             (also a ValueError) a suite's file is wrong
+    │   └── ReplayImpossible       the run cannot be replayed
+    ├── BenchError                 an operation of a benchmark failed
+    │   ├── SuiteError             (also a ValueError) a suite's file is invalid
     │   ├── AgentFailed            the agent failed in a unit; it counts
     │   ├── ComparisonRefused      the results are not comparable
-    │   ├── InfrastructureFailed   something else failed in a unit; it is retried and never counts
-    │   └── StoreError             the results store refused or failed
-    ├── ResearchError              a research task, or something asked of one, failed
-    │   ├── TaskError              (also a ValueError) a task's folder or file is wrong
-    │   ├── DataMissing            data that a task needs is not on this machine
-    │   ├── SubmissionRejected     what an agent handed in is malformed; its own fault
-    │   ├── GradingFailed          grading itself failed, which says nothing about the agent
-    │   └── ModelServerError       a model's server failed or refused
+    │   ├── InfrastructureFailed   something else failed in a unit; retried and not counted
+    │   └── StoreError             an operation of the results store failed
+    ├── ResearchError              an operation on a research task failed
+    │   ├── TaskError              (also a ValueError) a task's folder or file is invalid
+    │   ├── DataMissing            data of a task is not on this machine
+    │   ├── SubmissionRejected     an agent's submission is malformed
+    │   ├── GradingFailed          grading failed, through no fault of the agent
+    │   └── ModelServerError       a model server failed
     └── WorkerError                a vector environment's worker process failed
         ├── WorkerCrashed          it died without a Python exception
-        └── WorkerRaised           the environment raised; carries the remote traceback
+        └── WorkerRaised           the environment raised; has the remote traceback
 
     AlreadyPendingCallError, NoAsyncCallError, ClosedEnvironmentError,
-    CustomSpaceError               outside the tree, as in Gymnasium
+    CustomSpaceError               not below Error, as in Gymnasium
     DeprecatedWrapper              an ImportError
 """
 
@@ -129,43 +129,43 @@ __all__ = [
 
 
 class Error(Exception):
-    """Root of the tree: catch it to catch whatever Ludus itself reports."""
+    """Base class of Ludus's exceptions."""
 
 
 class UnregisteredEnv(Error):
-    """The id names no registered environment."""
+    """There is no environment of this id."""
 
 
 class NamespaceNotFound(UnregisteredEnv):
-    """No environment is registered under the id's namespace."""
+    """There is no environment in the id's namespace."""
 
 
 class NameNotFound(UnregisteredEnv):
-    """The namespace is known, the environment's name is not."""
+    """There is no environment of this name in the namespace."""
 
 
 class VersionNotFound(UnregisteredEnv):
-    """The name is known, but not in a version this new."""
+    """The environment has no version this new."""
 
 
 class DeprecatedEnv(Error):
-    """The requested version is older than every registered one."""
+    """The requested version is older than all registered ones."""
 
 
 class RegistrationError(Error):
-    """The spec cannot join the registry: it contradicts another spec or itself."""
+    """The spec is invalid or conflicts with a registered one."""
 
 
 class DependencyNotInstalled(Error, ImportError):
-    """A package needed by this feature is missing; the message says what to install."""
+    """A required package is missing; the message says what to install."""
 
 
 class UnsupportedMode(Error):
-    """The environment does not offer the requested render mode."""
+    """The environment does not support the render mode."""
 
 
 class InvalidMetadata(Error):
-    """The environment's ``metadata`` does not have the required form."""
+    """The environment's ``metadata`` is invalid."""
 
 
 class ResetNeeded(Error, RuntimeError):
@@ -173,33 +173,33 @@ class ResetNeeded(Error, RuntimeError):
 
 
 class InvalidAction(Error, ValueError, AssertionError):
-    """The action is not a member of the action space."""
+    """The action is not in the action space."""
 
 
 class MissingArgument(Error):
-    """An argument that the call needs was not given."""
+    """A required argument is missing."""
 
 
 class InvalidArgument(Error, TypeError):
-    """A keyword argument does not fit the entry point's signature."""
+    """The entry point does not accept an argument."""
 
 
 class InvalidProbability(Error):
-    """A probability outside its allowed interval."""
+    """A probability is outside its interval."""
 
 
 class InvalidBound(Error):
-    """A lower bound that is not below its upper bound."""
+    """A lower bound is not below its upper bound."""
 
 
 class KernelError(Error):
-    """A kernel's functions do not fit the contract, or use Python that cannot be compiled.
+    """A kernel's functions are invalid, or use Python that cannot be compiled.
 
     Attributes:
-        rule: Id of the broken rule, ``None`` if the error is about the kernel as a whole.
-        file: The author's file.
-        line: The line in it.
-        function: The name of the function there.
+        rule: Id of the violated rule, ``None`` if the error is about the whole kernel.
+        file: File of the kernel.
+        line: Line in the file.
+        function: Name of the function.
     """
 
     def __init__(
@@ -220,14 +220,15 @@ class StateError(Error):
 
 
 class StateFileError(StateError):
-    """The file holds no readable state, or the state of another environment."""
+    """The file has no readable state, or the state of another environment."""
 
 
 class CodecError(Error, ValueError):
-    """A value cannot be encoded, or bytes are not the encoding of a value.
+    """A value cannot be encoded, or bytes cannot be decoded.
 
-    ``path`` leads to the value (``info['a'][3]``), ``position`` is the byte at which reading
-    stopped; each is ``None`` where it does not apply.
+    Attributes:
+        path: Path of the value, like ``info['a'][3]``, or ``None``.
+        position: Byte at which decoding stopped, or ``None``.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class CodecError(Error, ValueError):
 
 
 class Inadmissible(CodecError):
-    """A value from an untrusted process does not fit the declared space or the limits."""
+    """A value from an untrusted process violates its space or the limits."""
 
 
 class UnseedableEnv(Error):
@@ -247,11 +248,11 @@ class UnseedableEnv(Error):
 
 
 class EpisodeOver(ResetNeeded, AssertionError):
-    """A finished environment was stepped although nothing resets it by itself."""
+    """A finished environment was stepped with autoreset disabled."""
 
 
 class ResetNotAllowed(Error):
-    """Classic Gym: ``reset`` in the middle of a monitored episode."""
+    """Classic Gym: ``reset`` was called during a monitored episode."""
 
 
 class DoubleWrapperError(Error):
@@ -259,18 +260,18 @@ class DoubleWrapperError(Error):
 
 
 class SandboxError(Error):
-    """A sandbox could not be made, or could not do what it was asked to."""
+    """A sandbox could not be created, or an operation of it failed."""
 
 
 class SandboxUnavailable(SandboxError):
-    """The backend cannot run here; the message gives found, required and the next step."""
+    """The backend does not work on this machine; the message says what is required."""
 
 
 class PolicyNotEnforceable(SandboxError, ValueError):
-    """The backend cannot hold the sandbox to some limits of the policy.
+    """The backend cannot enforce some limits of the policy.
 
     Attributes:
-        reasons: why not, by the name of the policy's field.
+        reasons: Reasons by the name of the policy's field.
     """
 
     def __init__(self, message: str, *, reasons: dict[str, str] | None = None) -> None:
@@ -279,11 +280,11 @@ class PolicyNotEnforceable(SandboxError, ValueError):
 
 
 class SandboxClosed(SandboxError):
-    """The sandbox no longer runs: it was closed, its time was over, or it died."""
+    """The sandbox was closed, timed out or died."""
 
 
 class CommandFailed(SandboxError):
-    """A command whose success was required ended otherwise; ``completed`` has all of it."""
+    """A checked command failed; ``completed`` has its result."""
 
     def __init__(self, message: str, *, completed: object = None) -> None:
         super().__init__(message)
@@ -291,16 +292,16 @@ class CommandFailed(SandboxError):
 
 
 class SandboxViolation(SandboxError):
-    """What came out of the sandbox is not what an honest sandbox sends; nothing of it was used."""
+    """The sandbox returned invalid data, which was discarded."""
 
 
 class ContentsExceeded(SandboxViolation):
-    """The files of a sandbox are more than a copy may hold: whoever filled it caused this.
+    """The files in a sandbox exceed a limit; the code in it caused this.
 
     Attributes:
-        limit: name of the field of :class:`ludus.sandbox.SnapshotLimits`.
-        allowed: its value.
-        found: how much there was when the copy was given up; at least this much.
+        limit: Name of the field of :class:`ludus.sandbox.SnapshotLimits`.
+        allowed: Its value.
+        found: The amount when copying stopped; the total may be larger.
     """
 
     def __init__(self, message: str, *, limit: str, allowed: int, found: int) -> None:
@@ -309,15 +310,15 @@ class ContentsExceeded(SandboxViolation):
 
 
 class SandboxTimeout(SandboxError, TimeoutError):
-    """The sandbox did not answer in the time it was given, and was closed."""
+    """The sandbox did not answer in time and was closed."""
 
 
 class SandboxCrashed(SandboxError):
-    """The process in the sandbox ended by itself.
+    """The process in the sandbox ended unexpectedly.
 
     Attributes:
-        exit_code: as a shell gives it, 128 + n for signal n; ``None`` if unknown.
-        oom_killed: whether the sandbox ran out of memory meanwhile.
+        exit_code: Its exit code, 128 + n for signal n; ``None`` if unknown.
+        oom_killed: Whether the sandbox ran out of memory.
     """
 
     def __init__(
@@ -329,11 +330,11 @@ class SandboxCrashed(SandboxError):
 
 
 class RemoteEnvError(SandboxError):
-    """The environment in a sandbox raised. The sandbox goes on, unless it was about to start.
+    """The environment in a sandbox raised; the sandbox can still be used after its start.
 
     Attributes:
-        kind: name of the exception's class in the sandbox.
-        remote_traceback: its traceback, printable. All of this is the sandbox's word.
+        kind: Name of the exception's class, as reported by the sandbox.
+        remote_traceback: Its printable traceback, as reported by the sandbox.
     """
 
     def __init__(self, message: str, *, kind: str = "", remote_traceback: str = "") -> None:
@@ -343,19 +344,19 @@ class RemoteEnvError(SandboxError):
 
 
 class UntrustedEnv(Error):
-    """The environment's code is not trusted, and was asked for outside of a sandbox."""
+    """The environment's code is not trusted and requires a sandbox."""
 
 
 class RecordError(Error):
-    """A run folder cannot be written or read, or cannot do what it was asked to."""
+    """A run folder cannot be written or read, or an operation on it failed."""
 
 
 class RecordDamaged(RecordError):
-    """A run folder's hash chain or bytes are broken; the message says where.
+    """A run folder's hash chain or bytes are damaged; the message says where.
 
     Attributes:
-        file: of the run folder, ``None`` where the folder itself is meant.
-        position: the line of ``events.jsonl``, from 1, or the byte of another file.
+        file: File in the run folder, ``None`` for the folder itself.
+        position: Line of ``events.jsonl``, from 1, or byte of another file.
     """
 
     def __init__(
@@ -371,7 +372,7 @@ class RecordLocked(RecordError):
 
 
 class ReplayImpossible(RecordError):
-    """The run cannot be executed again here; the message says why."""
+    """The run cannot be replayed; the message says why."""
 
 
 class BenchError(Error):
@@ -379,22 +380,22 @@ class BenchError(Error):
 
 
 class AgentFailed(BenchError):
-    """The agent raised, gave an invalid action, or took too long. It counts, and is not retried."""
+    """The agent raised, returned an invalid action or timed out; it counts and is not retried."""
 
 
 class InfrastructureFailed(BenchError):
-    """Something else failed: a worker, a disk, the environment. It is retried and never counts."""
+    """A worker, a disk or the environment failed; the unit is retried and does not count."""
 
 
 class SuiteError(BenchError, ValueError):
-    """A suite's file is wrong; the message names the file, the field and the fix."""
+    """A suite's file is invalid; the message names the file, the field and the fix."""
 
 
 class ComparisonRefused(BenchError):
-    """The results do not answer the question; the message says why and how to ask anyway.
+    """The results are not comparable; the message says why, and how to compare them anyway.
 
     Attributes:
-        reasons: one sentence each, by the word that allows it.
+        reasons: Reasons by the word that allows the comparison.
     """
 
     def __init__(self, message: str, *, reasons: dict[str, str] | None = None) -> None:
@@ -403,7 +404,7 @@ class ComparisonRefused(BenchError):
 
 
 class StoreError(BenchError):
-    """The results store refused what it was given, or failed."""
+    """The results store rejected its input, or failed."""
 
 
 class ResearchError(Error):
@@ -411,20 +412,20 @@ class ResearchError(Error):
 
 
 class TaskError(ResearchError, ValueError):
-    """A task's folder or file is wrong; the message names the file, the field and the fix."""
+    """A task's folder or file is invalid; the message names the file, the field and the fix."""
 
 
 class DataMissing(ResearchError):
-    """Data that a task needs is not here; the message says what, and how to get it."""
+    """Data of a task is not on this machine; the message says what, and how to get it."""
 
 
 class SubmissionRejected(ResearchError):
-    """What an agent handed in is malformed; the message says what and where.
+    """An agent's submission is malformed; the message says what and where.
 
     Attributes:
-        told: What the agent may read of it after a validation. It must hold nothing that submitted
-            code has chosen, since that has seen hidden data. ``None``: the message itself where no
-            submitted code was asked, else nothing in particular.
+        told: Text that the agent gets after a validation. It must not contain output of submitted
+            code, which has seen hidden data. ``None``: the message if no submitted code was run,
+            else a general text.
     """
 
     def __init__(self, *args: object, told: str | None = None) -> None:
@@ -433,17 +434,17 @@ class SubmissionRejected(ResearchError):
 
 
 class GradingFailed(ResearchError):
-    """Grading failed for no fault of the agent; there is no score."""
+    """Grading failed through no fault of the agent; there is no score."""
 
 
 class ModelServerError(ResearchError):
-    """A model's server could not be reached, failed or refused."""
+    """A model server could not be reached, failed or rejected a request."""
 
 
 class WorkerError(Error):
     """A worker process of a vector environment failed.
 
-    The attributes say as much as is known of the moment of failure; ``None`` means unknown.
+    The attributes describe the moment of failure; ``None`` means unknown.
     """
 
     def __init__(
@@ -463,7 +464,7 @@ class WorkerError(Error):
 
 
 class WorkerCrashed(WorkerError):
-    """A worker died without raising: killed by a signal, or it called exit."""
+    """A worker died without an exception: killed by a signal, or by calling exit."""
 
     def __init__(self, message: str, *, exit_code: int | None = None, **where: object) -> None:
         super().__init__(message, **where)  # type: ignore[arg-type]
@@ -471,7 +472,7 @@ class WorkerCrashed(WorkerError):
 
 
 class WorkerRaised(WorkerError):
-    """An environment raised in a worker and the original exception could not be carried over."""
+    """An environment raised in a worker, and the exception could not be pickled."""
 
     def __init__(self, message: str, *, remote_traceback: str = "", **where: object) -> None:
         super().__init__(message, **where)  # type: ignore[arg-type]
@@ -483,7 +484,7 @@ class DeprecatedWrapper(ImportError):
 
 
 class _PendingCallError(Exception):
-    """Base of the two errors about asynchronous calls; ``name`` is the call's name."""
+    """Base class of the errors about asynchronous calls; ``name`` is the name of the call."""
 
     def __init__(self, message: str, name: str) -> None:
         super().__init__(message)
@@ -491,11 +492,11 @@ class _PendingCallError(Exception):
 
 
 class AlreadyPendingCallError(_PendingCallError):
-    """An asynchronous call was started while another one is still pending."""
+    """An asynchronous call was started while another one was pending."""
 
 
 class NoAsyncCallError(_PendingCallError):
-    """A ``*_wait`` call without the matching ``*_async`` call before it."""
+    """``*_wait`` was called without ``*_async``."""
 
 
 class ClosedEnvironmentError(Exception):

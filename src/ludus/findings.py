@@ -1,6 +1,6 @@
-"""Rules and findings: what the checks of environments, packages and tasks report.
+"""Rules, findings and reports of the checks of environments, packages and tasks.
 
-Each tool has a :class:`RuleBook`: its rules, and the severities that its users know.
+Each tool has a :class:`RuleBook` with its rules and severities.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Finding", "Report", "Rule", "RuleBook"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that is checked, and what to do if the rule is broken."""
+    """A rule, with its severity and advice for violations."""
 
     id: str
     severity: str
@@ -25,10 +25,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken rule: what was found, where, and what to do about it.
+    """A violation of a rule: what was found, where, and what to do.
 
-    ``path`` is empty and ``line`` is 0 where there is none. ``accepted`` is the user's reason for
-    leaving it as it is.
+    ``path`` is empty and ``line`` is 0 if there is none. ``accepted`` is the user's reason for
+    accepting the finding.
     """
 
     rule: str
@@ -70,7 +70,7 @@ class RuleBook(Generic[_Rule]):
         self.keys = keys
 
     def rule_of(self, found: Finding) -> _Rule:
-        """Return the rule that is broken; a part of the id after a colon is another tool's."""
+        """Return the rule of a finding; a part of its id after a colon is another tool's."""
         return self.rules[found.rule.partition(":")[0]]
 
     def finding(
@@ -83,7 +83,7 @@ class RuleBook(Generic[_Rule]):
         severity: str | None = None,
         advice: str | None = None,
     ) -> Finding:
-        """Return a finding; what is left out is taken from the rule.
+        """Return a finding, with defaults from its rule.
 
         Raises:
             KeyError: There is no such rule.
@@ -114,10 +114,10 @@ class RuleBook(Generic[_Rule]):
         *,
         fail_on: str | None = None,
     ) -> Report:
-        """Return a report that fails on findings of the greatest severity, or from ``fail_on`` on.
+        """Return a report that fails on findings at or above ``fail_on``, by default the highest.
 
         Raises:
-            ValueError: ``fail_on`` is no severity of this book.
+            ValueError: ``fail_on`` is not a severity of this tool.
         """
         if fail_on is not None and fail_on not in self.severities:
             raise ValueError(f"fail_on is {fail_on!r}; expected one of {self.severities}.")
@@ -127,18 +127,18 @@ class RuleBook(Generic[_Rule]):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything found in one subject; ``notes`` say what could not be checked, and why."""
+    """All findings about one subject; ``notes`` name what could not be checked."""
 
     subject: str
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     fail_on: str
-    """The least severity that makes the report fail."""
+    """The lowest severity that makes the report fail."""
     book: RuleBook[Any]
 
     @property
     def open(self) -> tuple[Finding, ...]:
-        """The findings that nobody accepted."""
+        """The findings that are not accepted."""
         return tuple(found for found in self.findings if found.accepted is None)
 
     @property
@@ -165,7 +165,7 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many findings are open, by severity."""
+        """Number of open findings by severity."""
         severities = [found.severity for found in self.open]
         return {severity: severities.count(severity) for severity in self.book.severities}
 

@@ -1,11 +1,9 @@
-"""Ludus in Gymnasium.
+"""Registration of Ludus in Gymnasium, as an effect of the import.
 
-Importing this module has two effects, which ``import ludus`` does not have:
+* Every environment of Ludus is registered in Gymnasium as ``ludus/<id>``.
+* Wrappers of either library accept environments of the other.
 
-* Every environment of Ludus is registered in Gymnasium, as ``ludus/<id>``.
-* Wrappers of either library take environments of the other.
-
-Gymnasium imports the module that stands before the colon of an id, so this works anywhere::
+Gymnasium imports the module before the colon of an id, so this needs no other import::
 
     gymnasium.make("ludus.gymnasium:ludus/CartPole-v1")
 """

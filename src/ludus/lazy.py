@@ -1,4 +1,4 @@
-"""Packages that name much and load little: a name's module is imported when it is first used."""
+"""Lazy attributes of packages: a module is imported when one of its names is first used."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def lazy_names(
     Args:
         package: The package's ``__name__``.
         homes: For each name, the module of the package that defines it; ``"module:other"`` if
-            the name is another there.
-        modules: Modules of the package that are imported when they are first used.
+            it has another name there.
+        modules: Modules of the package that are imported on first use.
     """
     load = lazy_attributes(package, {name: f"{package}.{home}" for name, home in homes.items()})
     known = frozenset(modules)
@@ -33,12 +33,12 @@ def lazy_names(
 
 
 def lazy_attributes(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module whose names are defined anywhere.
+    """Return the ``__getattr__`` of a module whose names are defined in other modules.
 
     Args:
         module: The module's ``__name__``.
-        homes: For each name, the module that defines it; ``"module:other"`` if the name is
-            another there.
+        homes: For each name, the module that defines it; ``"module:other"`` if it has another name
+            there.
     """
 
     def load(name: str) -> Any:
@@ -53,18 +53,18 @@ def lazy_attributes(module: str, homes: Mapping[str, str]) -> Callable[[str], An
 
 
 def lazy_modules(package: str, modules: Mapping[str, Mapping[str, str]]) -> None:
-    """Give a package modules without files, whose names are defined elsewhere.
+    """Add modules without files to a package, whose names are defined in other modules.
 
-    They serve the module paths of Gymnasium that Ludus arranges differently, and load nothing
-    until one of their names is used.
+    They provide module paths of Gymnasium that Ludus does not have, and import nothing until one of
+    their names is used.
 
     Args:
         package: The package's ``__name__``.
-        modules: For each module, where its names are, as for :func:`lazy_attributes`.
+        modules: For each module, its names, as for :func:`lazy_attributes`.
     """
     for short_name, homes in modules.items():
         name = f"{package}.{short_name}"
-        module = ModuleType(name, f"Gymnasium's place for {', '.join(sorted(homes))}.")
+        module = ModuleType(name, f"Gymnasium's module with {', '.join(sorted(homes))}.")
         module.__spec__ = ModuleSpec(name, None)
         module.__package__ = package
         vars(module)["__all__"] = sorted(homes)

@@ -39,7 +39,7 @@ def _formatted(message: str, args: tuple[object, ...]) -> str:
 def warn(
     msg: str, *args: object, category: type[Warning] | None = None, stacklevel: int = 1
 ) -> None:
-    """Warn; ``args`` fill ``msg`` by ``%`` formatting.
+    """Issue a warning; ``args`` are inserted by ``%`` formatting.
 
     The warning is attributed to the caller (``stacklevel`` 1) or, further out, to the first frame
     outside of Ludus: the line that the user can change, where Python also shows deprecations.
@@ -50,7 +50,7 @@ def warn(
 
 
 def _outside(level: int) -> int:
-    """Return the first level from ``level`` outwards whose code is not part of Ludus."""
+    """Return the first stack level from ``level`` outwards whose code is not part of Ludus."""
     frame: FrameType | None = sys._getframe(1)
     depth = 0
     while frame is not None:

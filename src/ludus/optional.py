@@ -1,4 +1,4 @@
-"""Optional packages: imported when they are needed, or a message that names the extra."""
+"""Import of optional dependencies, with an error message that names the extra."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def require(module: str, *, extra: str, purpose: str = "") -> Any:
     Args:
         module: Its dotted name.
         extra: The extra of Ludus that installs it.
-        purpose: What needs it, for the message.
+        purpose: The feature that needs it, for the message.
 
     Raises:
-        DependencyNotInstalled: It is not installed; see :func:`missing`.
+        DependencyNotInstalled: The module is not installed.
     """
     try:
         return import_module(module)
@@ -30,15 +30,15 @@ def require(module: str, *, extra: str, purpose: str = "") -> Any:
 
 
 def check_installed(module: str, *, extra: str) -> None:
-    """Raise :class:`DependencyNotInstalled` as :func:`require` would, without importing."""
+    """Raise :class:`DependencyNotInstalled` like :func:`require`, without importing."""
     if find_spec(module) is None:
         raise missing(module, extra=extra)
 
 
 def missing(name: str, *, extra: str, purpose: str = "") -> DependencyNotInstalled:
-    """Return the error that says which package is missing and how to install it.
+    """Return the exception for a missing package.
 
-    It is for places that import with a statement, so that type checkers see the module.
+    It is for code that uses an import statement, so that type checkers see the module.
     """
     how = f"run `{pip_install(extra)}`."
     if purpose:

@@ -1,8 +1,8 @@
-"""Reads YAML that anyone may have written, with limits and without surprises.
+"""Reader of untrusted YAML, with limits.
 
-Only texts, numbers, truth values, ``null``, lists and mappings are read. Dates and numbers to base
-60 stay texts; tags, keys given twice and values that contain themselves are refused. Anchors and
-merge keys work, as long as what they expand to stays within the limits.
+Only strings, numbers, booleans, ``null``, lists and mappings are supported. Dates and sexagesimal
+numbers are read as strings; tags, duplicate keys and recursive values are rejected. Anchors and
+merge keys are supported, if their expansion is within the limits.
 """
 
 # ruff: noqa: ARG001 - all constructors share one signature
@@ -31,13 +31,13 @@ _NO_TEXT = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlLimits:
-    """How large a YAML text may be.
+    """Limits of a YAML document.
 
     Args:
-        characters: Of the whole text, and of what aliases expand it to.
-        nodes: Keys, values and lists, aliases expanded.
-        depth: How deep they may be nested.
-        scalar: Characters of one text.
+        characters: Characters of the document, also with expanded aliases.
+        nodes: Keys, values and lists, with expanded aliases.
+        depth: Depth of nesting.
+        scalar: Characters of one string.
     """
 
     characters: int = 1_000_000
@@ -47,11 +47,11 @@ class YamlLimits:
 
 
 class YamlError(ValueError):
-    """A text is no YAML, or none that is read here.
+    """The text is not valid YAML, or not supported.
 
     Attributes:
-        problem: What is wrong.
-        line: Where, counted from 1.
+        problem: Description of the problem.
+        line: Line number, from 1.
     """
 
     def __init__(self, problem: str, line: int) -> None:
@@ -62,17 +62,17 @@ class YamlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """What a text says, and where.
+    """The data of a document, with line numbers.
 
     Attributes:
-        data: Plain data; ``None`` if the text is empty.
+        data: Plain data; ``None`` for an empty document.
     """
 
     data: Any
     _root: yaml.Node | None
 
     def line_of(self, path: Sequence[str | int]) -> int:
-        """Return the line of what a path leads to, or of the nearest thing around it."""
+        """Return the line of the value at a path, or of the nearest enclosing value."""
         node = self._root
         line = 1 if node is None else node.start_mark.line + 1
         for part in path:
@@ -91,14 +91,18 @@ class YamlDocument:
 
 
 def read_yaml(text: str | bytes, limits: YamlLimits | None = None) -> YamlDocument:
-    """Read one YAML document.
+    r"""Read one YAML document.
 
     Args:
         text: The text; bytes are UTF-8.
-        limits: How large it may be; ``None`` for the usual.
+        limits: Limits of the document; ``None`` for the default.
 
     Raises:
-        YamlError: It is no YAML, has what is not read here, or is too large.
+        YamlError: The text is not valid YAML, not supported, or too large.
+
+    >>> document = read_yaml("name: test\nseeds: [1, 2]")
+    >>> document.data, document.line_of(["seeds"])
+    ({'name': 'test', 'seeds': [1, 2]}, 2)
     """
     limits = limits or YamlLimits()
     if len(text) > limits.characters:
@@ -115,7 +119,7 @@ def read_yaml(text: str | bytes, limits: YamlLimits | None = None) -> YamlDocume
         return YamlDocument(loader.construct_document(root), root)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
-        raise YamlError(problem.problem or "it is no YAML", mark.line + 1 if mark else 1) from None
+        raise YamlError(problem.problem or "invalid YAML", mark.line + 1 if mark else 1) from None
     except yaml.reader.ReaderError as problem:
         line = text.count("\n", 0, problem.position) + 1
         raise YamlError(f"the character {chr(problem.character)!r} is not allowed", line) from None
@@ -123,7 +127,7 @@ def read_yaml(text: str | bytes, limits: YamlLimits | None = None) -> YamlDocume
         if isinstance(problem, YamlError):
             raise
         # An escape such as "\UFFFFFFFF" for a character that does not exist.
-        raise YamlError(f"it is no YAML: {problem}", loader.line + 1 if loader else 1) from None
+        raise YamlError(f"invalid YAML: {problem}", loader.line + 1 if loader else 1) from None
 
 
 def _decoded(data: bytes) -> str:
@@ -139,7 +143,7 @@ def _refuse(problem: str, node: yaml.Node) -> NoReturn:
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """A SafeLoader that knows fewer kinds of values, and counts what it reads."""
+    """A SafeLoader that supports fewer types and enforces the limits."""
 
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
     yaml_constructors: ClassVar[dict[Any, Any]] = {}
@@ -169,17 +173,17 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             length = len(node.value)
             _refuse(f"a text has {length} characters; {self._limits.scalar} are allowed", node)
         if _NO_TEXT.search(node.value):
-            _refuse("a text has half of a surrogate pair, which no file can hold", node)
+            _refuse("a text has half of a surrogate pair, which is not valid Unicode", node)
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
-        # Here and not when it is constructed: merging adds keys that may be there already.
+        # Checked here, because merging may add keys that exist already.
         lines: dict[Any, int] = {}
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                _refuse("a key is a word, not a list or a mapping", key)
+                _refuse("a key must be a scalar, not a list or a mapping", key)
             line = key.start_mark.line + 1
-            # As written and as read: 1 and 0x1 are the same key.
+            # Compared as text and as value: 1 and 0x1 are the same key.
             is_merge = key.tag == _TAG + "merge"
             for form in {(key.value,), (key.value,) if is_merge else self.construct_object(key)}:
                 if form in lines:
@@ -193,7 +197,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 
 
 class _Expansion:
-    """Counts what a document is once every alias is replaced by what it stands for."""
+    """Measures a document with expanded aliases."""
 
     def __init__(self, limits: YamlLimits) -> None:
         self._limits = limits
@@ -201,7 +205,7 @@ class _Expansion:
         self._around: set[int] = set()
 
     def measure(self, node: yaml.Node, depth: int) -> tuple[int, int]:
-        """Return the nodes and characters of a node; aliases make a tree of it."""
+        """Return the number of nodes and characters of a node."""
         if id(node) in self._around:
             _refuse("a value contains itself, by an alias", node)
         if depth > self._limits.depth:
@@ -235,7 +239,7 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
 
 def _text(loader: _Loader, node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode):
-        _refuse("expected a single value there", node)
+        _refuse("expected a single value", node)
     return str(node.value)
 
 
@@ -255,7 +259,7 @@ def _int(loader: _Loader, node: yaml.Node) -> int:
     if len(text) > _DIGITS:
         _refuse(f"a number has {len(text)} digits; {_DIGITS} are allowed", node)
     if not _INT.match(text):
-        _refuse(f"{text!r} is no whole number", node)
+        _refuse(f"{text!r} is not an integer", node)
     return int(text, 16 if "x" in text else 10)
 
 
@@ -264,16 +268,16 @@ def _float(loader: _Loader, node: yaml.Node) -> float:
     if len(text) > 2 * _DIGITS:
         _refuse(f"a number has {len(text)} digits; {2 * _DIGITS} are allowed", node)
     if not (_FLOAT.match(text) or _INT.match(text)):
-        _refuse(f"{text!r} is no number", node)
+        _refuse(f"{text!r} is not a number", node)
     infinite = text.endswith((".inf", ".nan"))
     value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
     if math.isinf(value) and not infinite:
-        _refuse(f"{text!r} is too large for a number; write .inf for infinity", node)
+        _refuse(f"{text!r} is too large; write .inf for infinity", node)
     return value
 
 
 def _unknown(loader: _Loader, node: yaml.Node) -> NoReturn:
-    _refuse(f"the tag {str(node.tag)[:80]!r} is not read; write plain values", node)
+    _refuse(f"the tag {str(node.tag)[:80]!r} is not supported; use plain values", node)
 
 
 _Loader.add_constructor(_TAG + "str", _text)

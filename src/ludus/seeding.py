@@ -1,8 +1,8 @@
-"""Random generators from seeds, and seeds derived from one root seed.
+"""Seeding of random generators.
 
-``np_random`` gives the same stream as Gymnasium for the same seed. ``derive_seed`` gives each part
-of a run (``"action_space"``, ``("worker", 3)``, …) its own seed: independent of the others, the
-same on every machine, and unchanged when further parts are added.
+``np_random`` returns the same stream as Gymnasium for the same seed. ``derive_seed`` derives a seed
+for each part of a run (``"action_space"``, ``("worker", 3)``, …) from a root seed. The seeds are
+independent of each other, the same on every machine, and unchanged when parts are added.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RNG = RandomNumberGenerator = np.random.Generator
 
 
 def np_random(seed: int | None = None) -> tuple[np.random.Generator, int]:
-    """Return a PCG64 generator and its seed; ``None`` takes a seed from the operating system.
+    """Return a PCG64 generator and its seed; ``None`` draws a seed from the operating system.
 
     Raises:
         Error: The seed is not a Python int, or negative.
@@ -39,7 +39,7 @@ def np_random(seed: int | None = None) -> tuple[np.random.Generator, int]:
 
 
 def check_seed(seed: object) -> int:
-    """Return ``seed`` if it can seed a generator, else raise :class:`Error`."""
+    """Return ``seed`` if it is a non-negative int, else raise :class:`Error`."""
     if not isinstance(seed, int):
         hint = f"; write int({seed!s})" if isinstance(seed, np.integer) else ""
         raise Error(f"Seed must be a python integer, actual type: {type(seed)}{hint}")
@@ -49,7 +49,7 @@ def check_seed(seed: object) -> int:
 
 
 def derive_seed(root: int, *path: str | int) -> int:
-    """Return the 63-bit seed of the stream ``path`` under the root seed.
+    """Return the 63-bit seed of the stream ``path``, derived from the root seed.
 
     Example:
         >>> derive_seed(7, "action_space") == derive_seed(7, "action_space")
@@ -60,7 +60,7 @@ def derive_seed(root: int, *path: str | int) -> int:
     import hashlib
 
     check_seed(root)
-    # Length-prefixed and typed, so that ("ab", "c") and ("a", "bc"), or 1 and "1", differ.
+    # With types and lengths, so that ("ab", "c") and ("a", "bc"), or 1 and "1", differ.
     parts = [f"{type(part).__name__}:{len(str(part))}:{part}" for part in path]
     text = "/".join([str(root), *parts])
     digest = hashlib.sha256(text.encode()).digest()
@@ -68,7 +68,7 @@ def derive_seed(root: int, *path: str | int) -> int:
 
 
 def generator_state(generator: np.random.Generator) -> dict[str, Any]:
-    """Return the generator's state as plain data; 128-bit words become hexadecimal strings."""
+    """Return a generator's state as plain data; 128-bit integers become hexadecimal strings."""
     raw = generator.bit_generator.state
     plain: dict[str, Any] = {"bit_generator": raw["bit_generator"]}
     for key, value in raw.items():
@@ -82,7 +82,7 @@ def generator_state(generator: np.random.Generator) -> dict[str, Any]:
 
 
 def generator_from_state(state: dict[str, Any]) -> np.random.Generator:
-    """Build a generator that continues where :func:`generator_state` was taken.
+    """Build a generator from the result of :func:`generator_state`.
 
     Raises:
         StateError: The data does not describe a NumPy bit generator.
@@ -107,7 +107,7 @@ def generator_from_state(state: dict[str, Any]) -> np.random.Generator:
         bit_generator.state = raw  # type: ignore[assignment]
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise StateError(
-            f"Not the state of a random generator: {problem!r}. Pass what generator_state() "
-            f"returned; its 'bit_generator' is one of {sorted(kinds)}."
+            f"Not the state of a random generator: {problem!r}. Pass the result of "
+            f"generator_state(); its 'bit_generator' is one of {sorted(kinds)}."
         ) from problem
     return np.random.Generator(bit_generator)

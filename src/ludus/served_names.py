@@ -1,9 +1,8 @@
-"""Names under which classes of Ludus are served to other code, and their own names.
+"""Ludus's own names of classes that have Gymnasium's names under the import alias.
 
-Ludus can take the place of another library (:mod:`ludus.interop.gymnasium.alias`). Its classes
-then carry that library's module names, and specs that library's entry points. What is written to
-files, or sent to a process that may not be served the same way, must hold Ludus's own names:
-:func:`own_name` gives them.
+With the alias (:mod:`ludus.interop.gymnasium.alias`) classes have Gymnasium's module names, and
+specs Gymnasium's entry points. Files, and other processes that may not have the alias, must get
+Ludus's own names: :func:`own_name` returns them.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import Any
 __all__ = ["OWN_NAMES", "ServedName", "own_name"]
 
 OWN_NAMES: dict[str, str] = {}
-"""Own name by served name, both as ``"module:name"``; empty unless Ludus is being served."""
+"""Ludus's name by Gymnasium's name, both ``"module:name"``; empty without the alias."""
 
 
 class ServedName(str):
-    """Another library's entry point in a spec whose environment is Ludus's.
+    """Another library's entry point in the spec of a Ludus environment.
 
-    Unlike a name in :data:`OWN_NAMES` it says nothing about other specs with the same entry point.
+    Unlike :data:`OWN_NAMES` it does not affect other specs with the same entry point.
 
     Attributes:
         own: Ludus's own ``"module:name"``.
@@ -30,7 +29,7 @@ class ServedName(str):
 
     @classmethod
     def of(cls, name: str, own: str) -> ServedName:
-        """Return a name together with the own one."""
+        """Return a served name with Ludus's own name."""
         made = cls(name)
         made.own = own
         return made
@@ -40,7 +39,7 @@ class ServedName(str):
 
 
 def own_name(entry_point: str) -> str:
-    """Return Ludus's own ``"module:name"`` for a served one; other names come back as they are.
+    """Return Ludus's own ``"module:name"`` of a served one; other names are returned unchanged.
 
     >>> own_name("my_package.maze:MazeEnv")
     'my_package.maze:MazeEnv'

@@ -1,4 +1,4 @@
-"""Text from untrusted sources, made safe to print on a terminal or in a log."""
+"""Escaping of untrusted text for terminals and logs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ _MARKS_PER_CHARACTER = 3
 
 
 def escaped(text: str) -> str:
-    """Return a text with escapes for what drives a terminal or reorders what it shows.
-
-    Line ends and tabs stay.
-    """
+    """Escape control and format characters, except for line ends and tabs."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
@@ -27,8 +24,8 @@ def excerpt(text: str, limit: int, *, tail: bool = False) -> str:
     """Return the first ``limit`` characters of a text, :func:`escaped` and stripped.
 
     Args:
-        text: Of one or more lines.
-        limit: Characters to keep; an ellipsis stands for the rest.
+        text: One or more lines.
+        limit: Characters to keep; an ellipsis replaces the rest.
         tail: Keep the last characters instead of the first.
     """
     if len(text) > limit:
@@ -37,9 +34,9 @@ def excerpt(text: str, limit: int, *, tail: bool = False) -> str:
 
 
 def printable(text: object, most: int = 300) -> str:
-    """Return ``str(text)`` on one line of at most ``most`` characters before escaping.
+    """Return ``str(text)`` as one line of at most ``most`` characters before escaping.
 
-    Control and format characters, line ends among them, are written as escapes.
+    Control and format characters, line ends included, are escaped.
     """
     cut = str(text)[: most + 1]
     if len(cut) > most:
@@ -51,10 +48,10 @@ def printable(text: object, most: int = 300) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return the text with everything that hides or reorders other text written as an escape.
+    r"""Escape characters that hide or reorder other text, like ``\u202e``.
 
-    Control and format characters, lone surrogates and combining marks beyond three on one
-    character are written as ``\u202e``.
+    These are control and format characters, lone surrogates, and combining marks beyond three on
+    one character.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -71,7 +68,7 @@ def visible(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Return the text without terminal sequences; other control characters become U+FFFD."""
+    """Remove terminal sequences; other control characters become U+FFFD."""
     return _CONTROLS.sub("\ufffd", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
 
 

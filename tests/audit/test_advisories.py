@@ -127,7 +127,7 @@ def test_an_advisory_that_cannot_be_read_is_not_passed_over(text, tmp_path):
 
 
 def test_no_advisories_are_no_database(tmp_path):
-    with pytest.raises(AuditError, match="holds no advisory"):
+    with pytest.raises(AuditError, match="contains no advisories"):
         check_advisories([], tmp_path)
     with pytest.raises(AuditError, match="neither a folder nor a zip"):
         check_advisories([], tmp_path / "missing")

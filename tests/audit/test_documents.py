@@ -21,7 +21,7 @@ from ludus.audit import (
     to_cyclonedx,
     to_sarif,
 )
-from ludus.audit.findings import printable
+from ludus.terminal_text import printable
 from tests.audit.support import OFFLINE, make_folder, make_wheel
 from tests.audit.test_advisories import OPEN, advisory, database
 

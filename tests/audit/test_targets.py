@@ -310,7 +310,7 @@ def test_files_that_differ_from_the_record(installed):
 
 def test_a_record_that_leads_elsewhere(installed):
     installed({"pkg/a.py": "x = 1\n"}, record=["../../../../../../etc/passwd,,", "/etc/hosts,,"])
-    found = [item for item in audit("suspect", OFFLINE).findings if "record" in item.message]
+    found = [item for item in audit("suspect", OFFLINE).findings if "RECORD" in item.message]
     assert len(found) == 2
 
 

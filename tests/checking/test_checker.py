@@ -62,7 +62,7 @@ def test_a_state_that_is_refused_is_an_error() -> None:
 
     report = inspect_env(overriding(set_state=refuse)(), skip_render_check=True)
     assert [found.rule for found in report.errors] == ["state-round-trip"]
-    assert "refused: not this one" in report.errors[0].message
+    assert "fails: not this one" in report.errors[0].message
 
 
 def test_nondeterministic_environments_are_not_compared() -> None:

@@ -281,7 +281,7 @@ class TestVideoRecorder:
             (np.zeros((4, 4), np.uint8), "height, width"),
             (np.zeros((4, 4, 2), np.uint8), "height, width"),
             (np.zeros((4, 4, 3)), "uint8"),
-            (np.zeros((4, 5, 3), np.uint8), "one shape"),
+            (np.zeros((4, 5, 3), np.uint8), "same shape"),
         ],
     )
     def test_bad_images(self, tmp_path: Path, frame: Any, match: str) -> None:

@@ -45,7 +45,7 @@ def test_findings_say_where_what_and_what_to_do(evil):
         "subprocess",
         "os.system",
         "Starts other programs.",
-        "Run it in a box",
+        "Run it in a sandbox",
     ):
         assert words in result.output
 

@@ -108,7 +108,7 @@ def test_a_server_that_is_not_there(here, monkeypatch):
     )  # fmt: skip
     assert done.exit_code == 3
     assert "1 episodes: 0 scored, 0 agent faults, 1 infrastructure faults" in done.output
-    assert "To go on: ludus research resume run" in done.stderr
+    assert "Continue with: ludus research resume run" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_server_that_is_not_there(here, monkeypatch):
         (["run", GUESS, "--agent", "reakt"], "Did you mean 'react'"),
         (["run", GUESS, "--agent", "react"], "give --model NAME"),
         (["run", GUESS, "--agent", "random", "--agent-option", "x"], "expected key=value"),
-        (["run", GUESS, "--agent", "random", "--agent", "human", "--model", "m"], "one agent"),
+        (["run", GUESS, "--agent", "random", "--agent", "human", "--model", "m"], "a single agent"),
         (["resume", "nowhere"], "There is no run"),
         (["verify", "nowhere"], "There is no run"),
         (["show", "nowhere"], "There is no run"),

@@ -13,7 +13,7 @@ import pytest
 import ludus
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import DependencyNotInstalled, RecordDamaged, RecordError, ReplayImpossible
-from ludus.interop.minari import episode_file, export_minari, import_minari, library
+from ludus.interop.minari import episode_file, export_minari, import_minari, spaces
 from ludus.record import episodes, read_run, replay, verify
 from ludus.spaces import Box, Dict, Discrete, Sequence
 from ludus.wrappers import ClipReward
@@ -210,10 +210,10 @@ def test_namespace_and_authors(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("test", {}, "no id"),
-        ("te st-v0", {}, "no id"),
-        ("test-v0", {"dataset_id": "../test-v0"}, "no id"),
-        ("test-v0", {"dataset_id": "mine/test-v0"}, "another one"),
+        ("test", {}, "not a Minari dataset id"),
+        ("te st-v0", {}, "not a Minari dataset id"),
+        ("test-v0", {"dataset_id": "../test-v0"}, "not a Minari dataset id"),
+        ("test-v0", {"dataset_id": "mine/test-v0"}, "must end in"),
         ("test-v0", {"about": {"colour": "red"}}, "colour"),
         ("taken-v0", {}, "exists already"),
     ],
@@ -279,7 +279,7 @@ def test_without_h5py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(DependencyNotInstalled, match="minari"):
-        library.load_h5py()
+        spaces.load_h5py()
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -370,7 +370,7 @@ def test_import_never_overwrites(root: Path, tmp_path: Path) -> None:
     export_minari(tmp_path / "run", root / "test-v0")
     with pytest.raises(RecordError, match="exists already"):
         import_minari(root / "test-v0", tmp_path / "run")
-    with pytest.raises(RecordError, match="no Minari dataset"):
+    with pytest.raises(RecordError, match="not a Minari dataset"):
         import_minari(root, tmp_path / "other")
 
 
@@ -584,7 +584,7 @@ def test_a_forged_origin_is_only_a_claim(dataset: Path, tmp_path: Path) -> None:
     metadata = json.loads(path.read_text())
     path.write_text(json.dumps({**metadata, "ludus": '{"run":1}'}))
     found = import_minari(dataset, tmp_path / "other")
-    assert "nothing tells" in (found.unreplayable or "")
+    assert "is not known" in (found.unreplayable or "")
 
 
 def test_lossy_images_are_refused(root: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import ludus
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import DependencyNotInstalled, RecordDamaged, RecordError, ReplayImpossible
-from ludus.interop.parquet import export_parquet, import_parquet, library
+from ludus.interop.parquet import export_parquet, import_parquet, layout
 from ludus.record import (
     RecordEpisodes,
     Run,
@@ -230,7 +230,7 @@ def test_nothing_is_overwritten_nor_left_half_done(tmp_path: Path) -> None:
 def test_what_cannot_be_exported(tmp_path: Path) -> None:
     with Run.create(tmp_path / "note", kind="note", subject={}):
         pass
-    with pytest.raises(RecordError, match="no recording"):
+    with pytest.raises(RecordError, match="not a recording"):
         export_parquet(tmp_path / "note", tmp_path / "out")
     record_single(shown(Discrete(3)), tmp_path / "run", 20)
     with pytest.raises(ReplayImpossible):
@@ -241,7 +241,7 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DependencyNotInstalled, match="parquet"):
-        library.load_pyarrow()
+        layout.load_pyarrow()
 
 
 # What an enemy, or a careless hand, may do to a file.

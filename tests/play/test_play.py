@@ -194,7 +194,7 @@ def test_display_is_closed_if_the_callback_raises() -> None:
         ([("a", 1)], TypeError, "must be a dictionary"),
         ({1.5: 1}, TypeError, "must be integers or strings"),
         ({(1.5,): 1}, TypeError, "must be integers or strings"),
-        ({("ab",): 1}, TypeError, "one character each"),
+        ({("ab",): 1}, TypeError, "single characters"),
         ({(): 1}, ValueError, "cannot be empty"),
         ({"a": 9}, ValueError, "not a valid action"),
     ],

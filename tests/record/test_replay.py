@@ -342,7 +342,7 @@ def test_texts_come_back() -> None:
 def test_the_command(run: Path) -> None:
     done = CliRunner().invoke(app, ["replay", str(run)])
     assert done.exit_code == 0
-    assert "18 rows, 3 episodes: all the same" in done.output
+    assert "18 rows, 3 episodes: identical" in done.output
     forgery = Forgery(run)
     forgery.of("block")[0]["terminated"][3] = True
     forgery.write()

@@ -55,7 +55,7 @@ def test_plugin_given_as_data(install):
 
 def test_root_plugin_is_loaded_by_listing_only(install):
     install("plug_root", "__root__", FUNCTION)
-    with pytest.raises(NameNotFound, match=r"load_plugins\(everything=True\) only: plug_root"):
+    with pytest.raises(NameNotFound, match=r"load_plugins\(everything=True\): plug_root"):
         ludus.make("Hill-v0")
     assert "plug_root" not in sys.modules
     load_plugins(everything=True)
@@ -111,7 +111,7 @@ def test_names_that_no_plugin_may_have(install, name):
     for wanted in (f"{name}/Hill-v0", "Hill-v0"):
         with pytest.raises((Error, ModuleNotFoundError)):
             ludus.make(wanted)
-    with pytest.warns(UserWarning, match="plug_squatter announces environments as") as caught:
+    with pytest.warns(UserWarning, match="of the package plug_squatter is ignored") as caught:
         ludus.search("CartPole")
     assert all(str(one.message).isprintable() for one in caught)
     assert "plug_squatter" not in sys.modules
@@ -122,7 +122,7 @@ def test_two_plugins_of_one_namespace(install):
     install("plug_second", "hills", BOMB)
     with pytest.raises(RegistrationError, match=r"plug_first, plug_second.*uninstall"):
         ludus.make("hills/Hill-v0")
-    with pytest.warns(UserWarning, match="several announce it"):
+    with pytest.warns(UserWarning, match="several packages declare it"):
         ludus.search("Hill")
     assert not {"plug_first", "plug_second"} & sys.modules.keys()
     assert "hills" not in plugin_namespaces()
@@ -164,7 +164,7 @@ def test_listing_loads_everything(install):
         (
             "from ludus import EnvSpec, SecuritySpec\n"
             f"envs = [EnvSpec('A-v0', {COUNTER!r}, security=SecuritySpec(trust='builtin'))]",
-            "only Ludus itself may",
+            "which only Ludus may",
         ),
     ],
 )

@@ -234,7 +234,7 @@ def test_spaces_that_cost_much_can_be_allowed():
         ("ends:RaisesAtStart", RemoteEnvError, r"could not be built.*ValueError: \\x1b\[31mbad"),
         ("declares:Silent", SandboxTimeout, "in time"),
         ("lies:Missing", RemoteEnvError, "AttributeError.*Missing"),
-        ("nowhere.at_all:Env", SandboxError, "holds no 'nowhere'"),
+        ("nowhere.at_all:Env", SandboxError, "does not contain 'nowhere'"),
     ],
 )
 def test_failing_to_start(attack, error, text):

@@ -38,7 +38,7 @@ def until_fault(envs, steps=5):
 
 def test_raise_keeps_type_and_tells_where():
     with build("raise") as envs:
-        with pytest.raises(RuntimeError, match="as told") as caught:
+        with pytest.raises(RuntimeError, match="as configured") as caught:
             until_fault(envs)
         note = "\n".join(caught.value.__notes__)
         assert "environment 2 (seed 22, last action" in note

@@ -1,6 +1,6 @@
-"""Audits of packages before they are trusted: code, dependencies, licences, bill of materials.
+"""Audits of packages: code, dependencies, licences, vulnerabilities, bill of materials.
 
-Nothing of an audited package is imported or run::
+An audited package is never imported or run::
 
     from ludus.audit import audit
 
@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
+from ludus.audit.documents import to_cyclonedx, to_sarif
+from ludus.audit.limits import AuditError, Limits
 from ludus.audit.report import AuditReport, Check
 from ludus.audit.rules import RULES
 from ludus.audit.run import audit
-from ludus.audit.sarif import to_sarif
-from ludus.audit.sbom import to_cyclonedx
 from ludus.audit.settings import Acceptance, Exclusion, Settings
 from ludus.findings import Finding, Rule
 from ludus.lazy import lazy_names

@@ -1,4 +1,4 @@
-"""Runs bandit, which finds what Ludus has no rules of its own for."""
+"""Runs bandit, for problems that Ludus has no own rules for."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ludus.audit.child import run_limited
-from ludus.audit.findings import make_finding
 from ludus.audit.limits import Limits
-from ludus.audit.rules import SEVERITIES
+from ludus.audit.rules import SEVERITIES, make_finding
 from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 from ludus.findings import Finding
@@ -21,19 +20,19 @@ from ludus.findings import Finding
 __all__ = ["run_bandit"]
 
 _COVERED = "B103,B310,B312,B321,B404,B602,B603,B604,B605,B606,B607"
-"""Checks of bandit that Ludus's own rules replace: these follow aliases as well."""
+"""Checks of bandit that are replaced by Ludus's rules, which also follow aliases."""
 _RUNS_CODE = {"B102", "B301", "B302", "B307", "B506", "B614"}
-"""exec, eval, pickle, marshal, unsafe YAML and torch.load: bandit calls them medium.
+"""exec, eval, pickle, marshal, unsafe YAML and torch.load.
 
-They are high here, because the code that is audited is not trusted yet.
+Their severity is medium in bandit, and high here, because audited code is not trusted.
 """
 
 
 def run_bandit(sources: dict[str, bytes], limits: Limits) -> tuple[list[Finding], str | None]:
-    """Return what bandit finds, and what went wrong, if anything.
+    """Return bandit's findings, and an error message or ``None``.
 
-    It sees copies under names of ours, so that neither a file's name nor a configuration inside the
-    package reaches it, and is told to disregard ``# nosec``: the suspect does not grant pardons.
+    bandit gets copies with neutral names, so that neither file names nor configuration files of the
+    package affect it. It ignores ``# nosec`` comments.
 
     Raises:
         DependencyNotInstalled: bandit is not installed.

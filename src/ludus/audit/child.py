@@ -1,4 +1,4 @@
-"""Helper processes: started with limits, ended for sure."""
+"""Child processes with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _CPU_SECONDS = 600
 
 
 def start(command: list[str], *, memory: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, with pipes and, if given, a limit of memory.
+    """Start a process in a new session, with pipes and an optional memory limit.
 
-    The limits are set by a small program that then becomes the command, because code must not run
-    between fork and exec in a process that may have threads.
+    A small program sets the limits and then executes the command, because ``preexec_fn`` is not
+    safe in a process with threads.
     """
     prefix = []
     if memory is not None:
@@ -44,10 +44,10 @@ os.execv(sys.argv[3], sys.argv[3:])
 def run_limited(
     command: list[str], *, seconds: float, memory: int | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end, or kill it with all it started.
+    """Run a command; kill it and its children at the time limit.
 
     Raises:
-        subprocess.TimeoutExpired: It took longer than the seconds given.
+        subprocess.TimeoutExpired: The command took too long.
     """
     process = start(command, memory=memory)
     try:
@@ -58,7 +58,7 @@ def run_limited(
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its session, and close its pipes; does nothing to one that ended."""
+    """Kill a process and its session, unless it has ended, and close its pipes."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,10 +1,10 @@
-"""What a package's environments declare, compared with what its code does."""
+"""Comparison of declared permissions with the behaviour of the code."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ludus.audit.findings import make_finding
+from ludus.audit.rules import make_finding
 from ludus.audit.scanning import Scan
 from ludus.distribution import DISTRIBUTION
 from ludus.findings import Finding
@@ -13,10 +13,10 @@ __all__ = ["compare_declarations"]
 
 
 def compare_declarations(scan: Scan, name: str) -> list[Finding]:
-    """Find where code does what none of the package's environments declares.
+    """Find code that uses permissions which no environment of the package declares.
 
-    A package that registers no environment declares nothing, so nothing contradicts it. Which code
-    belongs to which environment cannot be told without running it: one declaration covers all.
+    A package without environments has no declarations to compare with. Which code belongs to which
+    environment is not known, so a declaration covers the whole package.
     """
     readable = [spec for spec in scan.specs if isinstance(spec.get("security"), dict)]
     findings = [
@@ -28,7 +28,7 @@ def compare_declarations(scan: Scan, name: str) -> list[Finding]:
         if spec["security"].get("trust") == "builtin" and name != DISTRIBUTION:
             detail = str(spec.get("id") or "")
             findings.append(make_finding("claims-builtin", spec["path"], _line(spec), detail))
-    # One that cannot be read may declare anything.
+    # A declaration that cannot be read could declare anything.
     if not readable or len(readable) < len(scan.specs):
         return findings
     declared = [spec["security"] for spec in readable]

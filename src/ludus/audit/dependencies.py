@@ -1,4 +1,4 @@
-"""What a package needs, directly and through others, as installed here or as declared."""
+"""Direct and transitive dependencies of a package."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from ludus.audit.findings import make_finding, printable
 from ludus.audit.limits import Limits
+from ludus.audit.rules import make_finding
 from ludus.audit.target import Metadata
 from ludus.audit.target.installed import installed_metadata
 from ludus.audit.target.metadata import normal_name
 from ludus.findings import Finding
+from ludus.terminal_text import printable
 
 __all__ = ["Component", "closure"]
 
@@ -25,10 +26,10 @@ Source = Literal["audited", "installed", "declared"]
 
 @dataclass(slots=True)
 class Component:
-    """A distribution: the audited one, or one it needs.
+    """The audited distribution or one of its dependencies.
 
-    ``source`` is ``installed`` if the version is the one found in this Python, ``declared`` if it
-    is not installed here; the version is then known only if it was pinned.
+    ``source`` is ``installed`` if a matching version is installed, else ``declared``; the version
+    is then known only if it is pinned.
     """
 
     name: str
@@ -40,16 +41,16 @@ class Component:
 
     @property
     def key(self) -> str:
-        """The name in its normal form."""
+        """The normalised name."""
         return normal_name(self.name)
 
 
 def closure(
     root: Metadata, extras: Iterable[str], limits: Limits
 ) -> tuple[list[Component], list[Finding]]:
-    """Return the package and everything it needs, breadth first; cycles are walked once.
+    """Return the package and its dependencies, breadth first, with findings about them.
 
-    Requirements whose markers do not hold here are left out; extras are those given.
+    Requirements whose markers do not apply to this Python are skipped.
     """
     first = Component(root.name, _valid(root.version), "audited", root)
     components = {first.key: first}

@@ -1,4 +1,4 @@
-"""What can be told from a package's files without reading them as Python."""
+"""Checks of a package's files by name and content, without parsing Python."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 import tomllib
 from collections.abc import Iterator
 
-from ludus.audit.findings import make_finding
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError, Limits
+from ludus.audit.rules import make_finding
 from ludus.audit.target import Member, Target
 from ludus.findings import Finding
 
@@ -20,7 +19,7 @@ _STARTUP = {"sitecustomize.py", "usercustomize.py"}
 
 
 def is_python(member: Member) -> bool:
-    """Whether a file is Python source: by its name or, without a suffix, by its first line."""
+    """Return whether a file is Python source, by its suffix or its shebang line."""
     name = member.path.rpartition("/")[2].lower()
     if name.endswith((".py", ".pyw")):
         return True
@@ -34,7 +33,7 @@ def is_python(member: Member) -> bool:
 
 
 def check_files(target: Target, members: list[Member], limits: Limits) -> list[Finding]:
-    """Find compiled code, code that runs at start-up or installation, and the like."""
+    """Find compiled code, code that runs at start-up or installation, and archives."""
     findings: list[Finding] = []
     for member in members:
         try:
@@ -59,7 +58,7 @@ def _check(member: Member, target: Target, limits: Limits) -> Iterator[Finding]:
         yield make_finding("startup-code", path)
     elif name in ("setup.py", "setup.cfg") and path.count("/") <= (target.kind == "sdist"):
         if b"cmdclass" in member.read(limits.source):
-            replaced = "cmdclass replaces a step of the installation"
+            replaced = "cmdclass replaces an installation command"
             yield make_finding("install-code", path, 0, replaced, severity="high")
         elif name == "setup.py":
             yield make_finding("install-code", path)
@@ -72,7 +71,7 @@ def _check(member: Member, target: Target, limits: Limits) -> Iterator[Finding]:
 
 
 def _check_pth(member: Member, limits: Limits) -> Iterator[Finding]:
-    """Find the lines that Python's ``site`` runs: those that begin with ``import``."""
+    """Find the lines that Python executes: those that begin with ``import``."""
     content = member.read(limits.metadata)
     for number, line in enumerate(content.replace(b"\r", b"\n").split(b"\n"), 1):
         text = line.removeprefix(b"\xef\xbb\xbf")
@@ -86,7 +85,7 @@ def _check_build(member: Member, limits: Limits) -> Iterator[Finding]:
         settings = tomllib.loads(member.read(limits.metadata).decode("utf-8"))
         build = settings.get("build-system", {})
         if "backend-path" in build:
-            detail = f"builds with its own {build.get('build-backend')}"
+            detail = f"uses its own build backend {build.get('build-backend')}"
             yield make_finding("install-code", member.path, message=detail)
     except (ValueError, RecursionError, AttributeError, TypeError):
         yield make_finding("invalid-metadata", member.path, message="is not TOML")

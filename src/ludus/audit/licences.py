@@ -1,4 +1,4 @@
-"""Under which licence a component comes, and whether that is allowed."""
+"""Licences of components, and whether they are allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 
 from ludus.audit.dependencies import Component
-from ludus.audit.findings import make_finding
+from ludus.audit.rules import make_finding
 from ludus.audit.target import Metadata
 from ludus.findings import Finding
 
@@ -55,16 +55,16 @@ _PYTHON = {"AND": "and", "OR": "or", "(": "(", ")": ")"}
 
 
 def licence_of(metadata: Metadata) -> str | None:
-    """Return the licence as an SPDX expression where one can be told.
+    """Return the licence, as an SPDX expression if possible, or ``None``.
 
-    In this order: ``License-Expression``, a short ``License`` field, the classifiers.
+    It is taken from ``License-Expression``, a short ``License`` field or the classifiers.
     """
     if metadata.licence_expression:
         return metadata.licence_expression[:300]
     field = (metadata.licence or "").strip()
     if field.lower() in _SPELLINGS:
         return _SPELLINGS[field.lower()]
-    # A longer field is the text of a licence, which says nothing a program should guess at.
+    # A longer field is the full text of a licence.
     if field and len(field) <= 60 and "\n" not in field and field.upper() not in {"UNKNOWN", "N/A"}:
         return field
     names = [
@@ -77,7 +77,7 @@ def licence_of(metadata: Metadata) -> str | None:
 def check_licences(
     components: list[Component], allowed: Collection[str], denied: Collection[str]
 ) -> list[Finding]:
-    """Find licences that are unknown or not allowed, and note each component's licence.
+    """Set the licence of each component and find those that are unknown or not allowed.
 
     ``allowed`` and ``denied`` are SPDX identifiers; an empty ``allowed`` allows all not denied.
     """
@@ -94,7 +94,7 @@ def check_licences(
 
 
 def is_allowed(expression: str, allowed: Collection[str], denied: Collection[str]) -> bool:
-    """Whether a licence may be chosen: one side of each ``OR``, every side of each ``AND``."""
+    """Return whether an SPDX expression is satisfied by allowed licences."""
     allow = {name.lower() for name in allowed}
     deny = {name.lower() for name in denied}
 
@@ -104,7 +104,7 @@ def is_allowed(expression: str, allowed: Collection[str], denied: Collection[str
     tokens = _TOKEN.findall(_EXCEPTION.sub("", expression))
     words = [_PYTHON.get(token.upper()) or str(fits(token)) for token in tokens]
     try:
-        # SPDX and Python agree on brackets, and on AND before OR.
+        # SPDX has the same parentheses and precedence as Python.
         tree = ast.parse(" ".join(words[:200]), mode="eval").body
         is_whole = len(words) <= 200 and not _TOKEN.sub("", expression).strip()
         return _value(tree) if is_whole else fits(expression)

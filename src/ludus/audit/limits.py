@@ -1,35 +1,41 @@
-"""How much of a hostile package is read, and for how long."""
+"""Limits of an audit, and its exception."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Limits"]
+from ludus.errors import Error
+
+__all__ = ["AuditError", "Limits"]
 
 _MIB = 2**20
 
 
+class AuditError(Error, ValueError):
+    """The package to audit, or the configuration, cannot be found or read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one audit; what lies beyond is a finding, never silence."""
+    """Limits of one audit; exceeding one is reported as a finding."""
 
     files: int = 50_000
-    """Files of a package; also entries of an archive."""
+    """Number of files in a package or entries in an archive."""
     source: int = 4 * _MIB
     """Bytes of one source file."""
     total: int = 1024 * _MIB
-    """Bytes read out of one package."""
+    """Bytes read from one package."""
     unpacked: int = 8 * 1024 * _MIB
-    """Bytes an archive may claim to unpack to."""
+    """Bytes of an unpacked archive, as declared by it."""
     metadata: int = _MIB
     """Bytes of one metadata file."""
     dependencies: int = 2000
     file_seconds: float = 10.0
-    """Time for one source file."""
+    """Seconds for one source file."""
     scan_seconds: float = 300.0
-    """Time for all source files."""
+    """Seconds for all source files."""
     memory: int = 1536 * _MIB
-    """Address space of a process that reads source."""
+    """Bytes of address space of the process that parses source files."""
     failures: int = 10
-    """Source files that may break the scanner before the rest is left out."""
+    """Number of source files that may crash the scanner before it stops."""
     bandit_seconds: float = 240.0

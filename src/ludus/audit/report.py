@@ -7,21 +7,21 @@ from typing import Any, Literal
 
 from ludus.audit.advisories import Vulnerability
 from ludus.audit.dependencies import Component
-from ludus.audit.findings import order, to_dict
+from ludus.audit.rules import order, to_dict
 from ludus.audit.target import Target
 from ludus.findings import Finding, Report
 
 __all__ = ["CLEAN", "FOUND", "INCOMPLETE", "AuditReport", "Check", "State"]
 
 CLEAN, FOUND, INCOMPLETE = 0, 1, 3
-"""Exit codes; 2 is a wrong call."""
+"""Exit codes; 2 is wrong usage."""
 
 State = Literal["checked", "partly checked", "not checked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How far one of the checks came; ``note`` says by whom, or why not."""
+    """State of one of the checks; ``note`` has the tool, or the reason why it was not made."""
 
     name: str
     state: State
@@ -30,7 +30,7 @@ class Check:
 
 @dataclass(slots=True)
 class AuditReport:
-    """Everything an audit found out; ``checks`` says what it could not."""
+    """Findings and components of an audit, and the state of its checks."""
 
     target: Target
     components: list[Component]
@@ -46,23 +46,23 @@ class AuditReport:
 
     @property
     def open_findings(self) -> list[Finding]:
-        """The findings that nobody accepted, most severe first."""
+        """The findings that are not accepted, most severe first."""
         return sorted(self.report.open, key=order)
 
     @property
     def failing(self) -> list[Finding]:
-        """The open findings at or above the severity that counts."""
+        """The open findings at or above the severity ``fail_on``."""
         return sorted(self.report.failing, key=order)
 
     @property
     def missing(self) -> list[Check]:
-        """The checks that were required, or always are, and did not come to their end."""
+        """The required checks that were not completed; ``files`` is always required."""
         needed = {"files", *self.require}
         return [check for check in self.checks if check.name in needed and check.state != "checked"]
 
     @property
     def exit_code(self) -> int:
-        """0 clean, 1 something was found, 3 nothing was found but something was not checked."""
+        """0 without failing findings, 1 with some, 3 without any but with a missing check."""
         if self.failing:
             return FOUND
         return INCOMPLETE if self.missing else CLEAN

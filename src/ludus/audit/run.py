@@ -1,4 +1,4 @@
-"""The audit: every check, one after the other, and what came of it."""
+"""The audit: runs all checks and returns a report."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from ludus.audit.bandit import run_bandit
 from ludus.audit.declared import compare_declarations
 from ludus.audit.dependencies import Component, closure
 from ludus.audit.files import check_files, is_python
-from ludus.audit.findings import make_finding, printable
 from ludus.audit.licences import check_licences
 from ludus.audit.report import AuditReport, Check, State
-from ludus.audit.rules import BOOK
+from ludus.audit.rules import BOOK, make_finding
 from ludus.audit.scanning import Scan, scan_sources
 from ludus.audit.settings import IGNORED, Settings
 from ludus.audit.target import Member, Target, open_target
 from ludus.errors import DependencyNotInstalled
 from ludus.findings import Finding
+from ludus.terminal_text import printable
 
 __all__ = ["audit"]
 
 
 def audit(package: str, settings: Settings | None = None) -> AuditReport:
-    """Audit an installed distribution, a folder, a wheel or an sdist, without running any of it.
+    """Audit an installed distribution, a folder, a wheel or an sdist, without running it.
 
     Args:
-        package: A path, or the name of a distribution.
-        settings: What to check and what to accept; nothing in the package can change that.
+        package: A path, or the name of an installed distribution.
+        settings: Checks to make and findings to accept; the package cannot change them.
 
     Raises:
-        AuditError: The package, or something the settings name, cannot be found or read.
+        AuditError: The package, or a file named in the settings, cannot be found or read.
     """
     settings = settings or Settings()
     target = open_target(package, settings.limits)
@@ -45,7 +45,7 @@ def audit(package: str, settings: Settings | None = None) -> AuditReport:
     findings += compare_declarations(scan, target.metadata.key)
     checks = [_files_check(target, scan, members)]
     checks.append(_bandit_check(scan, findings, settings))
-    # A project's folder is not a release: no index knows it, and none need hear its name.
+    # The project in a folder is not a release, so its name is not sent to a service.
     asked = components[1:] if target.kind in ("folder", "editable") else components
     outcome = _vulnerabilities(asked, settings)
     findings += map(_vulnerability_finding, outcome.found)
@@ -74,7 +74,7 @@ def _files_check(target: Target, scan: Scan, members: list[Member]) -> Check:
 
 def _bandit_check(scan: Scan, findings: list[Finding], settings: Settings) -> Check:
     if not settings.bandit:
-        return Check("bandit", "not checked", "not wanted")
+        return Check("bandit", "not checked", "disabled in the settings")
     try:
         found, problem = run_bandit(scan.sources, settings.limits)
     except DependencyNotInstalled as missing:
@@ -90,7 +90,7 @@ def _vulnerabilities(asked: list[Component], settings: Settings) -> Outcome:
         return check_advisories(asked, settings.advisories)
     if settings.offline:
         reason = "offline, and no --advisories given"
-        return Outcome("nobody", unchecked={item.key: reason for item in asked})
+        return Outcome("none", unchecked={item.key: reason for item in asked})
     return check_index(
         asked,
         service="osv" if settings.service == "osv" else "pypi",
@@ -108,7 +108,7 @@ def _vulnerability_finding(item: Vulnerability) -> Finding:
 
 
 def _vulnerability_check(outcome: Outcome, asked: int, problems: tuple[str, ...]) -> Check:
-    """Say how far it came; metadata that could not be read may hide components."""
+    """Return the state of the check; unreadable metadata may hide components."""
     missed = outcome.unchecked
     if not missed and not problems:
         return Check("vulnerabilities", "checked", outcome.by if asked else "no dependencies")
@@ -121,9 +121,9 @@ def _vulnerability_check(outcome: Outcome, asked: int, problems: tuple[str, ...]
 
 
 def _accepted(findings: list[Finding], settings: Settings, checks: list[Check]) -> list[Finding]:
-    """Mark what the auditor accepts; an acceptance that fits nothing is a finding itself.
+    """Mark accepted findings; an acceptance that matches nothing is a finding itself.
 
-    Unless it is about a check that did not take place.
+    Acceptances for a check that was not completed are exempt.
     """
     missed = {check.name for check in checks if check.state != "checked"}
     undecided = {"bandit": "bandit", "vulnerability": "vulnerabilities"}

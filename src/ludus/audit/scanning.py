@@ -1,4 +1,4 @@
-"""The scan of a package's files, its source read by a process that may die of it."""
+"""Scan of a package's source files by a separate process."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ludus.audit.child import end, start
-from ludus.audit.findings import make_finding
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
-from ludus.audit.rules import RULES
+from ludus.audit.limits import AuditError, Limits
+from ludus.audit.rules import RULES, make_finding
 from ludus.audit.target import Member
 from ludus.findings import Finding
 
@@ -28,10 +26,9 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from scan.child import 
 
 @dataclass(slots=True)
 class Scan:
-    """What the source files were found to do.
+    """Result of the scan.
 
-    ``sources`` are the files that could be read, for other tools to look at; ``specs`` the
-    environments they register.
+    ``sources`` are the files that could be read; ``specs`` the environments that they register.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -41,10 +38,10 @@ class Scan:
 
 
 def scan_sources(members: list[Member], limits: Limits) -> Scan:
-    """Scan Python files for what they do.
+    """Scan Python files.
 
-    A file that is too long, or that its reader does not survive within the limits, is a finding of
-    its own; the others are still scanned.
+    A file that is too long, or that crashes the scanning process, is reported as a finding; the
+    others are still scanned.
     """
     scan = Scan()
     failures = 0
@@ -54,7 +51,7 @@ def scan_sources(members: list[Member], limits: Limits) -> Scan:
     try:
         for member in members:
             if failures > limits.failures or time.monotonic() > deadline or total > limits.total:
-                rest = "the scan was given up: too many files broke it, or it took too long"
+                rest = "the scan was stopped: too many files crashed it, or it took too long"
                 scan.incomplete.append(rest)
                 scan.findings.append(make_finding("unscanned-file", member.path, message=rest))
                 break
@@ -82,7 +79,7 @@ def _content(member: Member, limits: Limits) -> bytes:
 
 
 def _take(answer: dict[str, Any], path: str, content: bytes, scan: Scan) -> None:
-    """Add a reader's answer, as far as it has the form of one."""
+    """Add the answer of the scanning process; malformed parts are ignored."""
     rules = set()
     for rule, line, detail in answer["hits"]:
         if rule in RULES and isinstance(line, int):
@@ -94,21 +91,21 @@ def _take(answer: dict[str, Any], path: str, content: bytes, scan: Scan) -> None
 
 
 class _ReaderLost(AuditError):
-    """The process that reads died, or had to be killed."""
+    """The scanning process crashed or was killed."""
 
 
 class _Reader:
-    """A process that reads sources one by one; a new one takes over when it is lost."""
+    """The scanning process; it is restarted after a crash."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
 
     def ask(self, path: str, content: bytes) -> dict[str, Any]:
-        """Return the answer about one file.
+        """Scan one file and return the answer.
 
         Raises:
-            _ReaderLost: There was none within the limits.
+            _ReaderLost: There was no answer within the limits.
         """
         if self._process is None:
             program = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parent)]
@@ -117,7 +114,7 @@ class _Reader:
         request = b"%d %d\n%s%s" % (len(name), len(content), name, content)
         try:
             if self._process.stdin is None:
-                raise _ReaderLost("has no reader")
+                raise _ReaderLost("there is no scanning process")
             self._process.stdin.write(request)
             self._process.stdin.flush()
             answer = json.loads(self._line(self._process))
@@ -125,7 +122,7 @@ class _Reader:
                 raise ValueError("no answer")
         except (OSError, ValueError, KeyError, AttributeError, RecursionError) as problem:
             self.close()
-            reason = str(problem) if isinstance(problem, _ReaderLost) else "broke its reader"
+            reason = str(problem) if isinstance(problem, _ReaderLost) else "crashed the scanner"
             raise _ReaderLost(reason) from problem
         return dict(answer)
 
@@ -141,7 +138,7 @@ class _Reader:
                 part = os.read(process.stdout.fileno(), 2**16)  # type: ignore[union-attr]
                 line += part
                 if not part or len(line) > _LONGEST_ANSWER:
-                    raise _ReaderLost("broke its reader: out of memory, or crashed")
+                    raise _ReaderLost("crashed the scanner, or exceeded its memory limit")
         return line
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the auditor wants to be checked, and what they accept."""
+"""Settings of an audit."""
 
 from __future__ import annotations
 
@@ -6,36 +6,35 @@ import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError, Limits
 from ludus.audit.rules import RULES, SEVERITIES, Severity
 from ludus.findings import Finding
 
 __all__ = ["IGNORED", "REQUIRABLE", "Acceptance", "Exclusion", "Settings"]
 
 REQUIRABLE = ("bandit", "vulnerabilities")
-"""Checks whose absence ``require`` turns into a failure."""
+"""Checks that ``require`` can make mandatory."""
 
 IGNORED = "ignored on the command line"
-"""The reason of acceptances that need not fit anything."""
+"""Reason of acceptances that may match nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Findings of a rule, in files that match a pattern, that the auditor lives with, and why."""
+    """Accepts the findings of a rule in files that match a pattern, for a reason."""
 
     rule: str
     path: str = "*"
     reason: str = ""
 
     def covers(self, finding: Finding) -> bool:
-        """Whether it is about this finding."""
+        """Return whether it applies to a finding."""
         return self.rule == finding.rule and fnmatch.fnmatchcase(finding.path, self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """Files that are not part of what is installed, and why."""
+    """Excludes files from the audit, for a reason."""
 
     path: str
     reason: str
@@ -43,7 +42,7 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to audit. Every acceptance has a reason; nothing comes from the audited package."""
+    """Settings of an audit; nothing is read from the audited package."""
 
     fail_on: Severity = "high"
     accept: tuple[Acceptance, ...] = ()
@@ -57,7 +56,7 @@ class Settings:
     service: str = "pypi"
     osv_url: str | None = None
     seconds: float = 30.0
-    """For asking an index."""
+    """Time limit for querying a vulnerability service."""
     bandit: bool = True
     limits: Limits = field(default_factory=Limits)
 
@@ -69,4 +68,6 @@ class Settings:
                 raise AuditError(f"{check!r} cannot be required; expected one of {REQUIRABLE}.")
         for item in self.accept:
             if item.rule.partition(":")[0] not in RULES:
-                raise AuditError(f"{item.rule!r} is no rule. Rules: {', '.join(sorted(RULES))}.")
+                raise AuditError(
+                    f"There is no rule {item.rule!r}. Rules: {', '.join(sorted(RULES))}."
+                )

@@ -1,4 +1,4 @@
-"""The file that ``--config`` names: what the auditor accepts, and why."""
+"""Reader of the configuration file, ``ludus audit --config``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError
 from ludus.audit.rules import Severity
 from ludus.audit.settings import Acceptance, Exclusion, Settings
 
@@ -45,10 +45,10 @@ class _File(_Table, alias_generator=lambda name: name.replace("_", "-")):
 
 
 def read_settings(path: Path) -> Settings:
-    """Return the settings that ``[tool.ludus.audit]`` of a TOML file gives.
+    """Read the table ``[tool.ludus.audit]`` of a TOML file.
 
     Raises:
-        AuditError: The file or a value in it cannot be used; the message names it.
+        AuditError: The file cannot be read, or a value in it is invalid.
     """
     try:
         table = tomllib.loads(path.read_text("utf-8"))["tool"]["ludus"]["audit"]
@@ -63,12 +63,4 @@ def read_settings(path: Path) -> Settings:
         raise AuditError(f"{path} cannot be read: {problem}") from problem
     accept = (Acceptance(row.rule, one, row.reason) for row in given.accept for one in row.path)
     exclude = (Exclusion(row.path, row.reason) for row in given.exclude)
-    return Settings(
-        given.fail_on,
-        tuple(accept),
-        tuple(exclude),
-        given.extras,
-        given.allow_licences,
-        given.deny_licences,
-        given.require,
-    )
+    return Settings(**{**dict(given), "accept": tuple(accept), "exclude": tuple(exclude)})

@@ -1,7 +1,7 @@
-"""Checking environments against the contract.
+"""Checks that an environment follows the ``Env`` API.
 
-:func:`check_env` raises and warns, :func:`inspect_env` reports; both go by :data:`RULES`. The
-passive checkers look at single calls and are what the ``PassiveEnvChecker`` wrapper runs.
+:func:`check_env` raises and warns, :func:`inspect_env` returns a report; both check :data:`RULES`.
+The passive checkers validate single calls, for the ``PassiveEnvChecker`` wrapper.
 """
 
 from __future__ import annotations

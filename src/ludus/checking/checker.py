@@ -1,4 +1,4 @@
-"""Checking an environment from end to end."""
+"""Complete check of an environment."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Check = Callable[[Env[Any, Any]], Findings[Any]]
 _EXTRA: tuple[Check, ...] = (
     episode_findings,
     state_findings,
-    # Last, for it spoils an environment that breaks the rule.
+    # Last, because it corrupts an environment that violates the rule.
     aliasing_findings,
 )
-"""Checks that Gymnasium does not make."""
+"""Checks that Gymnasium does not have."""
 
 
 def check_env(
@@ -49,26 +49,29 @@ def check_env(
     *,
     suppress: Iterable[str] = (),
 ) -> None:
-    """Check that an environment keeps the contract: warn of what is doubtful, raise on errors.
+    """Check that an environment follows the ``Env`` API; raise errors and issue warnings.
 
-    The environment is reset and stepped many times. :data:`~ludus.checking.RULES` lists what is
-    looked at; the first broken rule of severity error ends the check. Rules that Gymnasium does not
-    know (``extra``) only warn here: an environment that passes there passes here, too. Where Ludus
-    is served under Gymnasium's name, they are left out, for they take many steps.
+    The environment is reset and stepped many times. :data:`~ludus.checking.RULES` lists the rules;
+    the first violation with severity error ends the check. Rules that Gymnasium does not have
+    (``extra``) only give warnings, so that an environment that passes Gymnasium's check passes this
+    one; under the import alias they are skipped.
 
     Args:
         env: The environment, without wrappers.
-        warn: Ignored, kept for Gymnasium's signature.
-        skip_render_check: Leave out the rules about rendering.
-        skip_close_check: Leave out the rule about closing twice.
-        suppress: Ids of rules to leave out; ``"raises"`` lets exceptions of the environment pass.
+        warn: Ignored; for compatibility with Gymnasium.
+        skip_render_check: Skip the rules about rendering.
+        skip_close_check: Skip the rule about closing twice.
+        suppress: Ids of rules to skip; ``"raises"`` ignores exceptions of the environment.
 
     Raises:
-        CheckFailed: A rule is broken (an ``AssertionError``, carries the rule's id).
+        CheckFailed: A rule is violated; an ``AssertionError`` with the rule's id.
         TypeError: ``env`` is not an environment, or a space is not a space.
         AttributeError: A space is missing.
-        Error: ``reset`` does not take ``seed`` or ``options``.
-        ValueError: ``suppress`` names no rule, or ``step`` returns one flag instead of two.
+        Error: ``reset`` does not accept ``seed`` or ``options``.
+        ValueError: ``suppress`` has an unknown rule, or ``step`` returns one flag instead of two.
+
+    >>> import ludus
+    >>> check_env(ludus.make("FrozenLake-v1").unwrapped, skip_render_check=True)
     """
     ignored = known_rules(suppress)
     if warn is not None:
@@ -84,16 +87,21 @@ def inspect_env(
     skip_close_check: bool = False,
     suppress: Iterable[str] = (),
 ) -> Report:
-    """Check as :func:`check_env` does, and report everything found without raising.
+    """Check like :func:`check_env`, but return a report of all violations.
 
     Args:
         env: The environment.
-        skip_render_check: Leave out the rules about rendering.
-        skip_close_check: Leave out the rule about closing twice.
-        suppress: Ids of rules to leave out.
+        skip_render_check: Skip the rules about rendering.
+        skip_close_check: Skip the rule about closing twice.
+        suppress: Ids of rules to skip.
 
     Raises:
-        ValueError: ``suppress`` names no rule.
+        ValueError: ``suppress`` has an unknown rule.
+
+    >>> import ludus
+    >>> report = inspect_env(ludus.make("FrozenLake-v1").unwrapped, skip_render_check=True)
+    >>> report.ok, report.findings
+    (True, ())
     """
     ignored = known_rules(suppress)
     found: list[Finding] = []
@@ -109,7 +117,7 @@ def inspect_env(
 
 
 def _advised(findings: Findings[None]) -> Findings[None]:
-    """Make warnings of errors under rules of our own."""
+    """Turn errors under rules that Gymnasium does not have into warnings."""
     with closing(findings):
         for item in findings:
             demoted = RULES[item.rule].extra and item.severity == "error"
@@ -117,7 +125,7 @@ def _advised(findings: Findings[None]) -> Findings[None]:
 
 
 def _is_repetition(item: Finding, found: list[Finding]) -> bool:
-    # Passive checks look again, more leniently, at what active ones have judged.
+    # The passive checks repeat active ones, with lower severity.
     return any(
         item.rule == other.rule
         and (
@@ -128,7 +136,7 @@ def _is_repetition(item: Finding, found: list[Finding]) -> bool:
 
 
 def _run(env: Env[Any, Any], checks: Iterable[Check], *, catch: bool) -> Findings[None]:
-    """Run the checks in order, until a finding leaves nothing to check the rest on."""
+    """Run the checks in order, until a finding makes further checks impossible."""
     broken: set[str] = set()
     for check in (_subject_findings, *checks):
         blocked = False
@@ -141,7 +149,7 @@ def _run(env: Env[Any, Any], checks: Iterable[Check], *, catch: bool) -> Finding
                     if item.severity != "note":
                         broken.add(item.rule)
                     blocked |= rule.blocks and item.severity == "error"
-        except Exception as problem:
+        except Exception as problem:  # the environment's code can raise anything
             if not (catch or check in _EXTRA):
                 raise
             yield finding("raises", _raised(check, problem))
@@ -186,7 +194,7 @@ def _subject_findings(env: Any) -> Findings[None]:
         yield finding(
             "wrapped-env",
             f"The environment ({env}) is different from the unwrapped version ({env.unwrapped}); "
-            "what follows is found in both together.",
+            "the findings are about both together.",
         )
 
 
@@ -196,7 +204,7 @@ _ARRAY_MODULES = {"jax": "jax.numpy", "torch": "torch"}
 def _with_numpy_data(env: Env[Any, Any]) -> Env[Any, Any]:
     for framework, module in _ARRAY_MODULES.items():
         if env.metadata.get(framework, False):
-            # Found by name: wrappers are built on the checks, not the other way round.
+            # Imported by name, because the wrappers depend on this package.
             convert = importlib.import_module("ludus.wrappers").ArrayConversion
             return convert(  # type: ignore[no-any-return]
                 env, env_xp=importlib.import_module(module), target_xp=np
@@ -244,7 +252,7 @@ def _close_findings(env: Env[Any, Any]) -> Findings[None]:
     other.close()
     try:
         other.close()
-    except Exception as problem:
+    except Exception as problem:  # the environment's code can raise anything
         yield finding(
             "close-twice",
             "Calling `env.close()` on the closed environment should be allowed, but it raised an "

@@ -1,4 +1,4 @@
-"""Comparing observations, actions and infos: equal values, shared objects."""
+"""Comparison of observations, actions and infos: equal values, shared objects."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _TOLERANCE = 1e-5
 
 
 def data_equivalence(data_1: Any, data_2: Any, exact: bool = False) -> bool:
-    """Tell whether two structures have equal types, keys, shapes, dtypes and values.
+    """Return whether two structures have equal types, keys, shapes, dtypes and values.
 
     Args:
         data_1: Nested dicts, tuples, lists, arrays and scalars.
         data_2: The structure to compare with.
-        exact: Compare arrays to the last bit; otherwise within 1e-5, relative and absolute.
+        exact: Compare arrays exactly; otherwise within 1e-5, relative and absolute.
     """
     if type(data_1) is not type(data_2):
         return False
@@ -47,10 +47,10 @@ def _arrays_equivalent(
 
 
 def data_shares_objects(data_1: Any, data_2: Any) -> bool:
-    """Tell whether two structures share something mutable, at the same place in both.
+    """Return whether two structures share a mutable object at the same place.
 
-    Arrays share if their memory overlaps, dicts if they are one object or share within. Scalars,
-    lists and objects of unknown type are not looked at: a shared one says nothing.
+    Arrays share if their memory overlaps, dicts if they are the same object or share a value.
+    Scalars, lists and objects of unknown type are ignored.
     """
     if type(data_1) is not type(data_2):
         return False
@@ -63,16 +63,19 @@ def data_shares_objects(data_1: Any, data_2: Any) -> bool:
     if isinstance(data_1, np.ndarray):
         if data_1.dtype == object:
             return data_1 is data_2 or any(map(data_shares_objects, data_1.flat, data_2.flat))
-        # Overlap rather than identity, to see through fresh views of one buffer.
+        # Overlap instead of identity, to detect new views of the same buffer.
         return np.shares_memory(data_1, data_2)
     return False
 
 
 def first_difference(data_1: Any, data_2: Any, where: str = "") -> str | None:
-    """Return the path to the first place where two structures differ, ``None`` if nowhere.
+    """Return the path of the first difference between two structures, ``None`` if there is none.
 
-    Unlike :func:`data_equivalence` it takes NaN for equal to NaN, an int for equal to a NumPy
-    integer, and does not compare objects that define no equality. The path of the whole is ``""``.
+    Unlike :func:`data_equivalence`, NaN equals NaN, an int equals a NumPy integer, and objects
+    without ``__eq__`` are not compared. The path of the whole structure is ``""``.
+
+    >>> first_difference({"a": (1, 2)}, {"a": (1, 3)})
+    "['a'][1]"
     """
     if isinstance(data_1, dict) and isinstance(data_2, dict):
         if data_1.keys() != data_2.keys():

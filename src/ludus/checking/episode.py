@@ -1,4 +1,4 @@
-"""Checks over whole random episodes: what a single step does not show."""
+"""Checks over whole random episodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEEDS = (101, 202)
 
 
 def episode_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find results that leave the contract later than the first step, and broken seeding."""
+    """Find invalid results after the first step, and incomplete seeding."""
     before = _global_generators()
     record = rollout(env, seed=_SEEDS[0])
     now = _global_generators()
@@ -40,7 +40,7 @@ def episode_findings(env: Env[Any, Any]) -> Findings[None]:
     if _nondeterministic(env):
         yield finding("episode-nondeterministic", "declared nondeterministic by its spec", "note")
         return
-    # Played in between, so that what one episode leaves behind shows in the next.
+    # Another episode in between reveals state that survives a reset.
     rollout(env, seed=_SEEDS[1])
     difference = compare(record, rollout(env, seed=_SEEDS[0]))
     if difference is not None:
@@ -51,7 +51,7 @@ def episode_findings(env: Env[Any, Any]) -> Findings[None]:
 
 
 def _global_generators() -> dict[str, object]:
-    state: Any = np.random.get_state()  # noqa: NPY002 - it is what is watched
+    state: Any = np.random.get_state()  # noqa: NPY002 - the state that is watched
     _, key, *position = state
     return {"random": random.getstate(), "numpy.random": (bytes(key), position)}
 
@@ -64,7 +64,6 @@ def _moment_findings(space: Space[Any], record: list[Moment]) -> Findings[None]:
     reported: set[str] = set()
     for number, moment in enumerate(record):
         for rule, problem in _moment_problems(space, moment):
-            # One example of each is enough.
             if rule not in reported:
                 reported.add(rule)
                 yield finding(rule, f"In call {number} of a random episode {problem}")
@@ -86,7 +85,7 @@ def _moment_problems(space: Space[Any], moment: Moment) -> Iterator[tuple[str, s
 
 
 def state_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find out whether a saved state continues the same episode."""
+    """Check that a saved state continues the same episode."""
     if _nondeterministic(env):
         yield finding("state-round-trip", "declared nondeterministic by its spec", "note")
         return
@@ -107,13 +106,13 @@ def state_findings(env: Env[Any, Any]) -> Findings[None]:
     try:
         env.set_state(state)
     except StateError as problem:
-        yield finding("state-round-trip", f"set_state(get_state()) is refused: {problem}")
+        yield finding("state-round-trip", f"set_state(get_state()) fails: {problem}")
         return
     difference = compare(future, play_actions(env, actions[5:]))
     if difference is not None:
         yield finding(
             "state-round-trip",
-            f"After set_state(get_state()) the episode goes on differently: {difference}.",
+            f"After set_state(get_state()) the episode continues differently: {difference}.",
         )
 
 
@@ -130,7 +129,7 @@ def _declares_state(env: Env[Any, Any]) -> bool:
 
 
 def aliasing_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find out whether writing to a returned observation reaches into the environment."""
+    """Check that writing to a returned observation does not change the environment."""
     if _nondeterministic(env):
         yield finding("obs-aliasing", "declared nondeterministic by its spec", "note")
         return

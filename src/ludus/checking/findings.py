@@ -1,7 +1,7 @@
-"""Checks of environments, and the two ways to act on their findings.
+"""Findings of environment checks.
 
-A check is a generator of findings, optionally with a return value. It never raises or warns by
-itself; :func:`enforce` does, and a report collects instead.
+A check is a generator of findings, optionally with a return value. It does not raise or warn
+itself; :func:`enforce` does, and a report collects the findings.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ Result = TypeVar("Result")
 
 
 Findings: TypeAlias = Generator[Finding, None, Result]
-"""A check: yields what it finds and returns a result."""
+"""A check: yields findings and returns a result."""
 
 
 def finding(rule: str, message: str, severity: Severity | None = None) -> Finding:
-    """Return a finding under ``rule``, as severe as the rule unless said otherwise."""
+    """Return a finding, with the severity of its rule by default."""
     return BOOK.finding(rule, message, severity=severity)
 
 
 def enforce(check: Findings[Result], suppress: Collection[str] = ()) -> Result:
-    """Run a check: warn of its warnings, raise its first error, return its result.
+    """Run a check: issue its warnings, raise its first error, return its result.
 
     Raises:
-        Exception: What the broken rule raises, :class:`CheckFailed` unless the table says else.
+        Exception: The exception of the violated rule, by default :class:`CheckFailed`.
     """
-    # Closed at once, for a check may have something to put back.
+    # The check is closed at once, because it may have to restore something.
     try:
         while True:
             found = next(check)

@@ -1,4 +1,4 @@
-"""Checking that two environments behave alike."""
+"""Comparison of two environments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_environments_match(
     skip_render: bool = False,
     info_comparison: str = "equivalence",
 ) -> None:
-    """Play two environments with the same seed and actions and compare everything they return.
+    """Run two environments with the same seed and actions and compare their results.
 
     Args:
         env_a: The first environment; actions are sampled from its action space.
@@ -39,14 +39,18 @@ def check_environments_match(
         skip_rew: Do not compare rewards.
         skip_terminal: Do not compare the terminated flags.
         skip_truncated: Do not compare the truncated flags.
-        skip_render: Do not compare frames; nor are they if a render mode is ``None`` or human.
-        info_comparison: ``equivalence``: equal infos. ``superset``: the second has everything
-            the first has. ``keys-equivalence``, ``keys-superset``: the same for keys alone.
-            ``skip``: infos are not compared.
+        skip_render: Do not compare frames; they are not compared either if a render mode is
+            ``None`` or human.
+        info_comparison: ``equivalence``: equal infos. ``superset``: the second contains the first.
+            ``keys-equivalence``, ``keys-superset``: the same for the keys. ``skip``: no comparison.
 
     Raises:
-        CheckFailed: Something differs (an ``AssertionError``); the message names it and the step.
-        ValueError: ``info_comparison`` is none of the above.
+        CheckFailed: The results differ (an ``AssertionError``); the message names the step.
+        ValueError: ``info_comparison`` is invalid.
+
+    >>> import ludus
+    >>> a, b = ludus.make("CartPole-v1"), ludus.make("CartPole-v1")
+    >>> check_environments_match(a, b, num_steps=100)
     """
     if info_comparison not in _INFO_COMPARISONS:
         raise ValueError(
@@ -71,7 +75,7 @@ def check_environments_match(
 
 
 class _Comparison:
-    """Two environments, called alike; raises :class:`CheckFailed` where they differ."""
+    """Calls two environments alike and raises :class:`CheckFailed` if they differ."""
 
     def __init__(
         self,
@@ -96,7 +100,7 @@ class _Comparison:
         self._results("resetting", ("observation", "info"), a, b, where)
 
     def step(self, action: Any, where: str) -> bool:
-        """Step both and tell whether an episode is over."""
+        """Step both and return whether an episode has ended."""
         a: Any = self._env_a.step(action)
         b: Any = self._env_b.step(action)
         self._results("stepping", _STEP_PARTS, a, b, where)

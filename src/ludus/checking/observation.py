@@ -1,4 +1,4 @@
-"""Checks of one observation or info against what was declared."""
+"""Checks of one observation against its space."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["check_obs", "describe", "observation_findings", "outside"]
 
 
 def check_obs(obs: Any, observation_space: Space[Any], method_name: str) -> None:
-    """Check that an observation belongs to its space; warns unless its structure is wrong.
+    """Check that an observation is in its space; issue warnings.
 
     Raises:
-        CheckFailed: A Dict or Tuple space, and an observation with other keys or another length.
+        CheckFailed: The keys or length of the observation differ from the Dict or Tuple space.
     """
     enforce(observation_findings(obs, observation_space, method_name))
 
 
 def observation_findings(obs: Any, space: Space[Any], method: str) -> Findings[None]:
-    """Find where ``obs``, returned by ``method``, and its parts differ from ``space``."""
+    """Find differences between an observation returned by ``method`` and its space."""
     pre = f"The obs returned by the `{method}()` method"
     if isinstance(space, Tuple | Dict):
         if isinstance(space, Tuple) and not isinstance(obs, tuple):
@@ -77,17 +77,17 @@ def _type_problem(obs: Any, space: Space[Any]) -> str | None:
 
 
 def outside(obs: Any, space: Space[Any]) -> str | None:
-    """Return why ``obs`` is not in ``space``, as the end of a sentence; ``None`` if it is."""
+    """Return the reason why ``obs`` is not in ``space``, or ``None`` if it is."""
     try:
         if obs in space:
             return None
-    except Exception as problem:  # a space may be anyone's code
+    except Exception as problem:  # a custom space can raise anything
         return f" with exception: {problem!r}."
-    return f": got {describe(obs)}, expected a member of {space}."
+    return f": got {describe(obs)}, expected an element of {space}."
 
 
 def describe(value: Any) -> str:
-    """Return a short text that says what ``value`` is."""
+    """Return a short description of a value."""
     if isinstance(value, np.ndarray):
         text = f"an array of shape {value.shape} and dtype {value.dtype}"
         if value.size and value.dtype.kind in "fiub":

@@ -1,7 +1,6 @@
-"""Passive checks: look at what an environment returns, hand it on unchanged.
+"""Passive checks: validate the results of an environment and return them unchanged.
 
-They call the environment exactly as often as the caller would, so a wrapper can run them on the
-first calls of a real episode.
+They make no additional calls, so a wrapper can run them on the first calls of a real episode.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ __all__ = [
 
 
 def env_reset_passive_checker(env: Env[Any, Any], **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-    """Reset with ``kwargs``, check signature and result, and return the result unchanged.
+    """Reset, check the signature and the result, and return the result unchanged.
 
     Raises:
         CheckFailed: The info is not a dict, or the observation has the wrong structure.
@@ -51,7 +50,7 @@ def env_step_passive_checker(
     """Step, check the result, and return it unchanged; the action is not checked.
 
     Raises:
-        CheckFailed: The result is no tuple of four or five elements, the info is not a dict, or
+        CheckFailed: The result is not a tuple of four or five elements, the info is not a dict, or
             the observation has the wrong structure.
     """
     result: tuple[Any, SupportsFloat, bool, bool, dict[str, Any]] = enforce(
@@ -69,8 +68,8 @@ def env_data_reuse_passive_checker(
     """Warn if the ``(obs, info)`` pairs of two calls share an object.
 
     Args:
-        previous_data: What the earlier call returned.
-        data: What the later call returned.
+        previous_data: Result of the earlier call.
+        data: Result of the later call.
         previous_source: Name of the earlier call, ``"reset"`` or ``"step"``.
         source: Name of the later call.
     """
@@ -83,13 +82,13 @@ def _reuse_findings(name: str, previous_source: str, source: str) -> Findings[No
     yield finding(
         "data-reuse",
         f"The {name} returned by `{previous_source}` and the following `{source}` share an "
-        "object: whoever keeps the first sees it change.",
+        "object: the first result changes after it was returned.",
         "warning",
     )
 
 
 def reset_parameter(env: Env[Any, Any], name: str) -> inspect.Parameter | None:
-    """Return ``reset``'s parameter ``name``, or the ``**kwargs`` that would take it."""
+    """Return the parameter ``name`` of ``reset``, or its ``**kwargs``, or ``None``."""
     parameters = inspect.signature(env.reset).parameters
     if name in parameters:
         return parameters[name]
@@ -98,7 +97,7 @@ def reset_parameter(env: Env[Any, Any], name: str) -> inspect.Parameter | None:
 
 
 def seed_default_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find out whether ``reset`` is unseeded by default."""
+    """Check that the default seed of ``reset`` is ``None``."""
     seed = reset_parameter(env, "seed")
     if seed is not None and seed.name == "seed" and seed.default is not None:
         yield finding(
@@ -109,7 +108,7 @@ def seed_default_findings(env: Env[Any, Any]) -> Findings[None]:
 
 
 def passive_reset_findings(env: Env[Any, Any], **kwargs: Any) -> Findings[Any]:
-    """Find problems of ``reset``'s signature and of one result; return the result."""
+    """Check the signature of ``reset`` and one result; return the result."""
     for name in ("seed", "options"):
         if reset_parameter(env, name) is None:
             yield finding(
@@ -132,7 +131,7 @@ def passive_reset_findings(env: Env[Any, Any], **kwargs: Any) -> Findings[Any]:
 
 
 def reset_result_problem(result: Any) -> str:
-    """Say what is wrong with a result of ``reset`` that is not a pair."""
+    """Return the message for a result of ``reset`` that is not a pair."""
     if not isinstance(result, tuple):
         return (
             "The result returned by `env.reset()` was not a tuple of the form `(obs, info)`. "
@@ -145,13 +144,13 @@ def reset_result_problem(result: Any) -> str:
 
 
 def info_findings(info: Any, claim: str) -> Findings[None]:
-    """Find out whether ``info`` is a dict; ``claim`` is the sentence if it is not."""
+    """Check that ``info`` is a dict; ``claim`` is the message if it is not."""
     if not isinstance(info, dict):
         yield finding("info-type", f"{claim}, actual type: {type(info)}.")
 
 
 def passive_step_findings(env: Env[Any, Any], action: Any) -> Findings[Any]:
-    """Find problems of one result of ``step``; return the result."""
+    """Check one result of ``step``; return the result."""
     result: Any = env.step(action)
     if not isinstance(result, tuple):
         yield finding(
@@ -185,7 +184,7 @@ def passive_step_findings(env: Env[Any, Any], action: Any) -> Findings[Any]:
 
 
 def reward_findings(reward: Any) -> Findings[None]:
-    """Find out whether ``reward`` is a finite number."""
+    """Check that ``reward`` is a finite number."""
     if not is_number(reward):
         yield finding(
             "reward-type",

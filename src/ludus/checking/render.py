@@ -1,4 +1,4 @@
-"""Checks of what ``render`` returns and of the metadata that announces it."""
+"""Checks of ``render`` and of the render metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["env_render_passive_checker", "is_number", "modes_findings", "render_
 
 
 def env_render_passive_checker(env: Env[Any, Any]) -> Any:
-    """Render, check frame and metadata, and return the frame unchanged.
+    """Render, check the frame and the metadata, and return the frame unchanged.
 
     Raises:
         CheckFailed: The render mode is not declared, or the frame rate is not positive.
@@ -22,12 +22,12 @@ def env_render_passive_checker(env: Env[Any, Any]) -> Any:
 
 
 def is_number(value: object) -> bool:
-    """Tell whether ``value`` is a Python or NumPy integer or float; a boolean is not."""
+    """Return whether ``value`` is a Python or NumPy integer or float, not a boolean."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def render_findings(env: Env[Any, Any]) -> Findings[Any]:
-    """Find problems of metadata and of one call of ``render``; return the frame."""
+    """Check the metadata and one call of ``render``; return the frame."""
     modes = env.metadata.get("render_modes")
     yield from modes_findings(modes)
     if modes is not None:
@@ -41,7 +41,7 @@ def render_findings(env: Env[Any, Any]) -> Findings[Any]:
 
 
 def modes_findings(modes: Any) -> Findings[None]:
-    """Find out whether ``metadata["render_modes"]`` is a list of strings."""
+    """Check that ``metadata["render_modes"]`` is a list of strings."""
     if modes is None:
         yield finding(
             "render-modes",

@@ -32,12 +32,12 @@ __all__ = [
 
 
 def check_seed_deprecation(env: Env[Any, Any]) -> None:
-    """Warn if the environment still has a ``seed`` method."""
+    """Warn if the environment has a deprecated ``seed`` method."""
     enforce(seed_method_findings(env))
 
 
 def check_reset_return_info_deprecation(env: Env[Any, Any]) -> None:
-    """Warn if ``reset`` still has a ``return_info`` parameter."""
+    """Warn if ``reset`` has a deprecated ``return_info`` parameter."""
     enforce(return_info_findings(env))
 
 
@@ -45,7 +45,7 @@ def check_reset_return_type(env: Env[Any, Any]) -> None:
     """Check that ``reset`` returns an observation of the space and a dict.
 
     Raises:
-        CheckFailed: It does not.
+        CheckFailed: The result is invalid.
     """
     enforce(return_type_findings(env))
 
@@ -53,41 +53,41 @@ def check_reset_return_type(env: Env[Any, Any]) -> None:
 def check_reset_seed_determinism(env: Env[Any, Any]) -> None:
     """Check that ``reset(seed=...)`` seeds the environment.
 
-    First observations are compared if the environment's spec says it is deterministic.
+    First observations are compared if the environment's spec declares it deterministic.
 
     Raises:
-        Error: ``reset`` takes no seed.
-        CheckFailed: The seed is refused, ignored, or does not fix the first observation.
+        Error: ``reset`` does not accept a seed.
+        CheckFailed: The seed is rejected or ignored, or does not determine the first observation.
     """
     enforce(seed_determinism_findings(env))
 
 
 def check_reset_options(env: Env[Any, Any]) -> None:
-    """Check that ``reset`` takes options.
+    """Check that ``reset`` accepts options.
 
     Raises:
         Error: It has no such parameter.
-        CheckFailed: It refuses an empty dict.
+        CheckFailed: It rejects an empty dict.
     """
     enforce(options_findings(env))
 
 
 def seed_method_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find a leftover ``seed`` method."""
+    """Find a deprecated ``seed`` method."""
     if callable(getattr(env, "seed", None)):
         yield finding(
-            "seed-method", "Official support for the `seed` function is dropped, yet there is one."
+            "seed-method", "Official support for the `seed` function is dropped, but there is one."
         )
 
 
 def return_info_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find a leftover ``return_info`` parameter."""
+    """Find a deprecated ``return_info`` parameter."""
     if "return_info" in inspect.signature(env.reset).parameters:
         yield finding("return-info", "`return_info` is deprecated as an argument of `reset`.")
 
 
 def return_type_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find what is wrong with a result of ``reset``."""
+    """Check one result of ``reset``."""
     result: Any = env.reset()
     if not isinstance(result, tuple) or len(result) != 2:
         yield finding("reset-result", reset_result_problem(result))
@@ -106,7 +106,7 @@ def return_type_findings(env: Env[Any, Any]) -> Findings[None]:
 
 
 def options_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find out whether ``reset`` takes options."""
+    """Check that ``reset`` accepts options."""
     if reset_parameter(env, "options") is None:
         yield finding("reset-no-options", _no_parameter("options"))
         return
@@ -137,12 +137,12 @@ class _Start(NamedTuple):
 def _start(env: Env[Any, Any], call: str, **kwargs: Any) -> _Start:
     obs, _ = env.reset(**kwargs)
     rng = env.unwrapped._np_random
-    # Copied, for the next reset may overwrite what this one returned.
+    # Copied, because the next reset may overwrite the observation.
     return _Start(call, deepcopy(obs), None if rng is None else deepcopy(rng.bit_generator.state))
 
 
 def seed_determinism_findings(env: Env[Any, Any]) -> Findings[None]:
-    """Find out whether a seed is taken, used and decisive."""
+    """Check that a seed is accepted, used and determines the first observation."""
     if reset_parameter(env, "seed") is None:
         yield finding("reset-no-seed", _no_parameter("seed"))
         return
@@ -188,7 +188,7 @@ def _same_start_findings(start: _Start, again: _Start) -> Findings[None]:
 def _generator_findings(first: _Start, again: _Start, other: _Start) -> Findings[None]:
     problem = None
     if first.rng is None:
-        problem = "the random number generator was not made although a seed was passed"
+        problem = "the random number generator was not created although a seed was passed"
     elif first.rng != again.rng:
         problem = "the random generators are not same when the same seeds are passed"
     elif first.rng == other.rng:

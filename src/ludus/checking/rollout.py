@@ -1,4 +1,4 @@
-"""Playing an environment with random actions, as a record that can be compared."""
+"""Random rollouts of an environment that can be compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Moment", "compare", "overwrite", "play_actions", "rollout"]
 
 
 class Moment(NamedTuple):
-    """What one ``reset`` or ``step`` returned; a reset has no reward."""
+    """Result of one ``reset`` or ``step``; a reset has no reward."""
 
     observation: Any
     reward: Any
@@ -28,16 +28,16 @@ class Moment(NamedTuple):
 def rollout(
     env: Env[Any, Any], *, seed: int, steps: int = 50, scribble: bool = False
 ) -> list[Moment]:
-    """Reset with ``seed`` and take random steps; a finished episode is followed by the next.
+    """Reset with ``seed`` and take random steps; reset again after an episode.
 
-    Actions come from a copy of the action space seeded with 0, so that two rollouts of one
-    environment take the same ones, and from ``info["action_mask"]`` where there is one.
+    Actions are sampled from a copy of the action space seeded with 0, so that all rollouts have the
+    same actions. ``info["action_mask"]`` is respected.
 
     Args:
         env: The environment.
         seed: Seed of the first reset.
         steps: Number of steps.
-        scribble: Overwrite every observation once it is recorded, as a careless caller might.
+        scribble: Overwrite each observation after recording it.
     """
     space = deepcopy(env.action_space)
     space.seed(0)
@@ -50,7 +50,7 @@ def rollout(
 
 
 def play_actions(env: Env[Any, Any], actions: Sequence[Any]) -> list[Moment]:
-    """Take the given actions from where the environment is; stop when the episode ends."""
+    """Step with the given actions until the episode ends."""
     record = []
     for action in actions:
         record.append(_step(env, action, False))
@@ -60,7 +60,7 @@ def play_actions(env: Env[Any, Any], actions: Sequence[Any]) -> list[Moment]:
 
 
 def compare(record_1: Sequence[Moment], record_2: Sequence[Moment]) -> str | None:
-    """Say where two records first differ, infos aside; ``None`` if they do not."""
+    """Return a description of the first difference, infos excluded, or ``None``."""
     for i, (moment_1, moment_2) in enumerate(zip(record_1, record_2, strict=False)):
         for name in ("observation", "reward", "terminated", "truncated"):
             part_1, part_2 = getattr(moment_1, name), getattr(moment_2, name)
@@ -90,7 +90,7 @@ def _reset(env: Env[Any, Any], scribble: bool, **kwargs: Any) -> Moment:
 
 
 def _step(env: Env[Any, Any], action: Any, scribble: bool) -> Moment:
-    # The environment gets a copy, so that one that writes to its actions spoils no replay.
+    # The environment gets a copy, because it may write to the action.
     return _recorded(Moment(*env.step(deepcopy(action)), action=action), scribble)
 
 

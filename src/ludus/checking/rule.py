@@ -1,4 +1,4 @@
-"""Rules for environments, and what breaking one raises."""
+"""Rules for environments, and the exception for violations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ludus.errors import Error
 __all__ = ["CheckFailed", "Rule", "Severity"]
 
 Severity = Literal["error", "warning", "note"]
-"""A note says that something could not be checked; no rule is a note by itself."""
+"""A note means that a rule could not be checked."""
 
 
 class CheckFailed(Error, AssertionError):
-    """An environment breaks a rule; :attr:`rule` is the rule's id."""
+    """An environment violates a rule; :attr:`rule` is its id."""
 
     def __init__(self, message: str, rule: str | None = None) -> None:
         super().__init__(message)
@@ -24,12 +24,14 @@ class CheckFailed(Error, AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Rule(findings.Rule):
-    """One thing that is checked.
+    """A rule for environments.
 
-    ``raises`` and ``category`` are what a finding of severity error raises and one of severity
-    warning warns with. ``blocks`` says that nothing further can be checked once the rule is broken,
-    ``follows`` names rules that, once broken, explain this one, ``extra`` says that Gymnasium's
-    checker does not check it.
+    Attributes:
+        raises: Exception of a finding with severity error.
+        category: Category of a finding with severity warning.
+        blocks: Whether a violation makes further checks impossible.
+        follows: Rules whose violation implies this one.
+        extra: Whether Gymnasium's checker does not have the rule.
     """
 
     raises: type[Exception] = CheckFailed
@@ -40,7 +42,7 @@ class Rule(findings.Rule):
 
     @property
     def summary(self) -> str:
-        """The rule's meaning, as a statement that holds if the rule is kept."""
+        """The rule's meaning, as a statement that holds for a valid environment."""
         return self.meaning
 
     @property

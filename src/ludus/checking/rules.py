@@ -1,7 +1,6 @@
-"""The rules an environment is checked against.
+"""The rules for environments, with their severities and exceptions.
 
-Every finding names the rule it breaks, so that a report can be read, counted and suppressed rule
-by rule. The table is the only place that says how severe a rule is and what a broken one raises.
+Every finding names its rule, so that findings can be counted and suppressed by rule.
 """
 
 from __future__ import annotations
@@ -51,22 +50,22 @@ _TABLE = (
     Rule(
         "space-shape",
         "error",
-        "a space's parts have the space's shape",
-        "Build the space anew instead of assigning to its attributes.",
+        "the bounds of a space have the space's shape",
+        "Create a new space instead of assigning to its attributes.",
         blocks=True,
     ),
     Rule(
         "empty-space",
         "error",
-        "spaces have members",
+        "spaces are not empty",
         "Give every dimension at least one value.",
         blocks=True,
     ),
     Rule(
         "equal-bounds",
         "warning",
-        "a Box leaves its values room",
-        "Drop the constant dimension, or widen its bounds.",
+        "the bounds of a Box differ",
+        "Remove the constant dimension, or widen its bounds.",
     ),
     Rule(
         "inverted-bounds",
@@ -78,7 +77,7 @@ _TABLE = (
         "infinite-bounds",
         "warning",
         "a Box has finite bounds",
-        "Give the range that values really take.",
+        "Give the actual range of the values.",
     ),
     Rule(
         "action-not-normalized",
@@ -102,7 +101,7 @@ _TABLE = (
     Rule(
         "reset-no-seed",
         "error",
-        "reset() takes seed",
+        "reset() accepts seed",
         "Write `def reset(self, *, seed=None, options=None)`.",
         raises=Error,
         category=DeprecationWarning,
@@ -111,7 +110,7 @@ _TABLE = (
     Rule(
         "reset-no-options",
         "error",
-        "reset() takes options",
+        "reset() accepts options",
         "Write `def reset(self, *, seed=None, options=None)`.",
         raises=Error,
         category=DeprecationWarning,
@@ -127,7 +126,7 @@ _TABLE = (
         "reset-arguments",
         "error",
         "reset() works with a seed and with options",
-        "Pass seed on with super().reset(seed=seed) and accept any dict of options.",
+        "Call super().reset(seed=seed) and accept any dict of options.",
         blocks=True,
     ),
     Rule(
@@ -152,7 +151,7 @@ _TABLE = (
     Rule(
         "reset-inexact",
         "warning",
-        "equal seeds give first observations equal to the last bit",
+        "equal seeds give identical first observations",
         "Look for sums whose order varies, or state that survives reset().",
     ),
     # Observations and infos, from both reset() and step()
@@ -172,21 +171,21 @@ _TABLE = (
     Rule(
         "obs-outside-space",
         "error",
-        "observations lie in the observation space",
+        "observations are in the observation space",
         "Compare dtype, shape and bounds with env.observation_space.",
     ),
     Rule(
         "info-type",
         "error",
         "infos are dicts",
-        "Return a dict, {} if there is nothing to tell.",
+        "Return a dict, which may be empty.",
         blocks=True,
     ),
     Rule(
         "info-keys",
         "warning",
         "infos have string keys",
-        "Name every entry; vector environments merge infos by name.",
+        "Use string keys; vector environments merge infos by key.",
         extra=True,
     ),
     Rule(
@@ -207,7 +206,7 @@ _TABLE = (
         "step-old-api",
         "warning",
         "step() returns two flags, not one",
-        "Split done into terminated (the task ended) and truncated (it was cut off).",
+        "Split done into terminated (the task ended) and truncated (a limit was reached).",
         raises=ValueError,
         category=DeprecationWarning,
         blocks=True,
@@ -228,7 +227,7 @@ _TABLE = (
         "reward-not-finite",
         "warning",
         "rewards are finite",
-        "Guard the division or logarithm that made it.",
+        "Check the divisions and logarithms in the reward.",
     ),
     Rule(
         "truncated-at-once",
@@ -245,7 +244,7 @@ _TABLE = (
     Rule(
         "step-inexact",
         "warning",
-        "equal seeds and actions give first steps equal to the last bit",
+        "equal seeds and actions give identical first steps",
         "Look for sums whose order varies, or state that survives reset().",
     ),
     # render() and close()
@@ -265,31 +264,31 @@ _TABLE = (
         "render-mode",
         "error",
         "render_mode is one of metadata['render_modes']",
-        "Refuse other modes in __init__, or declare this one.",
+        "Reject other modes in __init__, or declare this one.",
     ),
     Rule(
         "render-result",
         "warning",
-        "render() returns what its mode promises",
+        "render() returns the type of its mode",
         "Return None for human, a uint8 (height, width, 3) array for rgb_array, a str for ansi.",
     ),
     Rule(
         "render-untested",
         "warning",
-        "every render mode can be tried",
+        "every render mode can be tested",
         "Build the environment with ludus.make, or pass skip_render_check=True.",
     ),
     Rule(
         "close-twice",
         "warning",
-        "close() may be called again",
-        "Set handles to None once released, and skip those that are None.",
+        "close() may be called twice",
+        "Set released handles to None, and skip those that are None.",
     ),
     # Whole episodes
     Rule(
         "episode-obs-outside-space",
         "error",
-        "observations lie in the observation space during random episodes",
+        "observations are in the observation space during random episodes",
         "Widen the bounds, or clip in step().",
         follows=("obs-outside-space",),
         extra=True,
@@ -298,16 +297,16 @@ _TABLE = (
         "episode-reward",
         "warning",
         "rewards are finite numbers during random episodes",
-        "Convert with float(reward) and guard against overflow.",
+        "Convert with float(reward) and prevent overflow.",
         follows=("reward-type", "reward-not-finite"),
         extra=True,
     ),
     Rule(
         "episode-nondeterministic",
         "error",
-        "equal seeds and actions give equal episodes, whatever was played before",
-        "Draw from self.np_random only and set everything that changes anew in reset(), or "
-        "register with nondeterministic=True.",
+        "equal seeds and actions give equal episodes, independent of earlier ones",
+        "Draw from self.np_random only and initialise all state in reset(), or register with "
+        "nondeterministic=True.",
         follows=_UNSEEDED,
         extra=True,
     ),
@@ -337,8 +336,8 @@ _TABLE = (
     Rule(
         "raises",
         "error",
-        "methods called as the contract says do not raise",
-        "Run the call by itself to see the traceback.",
+        "valid method calls do not raise",
+        "Make the call separately to see the traceback.",
         blocks=True,
         extra=True,
     ),
@@ -357,7 +356,7 @@ def known_rules(ids: Iterable[str]) -> frozenset[str]:
     """Return the ids as a set.
 
     Raises:
-        ValueError: An id names no rule; the message suggests the nearest ones.
+        ValueError: There is no such rule; the message suggests similar ones.
     """
     wanted = frozenset((ids,) if isinstance(ids, str) else ids)
     for name in sorted(wanted - RULES.keys()):

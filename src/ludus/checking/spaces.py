@@ -40,16 +40,16 @@ def check_action_space(
     space_type: str = "action",
     check_box_space_fn: Callable[[Box], None] | None = None,
 ) -> None:
-    """Check that a space of actions is well formed.
+    """Check that an action space is valid.
 
     Args:
         space: The space.
-        space_type: What messages call it.
-        check_box_space_fn: Called with every :class:`Box` in it, instead of our own checks.
+        space_type: Its name in messages.
+        check_box_space_fn: Called with every :class:`Box` in it, instead of the default check.
 
     Raises:
-        TypeError: It is not a :class:`Space`.
-        CheckFailed: It has no members, or parts of another shape than its own.
+        TypeError: ``space`` is not a :class:`Space`.
+        CheckFailed: The space is empty, or its bounds have another shape.
     """
     enforce(space_findings(space, space_type, check_box_space_fn))
 
@@ -60,24 +60,24 @@ def check_observation_space(
     space_type: str = "observation",
     check_box_space_fn: Callable[[Box], None] | None = None,
 ) -> None:
-    """Check that a space of observations is well formed, as :func:`check_action_space` does."""
+    """Check that an observation space is valid, like :func:`check_action_space`."""
     enforce(space_findings(space, space_type, check_box_space_fn))
 
 
 def check_space(
     space: Space[Any], space_type: str, check_box_space_fn: Callable[[Box], None]
 ) -> None:
-    """Check a space, leaving every :class:`Box` in it to ``check_box_space_fn``."""
+    """Check a space, with ``check_box_space_fn`` for every :class:`Box` in it."""
     enforce(space_findings(space, space_type, check_box_space_fn))
 
 
 def check_space_limit(space: Space[Any], space_type: str) -> None:
-    """Warn of boxes with infinite bounds, and of boxes of actions that are not normalized."""
+    """Warn about infinite bounds and about action spaces that are not normalized."""
     enforce(limit_findings(space, space_type))
 
 
 def space_findings(space: Any, kind: str, check_box: BoxCheck | None = None) -> Findings[None]:
-    """Find what is malformed in ``space`` and its sub-spaces."""
+    """Check a space and its sub-spaces."""
     if isinstance(space, Box):
         found = _box_findings(space, kind) if check_box is None else check_box(space)
         yield from found or ()
@@ -107,7 +107,7 @@ def _not_a_space(space: Any, kind: str) -> str:
 
 
 def foreign_advice(thing: object) -> str:
-    """Return what to do with an object of another library, ``""`` if it is of none known."""
+    """Return advice for an object of Gym or Gymnasium, ``""`` for others."""
     libraries = {base.__module__.partition(".")[0] for base in type(thing).__mro__}
     for library, way in _WAYS.items():
         if library in libraries:
@@ -160,7 +160,7 @@ def _finite_findings(space: Discrete | MultiDiscrete | MultiBinary, kind: str) -
 
 
 def limit_findings(space: Space[Any], kind: str) -> Findings[None]:
-    """Find boxes whose bounds learning algorithms handle badly."""
+    """Find bounds that are problematic for learning algorithms."""
     if isinstance(space, Tuple | Dict):
         for child in _children(space):
             yield from limit_findings(child, kind)
@@ -179,7 +179,7 @@ def limit_findings(space: Space[Any], kind: str) -> Findings[None]:
     if kind == "action" and len(space.shape) == 1 and not _is_normalized(space):
         yield finding(
             "action-not-normalized",
-            # Programs filter this warning by its middle part, which is Gymnasium's.
+            # Programs filter this warning by its middle part, which is Gymnasium's text.
             f"The action space is {space}; for continuous actions we recommend using a symmetric "
             "and normalized space: from -1 to 1, or from 0 to 1.",
         )

@@ -21,26 +21,27 @@ __all__ = [
 def check_step_determinism(env: Env[Any, Any], seed: int = 123) -> None:
     """Check that the first step after two equal resets is the same.
 
-    An environment whose spec says it is nondeterministic is not checked.
+    An environment whose spec declares it nondeterministic is not checked.
 
     Raises:
-        CheckFailed: It is not, or it truncates the episode.
+        CheckFailed: The steps differ, or truncate the episode.
         ValueError: ``step`` returns one flag instead of two.
     """
     enforce(step_determinism_findings(env, seed))
 
 
 def check_returned_data_not_reused(env: Env[Any, Any], seed: int = 123) -> None:
-    """Check that no two calls return observations or infos that share an object.
+    """Check that different calls return different observation and info objects.
 
     Raises:
-        CheckFailed: Two do; even a constant array must be copied, for callers may write to it.
+        CheckFailed: Two results share an object; even constant arrays must be copied, because
+            callers may write to them.
     """
     enforce(reuse_findings(env, seed))
 
 
 def step_determinism_findings(env: Env[Any, Any], seed: int = 123) -> Findings[None]:
-    """Find what differs between two first steps with equal seed and action."""
+    """Find differences between two first steps with equal seed and action."""
     if env.spec is not None and env.spec.nondeterministic:
         return
     env.action_space.seed(seed)
@@ -49,7 +50,7 @@ def step_determinism_findings(env: Env[Any, Any], seed: int = 123) -> Findings[N
     generators: list[Any] = []
     for _ in range(2):
         env.reset(seed=seed)
-        # Copied, for the second step may overwrite what the first returned.
+        # Copied, because the second step may overwrite the first result.
         results.append(deepcopy(env.step(action)))
         rng = env.unwrapped._np_random
         generators.append(None if rng is None else deepcopy(rng.bit_generator.state))

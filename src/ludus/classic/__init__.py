@@ -1,15 +1,15 @@
-"""Classic Gym's API, as of version 0.21, over Ludus.
+"""The API of OpenAI Gym 0.21, implemented with Ludus.
 
-``import ludus.classic as gym`` runs code written for it::
+``import ludus.classic as gym`` runs code that was written for it::
 
     env = gym.make("CartPole-v1")
     env.seed(0)
     observation = env.reset()
     observation, reward, done, info = env.step(env.action_space.sample())
 
-Every environment registered in Ludus can be made, and environments written for the classic
-contract (also the first one, with ``_step`` and ``_reset``) can be registered, here or in Ludus.
-With a seed, environments start where Gym's did: the random numbers are Gym's, too.
+All environments registered in Ludus are available. Environments written for Gym, also for its first
+API with ``_step`` and ``_reset``, can be registered here or in Ludus. The random numbers are those
+of Gym, so seeded environments have the same initial states.
 """
 
 from __future__ import annotations

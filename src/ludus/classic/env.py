@@ -1,4 +1,4 @@
-"""The environment contract of classic Gym."""
+"""The base class of classic Gym's environments."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Env"]
 
 
 class Env:
-    """An environment of classic Gym, up to 0.21.
+    """Base class of environments for Gym up to 0.21.
 
-    ``step`` returns four values, ``reset`` the observation alone, ``seed`` seeds, and ``render``
-    takes the mode. A subclass implements these, or, as in the first versions, ``_step``,
+    ``step`` returns four values, ``reset`` only the observation, and ``render`` takes the mode. A
+    subclass implements these and ``seed``, or, as in the first versions of Gym, ``_step``,
     ``_reset``, ``_seed``, ``_render`` and ``_close``.
     """
 
@@ -29,15 +29,15 @@ class Env:
     _closed = False
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
-        """Advance by one action; return observation, reward, whether it is over, and infos."""
+        """Apply an action; return observation, reward, done and info."""
         return self._step(action)  # type: ignore[no-any-return]
 
     def reset(self) -> Any:
-        """Start an episode and return its first observation; the random stream goes on."""
+        """Start an episode and return its first observation; does not reseed."""
         return self._reset()
 
     def render(self, mode: str = "human", close: bool = False) -> Any:
-        """Show the environment (``"human"``), or return a frame (``"rgb_array"``, ``"ansi"``).
+        """Display the environment (``"human"``) or return a frame (``"rgb_array"``, ``"ansi"``).
 
         Raises:
             UnsupportedMode: The metadata does not list the mode.
@@ -51,21 +51,17 @@ class Env:
         return self._render(mode=mode, close=close)
 
     def close(self) -> None:
-        """Release what the environment holds; a second call does nothing."""
+        """Release the resources; a second call does nothing."""
         if not self._closed:
             self._closed = True
             self._close()
 
     def seed(self, seed: int | None = None) -> list[int] | None:
-        """Seed the random generators and return the seeds, ``None`` if there is nothing to seed."""
+        """Seed the random generators and return the seeds, ``None`` if there are none."""
         return self._seed(seed)
 
     def configure(self, *args: Any, **kwargs: Any) -> None:
-        """Refuse: configuration belongs in the constructor.
-
-        Raises:
-            Error: Always.
-        """
+        """Raise ``Error``: configuration belongs in the constructor."""
         raise Error("configure() is no longer supported; pass the arguments to make() instead.")
 
     @property

@@ -1,7 +1,7 @@
-"""Classic Gym's exceptions: Ludus's where both have them, the others here.
+"""Gym's exceptions: those of Ludus where both have them, the others defined here.
 
-``Unregistered`` and ``UnregisteredEnv`` are one class: nothing else was ever registered but the
-benchmarks of the first versions.
+``Unregistered`` and ``UnregisteredEnv`` are the same class, because only environments are
+registered.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ Unregistered = UnregisteredEnv
 
 
 class UnregisteredBenchmark(Unregistered):
-    """No benchmark of that name."""
+    """There is no benchmark of that name."""
 
 
 class NotResetYet(ResetNeeded, AssertionError):
-    """``step`` before the first ``reset``; classic Gym asserted this."""
+    """``step`` was called before the first ``reset``; Gym raised an ``AssertionError``."""
 
 
 class APIError(Error):
@@ -72,11 +72,11 @@ class APIConnectionError(APIError):
 
 
 class InvalidRequestError(APIError):
-    """The web service did not accept the request."""
+    """The web service rejected the request."""
 
 
 class AuthenticationError(APIError):
-    """The web service did not accept the key."""
+    """The web service rejected the key."""
 
 
 class RateLimitError(APIError):
@@ -96,4 +96,4 @@ class WrapAfterConfigureError(Error):
 
 
 class RetriesExceededError(Error):
-    """An operation was tried too often without success."""
+    """An operation failed after several retries."""

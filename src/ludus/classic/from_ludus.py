@@ -1,4 +1,4 @@
-"""A Ludus environment behind the classic contract."""
+"""Adapter from a Ludus environment to the classic API."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["FromLudus"]
 
 
 class FromLudus(ForwardsAttributes, Env):
-    """A Ludus environment as an environment of classic Gym.
+    """A Ludus environment with the API of classic Gym.
 
-    ``seed`` gives it the random numbers of classic Gym, so an environment that Gym had, too,
-    starts its episodes where Gym did. Attributes that the adapter lacks are the environment's, the
-    spaces among them, which may change at a reset.
+    ``seed`` sets a generator with Gym's random numbers, so an environment that Gym also had has the
+    same initial states. Attributes that the adapter lacks, such as the spaces, are those of the
+    environment.
     """
 
     _inner_name: ClassVar[str] = "ludus_env"
@@ -41,18 +41,18 @@ class FromLudus(ForwardsAttributes, Env):
         self.ludus_env.unwrapped.reward_range = value  # type: ignore[attr-defined]
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
-        """Step; a truncated episode has ``info["TimeLimit.truncated"]``."""
+        """Step; a truncation sets ``info["TimeLimit.truncated"]``."""
         observation, reward, terminated, truncated, info = self.ludus_env.step(action)
         if truncated:
             info["TimeLimit.truncated"] = not terminated
         return observation, float(reward), bool(terminated or truncated), info
 
     def reset(self) -> Any:
-        """Reset and return the observation alone."""
+        """Reset and return the observation."""
         return self.ludus_env.reset()[0]
 
     def seed(self, seed: int | None = None) -> list[int]:
-        """Seed as classic Gym did.
+        """Seed with Gym's algorithm.
 
         Raises:
             Error: The seed is not a non-negative int.
@@ -61,10 +61,10 @@ class FromLudus(ForwardsAttributes, Env):
         return [used]
 
     def render(self, mode: str = "human", close: bool = False) -> Any:
-        """Render in any of the environment's modes.
+        """Render in one of the environment's modes.
 
         Raises:
-            UnsupportedMode: The environment does not offer the mode.
+            UnsupportedMode: The environment does not support the mode.
         """
         if close:
             self.ludus_env.close()
@@ -74,9 +74,9 @@ class FromLudus(ForwardsAttributes, Env):
             raise UnsupportedMode(f"Unsupported rendering mode: {mode!r}; {self} supports {modes}.")
         env = self.ludus_env.unwrapped
         if self._shown_mode not in (None, mode):
-            env.close()  # a window or canvas is made for one mode
+            env.close()  # a window or canvas belongs to one mode
         self._shown_mode = mode
-        # A mode that stayed would make every step of the environment show itself.
+        # The mode is reset, because the environment would otherwise render in every step.
         chosen, env.render_mode = env.render_mode, mode
         try:
             return env.render()

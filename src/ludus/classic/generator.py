@@ -1,4 +1,4 @@
-"""The random numbers of classic Gym for environments written against NumPy's ``Generator``."""
+"""A NumPy ``Generator`` that draws the random numbers of classic Gym."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _OWN_ALGORITHM = (
     "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal", "standard_t",
     "triangular", "vonmises", "wald", "weibull", "zipf",
 )  # fmt: skip
-"""Methods that ``Generator`` has too, but with other results for the same bits."""
+"""Methods that return other numbers in ``Generator`` than in ``RandomState``."""
 
 
 class ClassicGenerator(np.random.Generator):
-    """A ``Generator`` that draws what a ``RandomState`` in the same state would.
+    """A ``Generator`` that draws the numbers of a ``RandomState``.
 
-    ``integers`` gives ``randint``'s numbers, ``normal`` the old ``normal``'s, and so on; the old
-    names (``rand``, ``randint``, ``randn``, …) work as well. ``random`` and ``uniform`` are the
-    same in both.
+    ``integers`` returns the numbers of ``randint``, and so on. The old methods (``rand``,
+    ``randint``, ``randn``, …) are available as well.
     """
 
     def __init__(self, bit_generator: np.random.BitGenerator) -> None:
@@ -53,7 +52,7 @@ class ClassicGenerator(np.random.Generator):
         return getattr(self._random_state, name)
 
     def __reduce__(self) -> Any:
-        # A normal number may wait in reserve; it is part of the state, but not of the bits.
+        # A second normal number may be cached; it is not part of the bit generator's state.
         return _rebuilt, (self.bit_generator, self._random_state.get_state(legacy=False))
 
 
@@ -75,7 +74,7 @@ def _rebuilt(bit_generator: np.random.BitGenerator, state: Any) -> ClassicGenera
 
 
 def classic_generator(seed: int | None = None) -> tuple[ClassicGenerator, int]:
-    """Return the generator for a seed, as classic Gym's seeding makes it, and the seed used.
+    """Return a generator seeded with Gym's algorithm, and the seed used.
 
     Raises:
         Error: The seed is not a non-negative int.

@@ -1,4 +1,4 @@
-"""Environments with a goal that is part of the observation."""
+"""Base class of goal-conditioned environments."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _KEYS = ("observation", "achieved_goal", "desired_goal")
 
 
 class GoalEnv(Env):
-    """An environment whose observations are dicts with the goal and what has been reached of it.
+    """An environment whose observations contain the desired and the achieved goal.
 
-    A subclass implements :meth:`compute_reward`, so that rewards can be computed anew for another
-    goal, and calls ``super().reset()`` first in ``reset``.
+    A subclass implements :meth:`compute_reward`, so that rewards can be recomputed for other goals,
+    and calls ``super().reset()`` first in ``reset``.
     """
 
     def reset(self) -> Any:
-        """Check the observation space; the observation is the subclass's to return.
+        """Check the observation space; the subclass returns the observation.
 
         Raises:
             Error: The observation space is not a ``Dict`` with the three keys.
@@ -39,5 +39,5 @@ class GoalEnv(Env):
                 )
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: dict[str, Any]) -> float:
-        """Return the reward for having reached ``achieved_goal`` when asked for the other."""
+        """Return the reward for reaching ``achieved_goal`` instead of ``desired_goal``."""
         raise NotImplementedError(f"{type(self).__name__} does not implement compute_reward()")

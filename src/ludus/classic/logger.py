@@ -1,4 +1,4 @@
-"""Classic Gym's messages, by level."""
+"""Gym's logger."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _log = logging.getLogger("ludus.classic")
 
 
 def set_level(level: int) -> None:
-    """Drop every message below ``level``, Ludus's own warnings included."""
+    """Drop messages below ``level``, Ludus's warnings included."""
     logger.min_level = level
     _log.setLevel(level)
 
@@ -36,25 +36,25 @@ setLevel = set_level  # noqa: N816 - classic Gym's name
 
 
 def debug(msg: str, *args: object) -> None:
-    """Report a detail, through :mod:`logging`."""
+    """Log a debug message with :mod:`logging`."""
     _log.debug(msg, *args)
 
 
 def info(msg: str, *args: object) -> None:
-    """Report what happens, through :mod:`logging`."""
+    """Log a message with :mod:`logging`."""
     _log.info(msg, *args)
 
 
 def warn(msg: str, *args: object) -> None:
-    """Warn the caller."""
+    """Issue a warning."""
     logger.warn(msg, *args, stacklevel=2)
 
 
 def deprecation(msg: str, *args: object) -> None:
-    """Warn that something will go away."""
+    """Issue a deprecation warning."""
     logger.warn(msg, *args, category=DeprecationWarning, stacklevel=2)
 
 
 def error(msg: str, *args: object) -> None:
-    """Report something that went wrong."""
+    """Report an error."""
     logger.error(msg, *args)

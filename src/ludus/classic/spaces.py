@@ -1,4 +1,4 @@
-"""Classic Gym's spaces: Ludus's, under the names of version 0.21."""
+"""Ludus's spaces under the names of Gym 0.21."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version of classic Gym whose interface is offered."""
+"""The version of Gym whose API is provided."""
 
 from __future__ import annotations
 

@@ -1,21 +1,41 @@
-"""Classic Gym's wrappers."""
+"""The base classes of Gym's wrappers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ludus.classic.env import Env
-from ludus.spaces import Space
 
 __all__ = ["ActionWrapper", "ObservationWrapper", "RewardWrapper", "Wrapper"]
 
 
-class Wrapper(Env):
-    """An environment around another one; what is not overridden passes through.
+class _Inherited:
+    """Attribute of a wrapper that is the inner environment's until it is assigned."""
 
-    Public attributes that the wrapper lacks are the inner environment's. The spaces, the metadata
-    and the reward range are the inner ones until assigned.
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
+        if wrapper is None:
+            return self
+        assigned = wrapper._assigned
+        return assigned[self._name] if self._name in assigned else getattr(wrapper.env, self._name)
+
+    def __set__(self, wrapper: Any, value: Any) -> None:
+        wrapper._assigned[self._name] = value
+
+
+class Wrapper(Env):
+    """Base class of wrappers; methods that are not overridden are those of the inner environment.
+
+    So are public attributes that the wrapper lacks. Spaces, metadata and reward range are those of
+    the inner environment until they are assigned.
     """
+
+    action_space: Any = _Inherited()
+    metadata: Any = _Inherited()
+    observation_space: Any = _Inherited()
+    reward_range: Any = _Inherited()
 
     def __init__(self, env: Any) -> None:
         self.env = env
@@ -38,7 +58,7 @@ class Wrapper(Env):
 
     def render(self, mode: str = "human", close: bool = False, **kwargs: Any) -> Any:
         """Render the inner environment."""
-        # Only the first versions' environments know `close`.
+        # Only environments for the first versions of Gym have an argument `close`.
         return self._render(mode=mode, **({"close": True} if close else {}), **kwargs)
 
     def close(self) -> None:
@@ -46,7 +66,7 @@ class Wrapper(Env):
         self._close()
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: dict[str, Any]) -> float:
-        """Return the inner goal environment's reward."""
+        """Return the reward of the inner goal environment."""
         return self.env.compute_reward(achieved_goal, desired_goal, info)  # type: ignore[no-any-return]
 
     def _step(self, action: Any) -> Any:
@@ -71,52 +91,13 @@ class Wrapper(Env):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the wrapper's name."""
+        """Return the name of the wrapper class."""
         return cls.__name__
 
     @property
     def spec(self) -> Any:
         """The inner spec."""
         return self.env.spec
-
-    @property
-    def action_space(self) -> Space[Any]:
-        """The actions this wrapper takes."""
-        return self._own("action_space")  # type: ignore[no-any-return]
-
-    @action_space.setter
-    def action_space(self, space: Space[Any]) -> None:
-        self._assigned["action_space"] = space
-
-    @property
-    def observation_space(self) -> Space[Any]:
-        """The observations this wrapper returns."""
-        return self._own("observation_space")  # type: ignore[no-any-return]
-
-    @observation_space.setter
-    def observation_space(self, space: Space[Any]) -> None:
-        self._assigned["observation_space"] = space
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """The smallest and the largest possible reward."""
-        return self._own("reward_range")  # type: ignore[no-any-return]
-
-    @reward_range.setter
-    def reward_range(self, value: tuple[float, float]) -> None:
-        self._assigned["reward_range"] = value
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The render modes and frames per second."""
-        return self._own("metadata")  # type: ignore[no-any-return]
-
-    @metadata.setter
-    def metadata(self, value: dict[str, Any]) -> None:
-        self._assigned["metadata"] = value
-
-    def _own(self, name: str) -> Any:
-        return self._assigned[name] if name in self._assigned else getattr(self.env, name)
 
     def __str__(self) -> str:
         return f"<{type(self).__name__}{self.env}>"
@@ -126,7 +107,7 @@ class Wrapper(Env):
 
 
 class ObservationWrapper(Wrapper):
-    """A wrapper that changes observations only: implement :meth:`observation`."""
+    """Base class of wrappers that transform observations, in :meth:`observation`."""
 
     def _reset(self, **kwargs: Any) -> Any:
         return self.observation(self.env.reset(**kwargs))
@@ -136,7 +117,7 @@ class ObservationWrapper(Wrapper):
         return self.observation(observation), reward, done, info
 
     def observation(self, observation: Any) -> Any:
-        """Return the changed observation."""
+        """Return the transformed observation."""
         return self._observation(observation)
 
     def _observation(self, observation: Any) -> Any:
@@ -144,14 +125,14 @@ class ObservationWrapper(Wrapper):
 
 
 class RewardWrapper(Wrapper):
-    """A wrapper that changes rewards only: implement :meth:`reward`."""
+    """Base class of wrappers that transform rewards, in :meth:`reward`."""
 
     def _step(self, action: Any) -> Any:
         observation, reward, done, info = self.env.step(action)
         return observation, self.reward(reward), done, info
 
     def reward(self, reward: Any) -> Any:
-        """Return the changed reward."""
+        """Return the transformed reward."""
         return self._reward(reward)
 
     def _reward(self, reward: Any) -> Any:
@@ -159,7 +140,7 @@ class RewardWrapper(Wrapper):
 
 
 class ActionWrapper(Wrapper):
-    """A wrapper that changes actions only: implement :meth:`action`, and its inverse if needed."""
+    """Base class of wrappers that transform actions, in :meth:`action`."""
 
     def _step(self, action: Any) -> Any:
         return self.env.step(self.action(action))
@@ -169,7 +150,7 @@ class ActionWrapper(Wrapper):
         return self._action(action)
 
     def reverse_action(self, action: Any) -> Any:
-        """Return the action that :meth:`action` would turn into this one."""
+        """Return the inverse of :meth:`action`."""
         return self._reverse_action(action)
 
     def _action(self, action: Any) -> Any:

@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the ``ludus`` command."""
     from ludus.cli.app import app
     from ludus.cli.console import escape_tracebacks
 

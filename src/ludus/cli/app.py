@@ -1,7 +1,8 @@
-"""The commands, gathered; each lives in a file of its own."""
+"""The ``ludus`` command: one subcommand per module."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated
 
 import typer
@@ -30,7 +31,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="ludus",
-    help="One gym for agents that learn: find, check and run environments.",
+    help="Find, check, run and benchmark reinforcement learning environments.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -56,6 +57,22 @@ app.add_typer(task.app, name="task")
 app.command("verify")(verify.run)
 
 
+def _reflow(commands: typer.Typer) -> None:
+    """Set the help texts without the line breaks of the docstrings, which typer would keep."""
+    for command in commands.registered_commands:
+        text = inspect.getdoc(command.callback) or ""
+        parts = text.split("\n\n")
+        command.help = "\n\n".join(
+            part if part.startswith(" ") else " ".join(part.split()) for part in parts
+        )
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _reflow(group.typer_instance)
+
+
+_reflow(app)
+
+
 def _version(value: bool) -> None:
     if value:
         echo(f"ludus {__version__}")
@@ -68,4 +85,4 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Find, check and run environments."""
+    """Find, check, run and benchmark reinforcement learning environments."""

@@ -1,4 +1,4 @@
-"""``ludus as-gymnasium``: run a program that imports gymnasium, on Ludus."""
+"""``ludus as-gymnasium``: run a program with Ludus in place of Gymnasium."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["run"]
 
 
 def run(context: typer.Context) -> None:
-    """Run a command with Ludus in the place of gymnasium, in its child processes too.
+    """Run a command with Ludus in place of Gymnasium, child processes included.
 
     Example: [bold]ludus as-gymnasium -- python train.py --steps 1000[/bold]
 
-    The exit code is the command's.
+    The exit code is that of the command.
     """
     if not context.args:
-        fail("No command given. Write for example: ludus as-gymnasium -- python train.py")
+        fail("No command given. Example: ludus as-gymnasium -- python train.py")
     try:
         code = launch(context.args)
     except OSError as problem:

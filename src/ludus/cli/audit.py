@@ -1,4 +1,4 @@
-"""``ludus audit``: look into a package before trusting it."""
+"""``ludus audit``: inspect a package before installing it."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from ludus.audit import (
 )
 from ludus.audit.rules import SEVERITIES, Severity
 from ludus.audit.settings import IGNORED
-from ludus.cli.console import echo, fail, out, page
+from ludus.cli.console import echo, failing_on, make_table, out, page
+from ludus.cli.options import Several
 from ludus.terminal_text import printable
 
 __all__ = ["run"]
 
 _COLOURS = {"low": "cyan", "medium": "yellow", "high": "red"}
-Several = list[str] | None
 
 
 def run(
     package: Annotated[
-        str, typer.Argument(help="An installed distribution, a folder, a wheel or an sdist.")
+        str, typer.Argument(help="Name of an installed package, or a folder, wheel or sdist.")
     ],
     format: Annotated[
-        Literal["table", "json", "sarif"], typer.Option(help="How to report.")
+        Literal["table", "json", "sarif"], typer.Option(help="Format of the report.")
     ] = "table",
     output: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
     sbom: Annotated[
@@ -48,57 +48,57 @@ def run(
     ] = None,
     fail_on: Annotated[
         Literal["low", "medium", "high"] | None,
-        typer.Option(help="The least severity that counts.", show_default="high"),
+        typer.Option(help="Lowest severity that fails the audit.", show_default="high"),
     ] = None,
     show: Annotated[
-        Literal["low", "medium", "high"], typer.Option(help="The least severity to list.")
+        Literal["low", "medium", "high"], typer.Option(help="Lowest severity to list.")
     ] = "low",
     config: Annotated[
         Path | None,
-        typer.Option(help="A TOML file of yours with a table \\[tool.ludus.audit]."),
+        typer.Option(help="Your own TOML file with a table \\[tool.ludus.audit]."),
     ] = None,
-    ignore: Annotated[Several, typer.Option(help="A rule to leave out; repeatable.")] = None,
+    ignore: Annotated[Several, typer.Option(help="Rule to ignore; repeatable.")] = None,
     exclude: Annotated[
-        Several, typer.Option(help="Files to leave out, as a pattern; repeatable.")
+        Several, typer.Option(help="Glob pattern of files to skip; repeatable.")
     ] = None,
     extra: Annotated[
-        Several, typer.Option(help="An extra whose dependencies count; repeatable.")
+        Several, typer.Option(help="Extra whose dependencies are included; repeatable.")
     ] = None,
     allow_licence: Annotated[
-        Several, typer.Option(help="An SPDX licence; all others fail. Repeatable.")
+        Several, typer.Option(help="Allowed SPDX licence; all others fail. Repeatable.")
     ] = None,
-    deny_licence: Annotated[
-        Several, typer.Option(help="An SPDX licence that fails; repeatable.")
-    ] = None,
+    deny_licence: Annotated[Several, typer.Option(help="Denied SPDX licence; repeatable.")] = None,
     advisories: Annotated[
-        Path | None, typer.Option(help="OSV JSON files, in a folder or a zip.")
+        Path | None, typer.Option(help="Folder or zip of OSV JSON files.")
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask no index.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Do not query a vulnerability service.")
+    ] = False,
     service: Annotated[
-        Literal["pypi", "osv"], typer.Option(help="Whose vulnerabilities pip-audit asks for.")
+        Literal["pypi", "osv"], typer.Option(help="Vulnerability service for pip-audit.")
     ] = "pypi",
-    osv_url: Annotated[str | None, typer.Option(help="Another address for --service osv.")] = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for the index.")] = 30.0,
+    osv_url: Annotated[str | None, typer.Option(help="URL for --service osv.")] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for the service.")] = 30.0,
     require: Annotated[
         Several,
-        typer.Option(help="vulnerabilities or bandit: fail if not checked; repeatable."),
+        typer.Option(help="Check that must not be skipped: vulnerabilities or bandit; repeatable."),
     ] = None,
 ) -> None:
-    """Look for dangerous code, vulnerabilities and licences, running nothing of the package.
+    """Inspect a package for dangerous code, vulnerabilities and licences, without running it.
 
     Audit a wheel before you install it:
 
         pip download --no-deps some-package; ludus audit some_package-1.0-py3-none-any.whl
 
-    Findings are accepted only by you: with --ignore RULE, or with a reason in a file given by
-    --config. Comments in the package, such as # nosec, count for nothing.
+    Accept findings with --ignore RULE, or with a reason in a file given by --config. Comments in
+    the package, such as # nosec, are ignored.
 
-    Exit code 0 if nothing at or above --fail-on was found, 1 if something was, 2 for a wrong call
-    or an unknown package, 3 if nothing was found but not everything required could be checked.
+    Exit code 0 if there is no finding at or above --fail-on, 1 if there is one, 2 for wrong usage
+    or an unknown package, 3 if there is no finding but a required check was not possible.
     """
     from ludus.audit.settings_file import read_settings
 
-    try:
+    with failing_on(AuditError, OSError, most=1000):
         base = Settings() if config is None else read_settings(config)
         settings = replace(
             base,
@@ -116,14 +116,10 @@ def run(
             seconds=timeout,
         )
         report = audit(package, settings)
-    except (AuditError, OSError) as problem:
-        fail(printable(problem, 1000))
-    try:
+    with failing_on(OSError):
         if sbom is not None:
             sbom.write_text(json.dumps(to_cyclonedx(report), indent=2) + "\n", encoding="utf-8")
         _write(report, format, show, output)
-    except OSError as problem:
-        fail(problem)
     raise typer.Exit(report.exit_code)
 
 
@@ -144,7 +140,7 @@ def _write(report: AuditReport, format: str, show: Severity, output: Path | None
 
 
 def _page(report: AuditReport, show: Severity) -> RenderableType:
-    """Return the report for people; everything in it is text, never markup."""
+    """Return the report as tables; all of it is plain text, not markup."""
     root = report.components[0]
     title = f"{root.key} {root.version or '(version unknown)'}, {report.target.kind}"
     parts: list[RenderableType] = [Text(title, style="bold"), _components(report)]
@@ -163,15 +159,9 @@ def _page(report: AuditReport, show: Severity) -> RenderableType:
     return Group(*parts)
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
 def _components(report: AuditReport) -> Table:
-    table = _table(f"{len(report.components)} components", "name", "version", "from", "licence")
+    count = len(report.components)
+    table = make_table(f"{count} components", "name", "version", "from", "licence")
     for item in report.components:
         cells = (item.key, item.version or "?", item.source, item.licence or "unknown")
         table.add_row(*(Text(printable(cell, 80)) for cell in cells))
@@ -179,7 +169,7 @@ def _components(report: AuditReport) -> Table:
 
 
 def _findings(listed: list[Finding]) -> Table:
-    table = _table(f"{len(listed)} findings", "severity", "rule", "where", "what")
+    table = make_table(f"{len(listed)} findings", "severity", "rule", "where", "what")
     for item in listed:
         severity = Text(item.severity, style=_COLOURS[item.severity])
         table.add_row(severity, Text(item.rule), Text(item.place), Text(item.message))
@@ -187,7 +177,7 @@ def _findings(listed: list[Finding]) -> Table:
 
 
 def _explanations(listed: list[Finding]) -> Table:
-    table = _table("What they mean", "rule", "meaning", "what to do")
+    table = make_table("What they mean", "rule", "meaning", "what to do")
     for key in sorted({item.rule.partition(":")[0] for item in listed}):
         table.add_row(Text(key), Text(RULES[key].meaning), Text(RULES[key].advice))
     return table
@@ -200,5 +190,5 @@ def _verdict(report: AuditReport) -> Text:
         return Text(f"{count} findings of severity {least} or above.", style="bold red")
     if report.missing:
         names = ", ".join(check.name for check in report.missing)
-        return Text(f"Incomplete: required, and not checked: {names}.", style="bold yellow")
+        return Text(f"Incomplete: required but not checked: {names}.", style="bold yellow")
     return Text(f"No finding of severity {least} or above.", style="bold green")

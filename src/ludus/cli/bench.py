@@ -1,62 +1,32 @@
-"""``ludus bench``: run suites of environments, compare agents, check and report results."""
+"""``ludus bench``: run suites of environments, compare agents, verify and report results."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ludus.cli.bench_options import (
-    Agents,
-    Believe,
-    Engine,
-    Episodes,
-    Imports,
-    Key,
-    MaxCost,
-    MaxSeconds,
-    MaxSteps,
-    Name,
-    Out,
-    Retries,
-    RunFolder,
-    Seeds,
-    Several,
-    Signers,
-    SkipMissing,
-    StatementKey,
-    Steps,
-    Store,
-    SuiteName,
-    Trust,
-    UnitSeconds,
-    Workers,
-    free_folder,
-    parse_seeds,
-    read_side,
-    see_current_folder,
-    settings_from,
-)
-from ludus.cli.console import FAILED, echo, err, fail, out
+from ludus.cli import options
+from ludus.cli.console import FAILED, echo, fail, failing_on, out, print_line
 from ludus.errors import ComparisonRefused, Error
-from ludus.terminal_text import printable
-
-if TYPE_CHECKING:
-    from ludus.bench.running.runner import BenchRun
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Run suites of environments, compare agents, check and report results.",
+    help="Run suites of environments, compare agents, verify and report results.",
     no_args_is_help=True,
 )
 _CODES = (
-    "Exit code 0 if every unit was scored, 1 if agents failed in some, 2 for a wrong call, 3 if "
-    "faults of the infrastructure remained or the store lacks results, 4 if a limit ended the run "
-    "early, 130 if Ctrl-C did. Whatever ended it, what is finished is kept: go on with ludus bench "
-    "resume."
+    "Exit code 0 if every unit was scored, 1 if agents failed in some, 2 for wrong usage, 3 if "
+    "infrastructure faults remained or the store lacks results, 4 if a limit stopped the run, 130 "
+    "after Ctrl-C. Finished units are always kept; continue with ludus bench resume."
 )
+Engine = Annotated[str, typer.Option(help="processes or serial.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Units to run at the same time.", show_default="one per processor"),
+]
 
 
 @app.command("list")
@@ -71,62 +41,79 @@ def list_suites() -> None:
 
 
 @app.command("show")
-def show_suite(suite: SuiteName) -> None:
-    """Show a suite: environments, budgets, references, and what is not available here.
+def show_suite(suite: options.SuiteName) -> None:
+    """Show a suite: environments, budgets, reference scores, and what is not installed.
 
-    Exit code 1 if an environment is not registered here, 2 if the suite is wrong.
+    Exit code 1 if an environment is not registered, 2 if the suite is invalid.
     """
     from ludus.bench.planning.plan import missing_environments
     from ludus.bench.planning.suite import load_suite
     from ludus.cli.bench_tables import suite_table
 
-    try:
+    with failing_on(Error):
         found = load_suite(suite)
         missing = missing_environments(found)
-    except Error as problem:
-        fail(problem)
     out.print(suite_table(found, {one.env for one in missing}))
     for one in missing:
-        out.print(printable(one, 2000), highlight=False, soft_wrap=True)
+        print_line(one)
     if missing:
         raise typer.Exit(FAILED)
 
 
 @app.command("run", epilog=_CODES)
 def run(
-    suite: SuiteName,
-    agent: Agents = None,
-    out_folder: Out = None,
-    name: Name = None,
-    seeds: Seeds = None,
-    episodes: Episodes = None,
-    steps: Steps = None,
-    unit_seconds: UnitSeconds = None,
-    skip_missing: SkipMissing = False,
-    trust_pickle: Trust = False,
+    suite: options.SuiteName,
+    agent: Annotated[
+        options.Several,
+        typer.Option(
+            help="random, heuristic, constant:JSON, module:factory, file.py:factory, "
+            "sb3:PPO:model.zip or batch:16:module:factory; NAME=… renames it. Repeatable."
+        ),
+    ] = None,
+    out_folder: options.Out = None,
+    name: options.Name = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Number of seeds (5), or the seeds (0,1,7).", show_default="the suite's"),
+    ] = None,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Episodes per unit.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Steps per unit, instead of episodes.")
+    ] = None,
+    unit_seconds: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds an agent has per unit.")
+    ] = None,
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="Skip environments that are not installed.")
+    ] = False,
+    trust_pickle: options.TrustPickle = False,
     engine: Engine = "processes",
     workers: Workers = None,
-    retries: Retries = 2,
-    key: Key = None,
-    store: Store = None,
-    max_steps: MaxSteps = None,
-    max_seconds: MaxSeconds = None,
-    max_cost: MaxCost = None,
+    retries: options.Retries = 2,
+    key: options.Key = None,
+    store: options.Store = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
 ) -> None:
     """Run a suite.
 
-    Every unit (agent, environment, seed) is recorded in the run's folder. A fault of the agent is
-    a result; a fault of the infrastructure is tried again, and never counts.
+    Every unit (agent, environment, seed) is recorded in the run's folder. A failure of the agent
+    counts as a result. An infrastructure failure is retried and never counts.
     """
     from ludus.bench.planning.suite import load_suite
     from ludus.bench.running.runner import run_suite
+    from ludus.cli.bench_tables import conclude
 
-    see_current_folder()
-    try:
+    options.see_current_folder()
+    with failing_on(Error, ValueError, OSError):
         chosen = load_suite(suite).changed(
-            seeds=parse_seeds(seeds), episodes=episodes, steps=steps, max_seconds=unit_seconds
+            seeds=options.parse_seeds(seeds),
+            episodes=episodes,
+            steps=steps,
+            max_seconds=unit_seconds,
         )
-        folder = out_folder or free_folder(name or chosen.name)
+        folder = out_folder or options.free_folder(name or chosen.name)
         limits = (max_steps, max_seconds, max_cost)
         done = run_suite(
             chosen,
@@ -135,210 +122,183 @@ def run(
             name=name,
             skip_missing=skip_missing,
             trust=trust_pickle,
-            settings=settings_from(engine, workers, retries, key, store, limits),
+            settings=options.settings_from(engine, workers, retries, key, store, limits),
         )
-    except (Error, ValueError, OSError) as problem:
-        fail(problem)
-    _conclude(done)
+    conclude(done)
 
 
 @app.command("resume", epilog=_CODES)
 def resume(
-    folder: RunFolder,
-    trust_pickle: Trust = False,
+    folder: options.BenchRunFolder,
+    trust_pickle: options.TrustPickle = False,
     engine: Engine = "processes",
     workers: Workers = None,
-    retries: Retries = 2,
-    key: Key = None,
-    store: Store = None,
-    max_steps: MaxSteps = None,
-    max_seconds: MaxSeconds = None,
-    max_cost: MaxCost = None,
+    retries: options.Retries = 2,
+    key: options.Key = None,
+    store: options.Store = None,
+    max_steps: options.MaxSteps = None,
+    max_seconds: options.MaxSeconds = None,
+    max_cost: options.MaxCost = None,
 ) -> None:
-    """Go on with a run that was interrupted, killed, or ended by a limit.
+    """Continue a run that was interrupted, killed or stopped by a limit.
 
-    What is finished is not repeated; faults of the infrastructure are tried again.
+    Finished units are not repeated; units with infrastructure faults are retried.
     """
     from ludus.bench.running.runner import resume_run
+    from ludus.cli.bench_tables import conclude
     from ludus.research.running import is_research_run
 
     if is_research_run(folder):
-        from ludus.cli.research import resume_folder
+        from ludus.cli.research import resume as resume_research
 
-        resume_folder(folder, workers, retries, key=key, store=store)
-    see_current_folder()
-    try:
+        resume_research(folder, workers or 2, retries, key=key, store=store)
+    options.see_current_folder()
+    with failing_on(Error, ValueError, OSError):
         limits = (max_steps, max_seconds, max_cost)
-        settings = settings_from(engine, workers, retries, key, store, limits)
+        settings = options.settings_from(engine, workers, retries, key, store, limits)
         done = resume_run(folder, trust=trust_pickle, settings=settings)
-    except (Error, ValueError, OSError) as problem:
-        fail(problem)
-    _conclude(done)
+    conclude(done)
 
 
 @app.command("compare")
 def compare_runs(
-    a: Annotated[str, typer.Argument(help="A run's folder; FOLDER@AGENT for one of several.")],
-    b: Annotated[str, typer.Argument(help="Another, or the same with another agent.")],
+    a: Annotated[
+        str, typer.Argument(help="Folder of a run; FOLDER@AGENT if it has several agents.")
+    ],
+    b: Annotated[str, typer.Argument(help="Another run, or another agent of the same run.")],
     allow: Annotated[
-        Several, typer.Option(help="An objection to overrule, by its word; repeatable.")
+        options.Several,
+        typer.Option(help="Reason for refusal to ignore, as named in the message; repeatable."),
     ] = None,
-    trust: Believe = None,
+    trust: options.Trusted = None,
 ) -> None:
-    """Compare two agents, or two runs of one.
+    """Compare two agents, or two runs of one agent.
 
-    Refused where environments' versions, budgets, suites or seeds differ, or runs are not verified
-    by a key that is trusted here.
+    A comparison is refused if versions of environments, budgets, suites or seeds differ, or if a
+    run is not verified by a trusted key.
 
-    Exit code 1 if the comparison is refused, 2 for a wrong call.
+    Exit code 1 if the comparison is refused, 2 for wrong usage.
     """
     from ludus.bench.comparing.comparison import compare
     from ludus.cli.bench_tables import comparison_table
 
-    try:
-        first, second = read_side(a, trust), read_side(b, trust)
+    with failing_on(Error, ValueError):
+        first, second = options.read_side(a, trust), options.read_side(b, trust)
         suite = first[0].suite
-        found = compare(
-            first[1],
-            second[1],
-            allow=allow or (),
-            references=suite.references,
-            lower=suite.lower,
-            floors=suite.floors,
-        )
-    except ComparisonRefused as refusal:
-        words = " ".join(f"--allow {word}" for word in refusal.reasons)
-        fail(f"{refusal}\nHere: {words}" if words else refusal, FAILED)
-    except (Error, ValueError) as problem:
-        fail(problem)
+        try:
+            found = compare(
+                first[1],
+                second[1],
+                allow=allow or (),
+                references=suite.references,
+                lower=suite.lower,
+                floors=suite.floors,
+            )
+        except ComparisonRefused as refusal:
+            words = " ".join(f"--allow {word}" for word in refusal.reasons)
+            fail(f"{refusal}\nHere: {words}" if words else refusal, FAILED)
     out.print(comparison_table(found))
-    for line in (f"{found.a.label}: {found.a.counts}", f"{found.b.label}: {found.b.counts}"):
-        out.print(printable(line, 2000), highlight=False)
+    for side in (found.a, found.b):
+        print_line(f"{side.label}: {side.counts}")
     for caveat in found.caveats:
-        out.print(f"note: {printable(caveat, 2000)}", highlight=False)
+        print_line(f"note: {caveat}")
 
 
 @app.command("report")
 def report(
-    folder: RunFolder,
+    folder: options.BenchRunFolder,
     out_file: Annotated[
-        Path | None, typer.Option("--out", help=".html or .md.", show_default="in the folder")
+        Path | None,
+        typer.Option("--out", help="File to write: .html or .md.", show_default="in the folder"),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Headline.")] = None,
-    trust: Believe = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    trust: options.Trusted = None,
 ) -> None:
-    """Write a report of a run: one HTML file that needs no network, and Markdown.
+    """Write a report of a run as Markdown and as one self-contained HTML file.
 
-    Results read as verified only if a trusted key has signed a statement about them: yours, those
-    listed in trusted_keys beside it, and those given with --trust.
+    A result is shown as verified only if a trusted key signed a statement about it. Trusted are
+    your own key, the keys listed in trusted_keys beside it, and those given with --trust.
     """
     from ludus.bench.report import write_report
     from ludus.bench.running.folder import BenchFolder
     from ludus.record import trusted_keys
     from ludus.record.replay.provenance import provenance
 
-    try:
+    with failing_on(Error, ValueError, OSError):
         run_folder = BenchFolder.open(folder)
+        suite = run_folder.suite
         files = write_report(
             run_folder.own_results(trusted_keys=trusted_keys(trust or ())),
             out_file or folder / "report.html",
-            title=title or f"{run_folder.suite.title or run_folder.suite.name}: {run_folder.name}",
-            references=run_folder.suite.references,
-            lower=run_folder.suite.lower,
-            floors=run_folder.suite.floors,
+            title=title or f"{suite.title or suite.name}: {run_folder.name}",
+            references=suite.references,
+            lower=suite.lower,
+            floors=suite.floors,
             planned=len(run_folder.unit_ids),
             provenance={
-                "suite": run_folder.suite.name,
-                "suite_digest": run_folder.suite.digest,
+                "suite": suite.name,
+                "suite_digest": suite.digest,
                 "units planned": len(run_folder.unit_ids),
                 "not available, left out": [row.env for row in run_folder.missing],
                 **provenance(),
             },
         )
-    except (Error, ValueError, OSError) as problem:
-        fail(problem)
     echo(str(files.html))
     echo(str(files.markdown))
 
 
 @app.command("verify")
 def verify(
-    folder: RunFolder,
-    replay: Annotated[bool, typer.Option(help="Execute every record again.")] = True,
+    folder: options.BenchRunFolder,
+    replay: Annotated[bool, typer.Option(help="Replay every record.")] = True,
     max_seconds: Annotated[
-        float, typer.Option(min=0, help="Most that executing one record again may take.")
+        float, typer.Option(min=0, help="Time limit for the replay of one record.")
     ] = 3600.0,
-    trust: Signers = None,
-    key: StatementKey = None,
-    store: Store = None,
-    imports: Imports = None,
+    trust: options.Signers = None,
+    key: options.StatementKey = None,
+    store: options.Store = None,
+    imports: options.Imports = None,
 ) -> None:
-    """Execute every record of a run again, and check what every result claims.
+    """Replay every record of a run and check the claimed results.
 
-    What is found is signed and kept in the run's folder, and in a store if one is named. What could
-    not be checked in full, for instance without the replay, stays a claim.
+    The findings are signed and written to the run's folder, and to a store if one is given. A
+    result that was not checked in full, for example without the replay, remains a claim.
 
-    Exit code 1 if something is wrong, 2 for a wrong call.
+    Exit code 1 if a result is wrong, 2 for wrong usage.
     """
     from ludus.bench.running.folder import BenchFolder
     from ludus.bench.verifying.verification import verify_run
-    from ludus.cli.replay import import_modules
     from ludus.cli.verification import show_verification, verifying
     from ludus.research.running import is_research_run
 
     if is_research_run(folder):
-        from ludus.cli.research import verify_folder
+        from ludus.cli.research import verify as verify_research
 
-        verify_folder(folder, regrade=replay, trust=trust, key=key, store=store)
+        verify_research(folder, regrade=replay, trust=trust, key=key, store=store)
         return
-    import_modules(imports)
-    try:
+    options.import_modules(imports)
+    with failing_on(Error, OSError):
         run_folder = BenchFolder.open(folder)
-        with verifying(trust, key, store) as options:
-            options |= {"replay": replay, "max_seconds": max_seconds}
-            show_verification(run_folder, verify_run(run_folder, **options))
-    except (Error, OSError) as problem:
-        fail(problem)
+        with verifying(trust, key, store) as given:
+            given |= {"replay": replay, "max_seconds": max_seconds}
+            show_verification(run_folder, verify_run(run_folder, **given))
 
 
 @app.command("references")
 def references(
-    suite: SuiteName,
-    units: Annotated[int, typer.Option(min=1, help="Of each agent on each environment.")] = 20,
+    suite: options.SuiteName,
+    units: Annotated[
+        int, typer.Option(min=1, help="Units of each agent on each environment.")
+    ] = 20,
 ) -> None:
-    """Measure what scores are compared with: the random agent and the reference agents.
+    """Measure the reference scores of a suite: random agent and reference agents.
 
-    Units have the suite's budget, and seeds from 1,000,000 on; the same call gives the same scores.
+    Units have the suite's budget and seeds from 1,000,000 on, so the scores are reproducible.
     """
     from ludus.bench.planning.suite import load_suite
     from ludus.bench.running.references import measure
     from ludus.cli.bench_tables import references_table
 
-    try:
+    with failing_on(Error):
         found = load_suite(suite)
         out.print(references_table(found, list(measure(found, units=units))))
-    except Error as problem:
-        fail(problem)
-
-
-def _conclude(done: BenchRun) -> None:
-    from ludus.cli.bench_tables import run_table
-
-    if done.results:
-        out.print(run_table(done))
-    counts = (
-        f"{done.planned} units: {done.count('scored')} scored, "
-        f"{done.count('agent_fault')} agent faults, "
-        f"{done.count('infrastructure_fault')} infrastructure faults, {done.unfinished} not done."
-    )
-    out.print(counts, markup=False, highlight=False)
-    for one in done.missing:
-        out.print(f"left out: {printable(one, 2000)}", highlight=False)
-    echo(f"run {done.name} in {done.folder}")
-    if done.store_problem:
-        err.print(f"The store lacks results: {done.store_problem}", style="yellow", markup=False)
-    if done.exhausted:
-        err.print(f"Partial results: {done.exhausted}.", style="yellow", markup=False)
-    if done.exit_code > 1:
-        err.print(f"To go on: ludus bench resume {done.folder}", markup=False, highlight=False)
-    raise typer.Exit(done.exit_code)

@@ -1,10 +1,11 @@
-"""Tables that ``ludus bench`` prints."""
+"""Output of ``ludus bench``: tables and the summary of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import NoReturn
 
-from rich.box import SIMPLE_HEAD
+import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -14,20 +15,26 @@ from ludus.bench.planning.suite import Suite
 from ludus.bench.running.references import Measured
 from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Counts, Estimate, number, summarise
+from ludus.cli.console import NOTHING, echo, err, make_table, out, print_line
 
 __all__ = [
     "comparison_table",
+    "conclude",
+    "end_run",
+    "estimate_cells",
+    "print_counts",
     "references_table",
     "run_table",
     "suite_table",
     "suites_table",
 ]
 
-NOTHING = "–"
+_NUMBERS = ("mean", "95 % interval", "scaled", "n")
+_WHOLE = (*_NUMBERS, "environment", "agent")
 
 
 def suites_table(found: Iterable[tuple[Suite, list[Missing]]]) -> Table:
-    """Return the suites with how much of each is available."""
+    """Return a table of suites and how many of their environments are installed."""
     rows = list(found)
     table = _table(f"{len(rows)} suites", "name", "environments", "available here", "description")
     for suite, missing in rows:
@@ -39,7 +46,7 @@ def suites_table(found: Iterable[tuple[Suite, list[Missing]]]) -> Table:
 
 
 def suite_table(suite: Suite, missing: Collection[str]) -> Table:
-    """Return the environments of a suite."""
+    """Return a table of a suite's environments."""
     title = (
         f"{suite.name} version {suite.version}: {len(suite.environments)} environments, "
         f"{len(suite.seeds)} seeds, agents {', '.join(map(str, suite.agents))}"
@@ -58,9 +65,9 @@ def suite_table(suite: Suite, missing: Collection[str]) -> Table:
 
 
 def run_table(done: BenchRun) -> Table:
-    """Return scores by environment and agent, each with its denominator.
+    """Return the scores by environment and agent, with the number of results.
 
-    As in reports and on leaderboards, a result whose verification failed counts nowhere.
+    As in reports and on leaderboards, results whose verification failed are left out.
     """
     suite = done.suite
     kept = [one for one in done.results if one.verified != "failed"]
@@ -76,12 +83,12 @@ def run_table(done: BenchRun) -> Table:
         for agent, summary in summaries.items():
             for task in (task for task in summary.tasks if task.env == env):
                 scaled = NOTHING if task.normalised is None else f"{task.normalised.value:.3f}"
-                cells = (*_estimate(task.mean), scaled, *_counts(task.counts, faults=faults))
+                cells = (*estimate_cells(task.mean), scaled, *_counts(task.counts, faults=faults))
                 table.add_row(Text(env), Text(agent), *cells)
     if len(environments) > 1:
         for agent, summary in summaries.items():
             cells = (
-                *_estimate(summary.iqm, "{:.3f}".format),
+                *estimate_cells(summary.iqm, "{:.3f}".format),
                 "",
                 *_counts(summary.counts, faults=faults),
             )
@@ -89,8 +96,10 @@ def run_table(done: BenchRun) -> Table:
     return table
 
 
-def _estimate(found: Estimate | None, written: Callable[[float], str] = number) -> tuple[str, str]:
-    """Return a figure and its interval; there is none where a task has a single run."""
+def estimate_cells(
+    found: Estimate | None, written: Callable[[float], str] = number
+) -> tuple[str, str]:
+    """Return a value and its confidence interval; a single run has no interval."""
     if found is None:
         return NOTHING, NOTHING
     ends = found.interval
@@ -113,7 +122,7 @@ def comparison_table(found: Comparison) -> Table:
 
 
 def references_table(suite: Suite, rows: list[Measured]) -> Table:
-    """Return what was measured beside what the suite says."""
+    """Return the measured scores beside the suite's reference scores."""
     title = f"{suite.name}: mean over {rows[0].units if rows else 0} units of the suite's budget"
     table = _table(title, "environment", "random", "heuristic", "optimum", "suite: 0", "suite: 1")
     known = {row.id: row.reference for row in suite.environments}
@@ -127,16 +136,36 @@ def references_table(suite: Suite, rows: list[Measured]) -> Table:
     return table
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+def conclude(done: BenchRun) -> NoReturn:
+    """Print the results of a run and exit with its code."""
+    if done.results:
+        out.print(run_table(done))
+    print_counts(done, "units")
+    for one in done.missing:
+        print_line(f"left out: {one}")
+    if done.exhausted:
+        err.print(f"Partial results: {done.exhausted}.", style="yellow")
+    end_run(done, "bench")
+
+
+def print_counts(done: BenchRun, units: str) -> None:
+    """Print how many units, or episodes, were scored, failed or not done."""
+    echo(
+        f"{done.planned} {units}: {done.count('scored')} scored, "
+        f"{done.count('agent_fault')} agent faults, "
+        f"{done.count('infrastructure_fault')} infrastructure faults, {done.unfinished} not done."
     )
-    for column in columns:
-        is_number = column in ("mean", "95 % interval", "scaled", "n")
-        table.add_column(
-            column,
-            overflow="fold",
-            no_wrap=is_number or column in ("environment", "agent"),
-            justify="right" if is_number else "left",
-        )
-    return table
+
+
+def end_run(done: BenchRun, command: str) -> NoReturn:
+    """Print where a run is and how to continue it, and exit with its code."""
+    echo(f"run {done.name} in {done.folder}")
+    if done.store_problem:
+        err.print(f"The store lacks results: {done.store_problem}", style="yellow")
+    if done.exit_code > 1:
+        err.print(f"Continue with: ludus {command} resume {done.folder}", highlight=False)
+    raise typer.Exit(done.exit_code)
+
+
+def _table(title: str, *columns: str) -> Table:
+    return make_table(title, *columns, right=_NUMBERS, whole=_WHOLE, simple=True)

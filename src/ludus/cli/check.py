@@ -1,4 +1,4 @@
-"""``ludus check``: does an environment keep the contract?"""
+"""``ludus check``: check that an environment follows the Env API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ludus.checking import inspect_env
-from ludus.cli.console import FAILED, echo, fail, out
+from ludus.cli.console import FAILED, echo, failing_on, out
 from ludus.errors import Error
 from ludus.registration import make
 
@@ -17,24 +17,24 @@ __all__ = ["run"]
 
 
 def run(
-    env_id: Annotated[str, typer.Argument(help="An id, or module:id to import a module first.")],
-    suppress: Annotated[
-        list[str] | None, typer.Option(help="A rule to leave out; may be given several times.")
-    ] = None,
+    env_id: Annotated[
+        str, typer.Argument(help="Environment id, or module:id to import a module first.")
+    ],
+    suppress: Annotated[list[str] | None, typer.Option(help="Rule to skip; repeatable.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check an environment: spaces, seeding, determinism, state, aliasing, rendering.
 
-    Exit code 0 if it keeps the contract, 1 if a rule is broken, 2 if it cannot be made.
+    Exit code 0 if it passes, 1 if a rule is violated, 2 if it cannot be created.
     """
-    try:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("default")
-            env = make(env_id, disable_env_checker=True)
-            report = inspect_env(env.unwrapped, suppress=suppress or ())
-    except (Error, ImportError, TypeError, ValueError) as problem:
-        fail(problem)
-    for message in dict.fromkeys(str(warning.message) for warning in told):
+    with (
+        failing_on(Error, ImportError, TypeError, ValueError),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("default")
+        env = make(env_id, disable_env_checker=True)
+        report = inspect_env(env.unwrapped, suppress=suppress or ())
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
         echo(message, to_err=True)
     if json:
         echo(jsonlib.dumps(report.to_dict()))

@@ -1,10 +1,11 @@
-"""``ludus demo``: the main job, on what comes with the package."""
+"""``ludus demo``: a tour of the library with bundled environments."""
 
 from __future__ import annotations
 
 import importlib.util
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,41 +16,42 @@ from rich.table import Table
 from rich.text import Text
 
 from ludus.checking import inspect_env
-from ludus.cli.console import out
+from ludus.cli.console import NOTHING, make_table, out
 from ludus.core import VectorEnv
 from ludus.distribution import pip_install
 from ludus.record import RecordEpisodes, verify
 from ludus.registration import family_of, make, make_vec, search
+from ludus.testing import benchmark_render
 
 __all__ = ["run"]
 
 
 def run(
-    folder: Annotated[Path, typer.Option("--out", help="Where video and record go.")] = Path(
-        "demo"
-    ),
+    folder: Annotated[
+        Path, typer.Option("--out", help="Folder for the video and the records.")
+    ] = Path("demo"),
     episodes: Annotated[int, typer.Option(min=1, help="Episodes to play.")] = 20,
 ) -> None:
-    """Make an environment, check it, play it, verify the score, film it, and step many at once.
+    """Show what Ludus does: check, record, verify, film and step environments.
 
-    Then run a benchmark, verify it and forge a result of it; and let an agent work on a research
-    task in a sandbox, and grade what it hands in.
+    Then runs and verifies a benchmark, shows that a forged result is rejected, and runs an agent on
+    a research task in a sandbox.
     """
     _list_environments()
     report = inspect_env(make("CartPole-v1").unwrapped, skip_render_check=True)
-    out.print(f"\nCartPole-v1 {'keeps' if report.ok else 'breaks'} the contract.")
+    out.print(f"\nCartPole-v1 {'passes' if report.ok else 'fails'} the environment checks.")
     record = _free(folder / "record")
     returns = _play(episodes, record)
     out.print(
-        f"A rule of thumb earns {np.mean(returns):.0f} on average over {episodes} episodes "
+        f"A heuristic policy has a mean return of {np.mean(returns):.0f} over {episodes} episodes "
         f"(lowest {min(returns):.0f}, highest {max(returns):.0f})."
     )
     found = verify(record)
     out.print(
-        f"Recorded in {record} and executed again, the score {found.verdict} verification "
+        f"The record in {record} was replayed: the score {found.verdict} verification "
         f"(ludus verify {record})."
     )
-    out.print(f"Its first episode on film: {_film(folder / 'video')}\n")
+    out.print(f"Video of the first episode: {_film(folder / 'video')}\n")
     out.print(_speeds())
     if importlib.util.find_spec("pygame") is not None:
         out.print(_frame_rates())
@@ -58,7 +60,7 @@ def run(
 
 
 def _benchmark(folder: Path) -> None:
-    """Show a verified benchmark, and what becomes of a result that somebody changes."""
+    """Run and verify a benchmark, then show that a changed result is rejected."""
     from ludus.bench.running.demo import verified_benchmark
     from ludus.errors import Error
 
@@ -68,56 +70,52 @@ def _benchmark(folder: Path) -> None:
     except Error as problem:
         out.print(f"\nNo benchmark: {problem}", highlight=False)
         return
-    table = Table(title="\nA benchmark, verified by a signed statement", title_justify="left")
-    for column in ("agent", "environment", "score", "reads as", ""):
-        table.add_column(column, justify="right" if column == "score" else "left")
+    columns = ("agent", "environment", "score", "shown as", "")
+    table = make_table("\nA benchmark, verified by a signed statement", *columns, right=("score",))
     for what, one in rows:
         style = "green" if one.verified == "verified" else "red"
-        cells = (one.agent, one.env, f"{one.score:.1f}" if one.score is not None else "–")
+        cells = (one.agent, one.env, f"{one.score:.1f}" if one.score is not None else NOTHING)
         table.add_row(*map(Text, cells), Text(one.verified, style=style), Text(what))
     out.print(table)
 
 
 def _research(folder: Path) -> None:
-    """Show one research episode, or say why there can be none."""
+    """Show one research episode, or why none can be run."""
     from ludus.errors import Error
     from ludus.research.running.demo import TASK, DemoSkipped, research_episode
 
     try:
-        with out.status(f"An agent works on {TASK} …"):
+        with out.status(f"Running an agent on {TASK} …"):
             found = research_episode(folder)
     except (DemoSkipped, Error) as problem:
         out.print(f"\nNo research episode: {problem}", markup=False, highlight=False)
         return
-    table = Table(title=f"An agent at work on {TASK}, in a sandbox", title_justify="left")
-    for column in ("thought", "action", "reward"):
-        table.add_column(column, justify="right" if column == "reward" else "left")
+    title = f"An agent on {TASK}, in a sandbox"
+    table = make_table(title, "thought", "action", "reward", right=("reward",))
     for row in found.rows:
         table.add_row(*(Text(cell) for cell in row))
     out.print()
     out.print(table)
-    out.print(f"{found.summary} To check it: ludus verify {found.record}", highlight=False)
+    out.print(f"{found.summary} To verify it: ludus verify {found.record}", highlight=False)
 
 
 def _list_environments() -> None:
     families: dict[str, list[str]] = {}
     for spec in search():
         families.setdefault(family_of(spec), []).append(spec.id)
-    table = Table(title="Environments", title_justify="left")
-    table.add_column("family")
-    table.add_column("ids")
+    table = make_table("Environments", "family", "ids")
     for family, ids in families.items():
         table.add_row(family, ", ".join(ids))
     out.print(table)
 
 
 def _lean(observation: np.ndarray[Any, Any]) -> int:
-    """Push the cart to where the pole falls."""
+    """Return the action that pushes the cart towards the falling pole."""
     return int(observation[2] + 0.5 * observation[3] > 0)
 
 
 def _free(path: Path) -> Path:
-    """Return the path, or the first with a number that is free: records are never replaced."""
+    """Return the path, with a number if it exists: records are never overwritten."""
     names = (path, *(path.with_name(f"{path.name}-{number}") for number in range(2, 10_000)))
     return next(name for name in names if not name.exists())
 
@@ -168,7 +166,7 @@ def _steps_per_second(envs: Any, seconds: float = 0.5) -> float:
 
 
 def _speeds() -> Table:
-    """Compare the backends with Gymnasium's, if it is installed."""
+    """Measure steps per second of the vector backends, and of Gymnasium's if installed."""
 
     def ludus(mode: str) -> Callable[[int], VectorEnv]:
         return lambda n: make_vec("CartPole-v1", n, vectorization_mode=mode)
@@ -188,41 +186,30 @@ def _speeds() -> Table:
         backends["Gymnasium, one process"] = peer("sync")
         backends["Gymnasium, worker processes"] = peer("async")
     sizes = (8, 64, 1024)
-    table = Table(title="CartPole-v1, steps per second", title_justify="left")
-    table.add_column("backend")
-    for size in sizes:
-        table.add_column(f"{size} environments", justify="right")
+    columns = [f"{size} environments" for size in sizes]
+    table = make_table("CartPole-v1, steps per second", "backend", *columns, right=columns)
     for name in track(backends, "Timing", console=out, transient=True):
-        # A thousand processes' worth of environments is no use to the slower ones.
+        # The slower backends would take too long with a thousand environments.
         counts = sizes if "batch" in name else sizes[:2]
         table.add_row(name, *(f"{_steps_per_second(backends[name](n)):,.0f}" for n in counts))
     return table
 
 
-def _frames_per_second(env: Any, seconds: float = 0.3) -> float:
-    env.reset(seed=0)
-    env.render()
-    count, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds:
-        env.render()
-        count += 1
-    env.close()
-    return count / elapsed
-
-
 def _frame_rates() -> Table:
-    """Compare how fast frames are drawn with Gymnasium, if it is installed."""
+    """Measure rendered frames per second, and Gymnasium's if installed."""
     makers: dict[str, Callable[..., Any]] = {"Ludus": make}
     if importlib.util.find_spec("gymnasium") is not None:
         import gymnasium
 
         makers["Gymnasium"] = gymnasium.make
     ids = ("CartPole-v1", "FrozenLake-v1", "Taxi-v4")
-    table = Table(title="\nFrames per second", title_justify="left")
-    table.add_column("library")
-    for env_id in ids:
-        table.add_column(env_id, justify="right")
+    table = make_table("\nFrames per second", "library", *ids, right=ids)
     for name, maker in makers.items():
-        envs = (maker(env_id, render_mode="rgb_array") for env_id in ids)
-        table.add_row(name, *(f"{_frames_per_second(env):,.0f}" for env in envs))
+        rates = []
+        for env_id in ids:
+            with closing(maker(env_id, render_mode="rgb_array")) as env:
+                env.reset(seed=0)
+                env.render()
+                rates.append(f"{benchmark_render(env, 0.3):,.0f}")
+        table.add_row(name, *rates)
     return table

@@ -1,4 +1,4 @@
-"""``ludus envs``: what there is."""
+"""``ludus envs``: list and search environments."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections import Counter
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from ludus.cli.console import FAILED, add_ids, echo, fail, out
+from ludus.cli.console import FAILED, add_ids, echo, fail, failing_on, make_table, out
 from ludus.registration import family_of, search
 
 __all__ = ["run"]
@@ -19,29 +18,28 @@ _WIDE = 110
 
 def run(
     text: Annotated[
-        str, typer.Argument(help="Words that must occur in id, description or tags.")
+        str, typer.Argument(help="Words to search for in ids, descriptions and tags.")
     ] = "",
     tag: Annotated[str | None, typer.Option(help="Only environments with this tag.")] = None,
-    family: Annotated[str | None, typer.Option(help="Only this family.")] = None,
+    family: Annotated[str | None, typer.Option(help="Only environments of this family.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one per line.")] = False,
 ) -> None:
     """List or search the registered environments, plugins included.
 
-    Without a search, a family of hundreds is one line, and --family lists it.
+    Without a search, families with hundreds of environments are shown as one line; use --family
+    to list them.
 
     Exit code 1 if nothing matches, 2 for an unknown tag or family.
     """
-    try:
+    with failing_on(ValueError):
         found = search(text, tag=tag, family=family)
-    except ValueError as problem:
-        fail(problem)
     if not found:
         fail(f"No environment matches {text!r}.", FAILED)
     if ids:
         for spec in found:
             echo(spec.id)
         return
-    table = Table(title=f"{len(found)} environments", title_justify="left")
+    table = make_table(f"{len(found)} environments")
     add_ids(table, "id", [spec.id for spec in found])
     for column in ("family", "steps", "description", "tags")[: 4 if out.width >= _WIDE else 3]:
         table.add_column(column)

@@ -1,4 +1,4 @@
-"""``ludus keygen``: make a key to sign runs with."""
+"""``ludus keygen``: create a key pair for signing runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli.console import echo, fail
+from ludus.cli.console import echo, failing_on
 from ludus.errors import Error
 from ludus.record.format.keys import default_key_path, generate_key
 
@@ -18,21 +18,19 @@ def run(
     path: Annotated[
         Path | None,
         typer.Argument(
-            help="Where to put the private key; the public one goes beside it.",
+            help="File for the private key; the public key is written beside it.",
             show_default="ludus/keys/default in your configuration folder",
         ),
     ] = None,
 ) -> None:
-    """Make an Ed25519 key pair to sign runs with.
+    """Create an Ed25519 key pair for signing runs.
 
-    Keep the private key to yourself; nobody else can read its file. Pass on the public key, or the
-    file that ends in .pub, to whoever shall check your runs. An existing key is never replaced.
+    Keep the private key secret; its file is readable by you only. Give the public key, or the .pub
+    file, to those who verify your runs. An existing key is never overwritten.
     """
     target = default_key_path() if path is None else path
-    try:
+    with failing_on(Error):
         key = generate_key(target)
-    except Error as problem:
-        fail(problem)
     echo(f"private key  {target}")
     echo(f"public key   {key.public.hex}")
     echo(f"fingerprint  {key.fingerprint}")

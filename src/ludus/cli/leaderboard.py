@@ -1,4 +1,4 @@
-"""``ludus leaderboard``: agents in order, over a store."""
+"""``ludus leaderboard``: rank the agents in a results store."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ludus.bench.store import open_store
 from ludus.bench.store.board import BoardRow, Leaderboard, TaskScore
-from ludus.cli.bench_options import Believe
-from ludus.cli.console import FAILED, echo, fail, out
+from ludus.cli import options
+from ludus.cli.console import FAILED, NOTHING, echo, fail, failing_on, make_table, out
 from ludus.errors import Error
 from ludus.record import trusted_keys
 from ludus.terminal_text import printable
@@ -22,8 +21,8 @@ __all__ = ["run"]
 
 _TASK_WIDTH, _MEAN_WIDTH = 28, 24
 _EXPLAINED = (
-    "A task's mean is over its n results that count; an agent's fault counts as the floor of its "
-    "task, an infrastructure fault not at all."
+    "Means are over n results. A fault of the agent counts as the task's floor; infrastructure "
+    "faults do not count."
 )
 
 
@@ -31,28 +30,26 @@ def run(
     store: Annotated[
         str | None,
         typer.Option(
-            help="Path of an SQLite file, or a PostgreSQL URL.",
+            help="SQLite file or PostgreSQL URL.",
             show_default="$LUDUS_STORE, else ludus/results.sqlite in the data folder",
         ),
     ] = None,
     suite: Annotated[str | None, typer.Option(help="Only this suite.")] = None,
     verified: Annotated[
-        bool, typer.Option("--verified", help="Count only results that a trusted key verified.")
+        bool, typer.Option("--verified", help="Count only results verified by a trusted key.")
     ] = False,
-    trust: Believe = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Rows per board.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    trust: options.Trusted = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Agents per leaderboard.")] = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Rank the agents of each suite in a store.
 
-    Exit code 1 if the store has no such results, 2 if there is no store or it cannot be read.
+    Exit code 1 if the store has no matching results, 2 if the store is missing or cannot be read.
     """
-    try:
+    with failing_on(Error, most=1000):
         keys = trusted_keys(trust or ())
         with open_store(store, create=False, trusted_keys=keys) as opened:
             boards = opened.leaderboard(suite, verified_only=verified, limit=limit)
-    except Error as problem:
-        fail(printable(problem, 1000))
     if as_json:
         echo(json.dumps([board.to_dict() for board in boards], indent=2))
     elif boards:
@@ -62,12 +59,10 @@ def run(
 
 
 def _page(board: Leaderboard) -> RenderableType:
-    """Return a board for people; everything in it is text, never markup."""
-    table = _table(f"{board.suite} {board.suite_digest[:8]}")
+    """Return a leaderboard as tables; all of it is plain text, not markup."""
     headings = ("", "agent", board.ranked_by, "tasks", "scored", "faults", "infra", "verified")
-    for heading in headings:
-        named = heading == "agent"
-        table.add_column(heading, justify="left" if named else "right", overflow="fold")
+    title = printable(f"{board.suite} {board.suite_digest[:8]}", 80)
+    table = make_table(title, *headings, right=set(headings) - {"agent"})
     for row in board.rows:
         table.add_row(*_cells(board, row))
     counts = f"{board.agents} agents, {board.results} results, {len(board.tasks)} tasks."
@@ -76,12 +71,11 @@ def _page(board: Leaderboard) -> RenderableType:
 
 
 def _means(board: Leaderboard) -> list[RenderableType]:
-    """Return the means by task, of as many agents as there is room for."""
+    """Return the means by task, for as many agents as fit the width."""
     rows = board.rows[: max(1, (out.width - _TASK_WIDTH) // _MEAN_WIDTH)]
     if not rows or not board.tasks:
         return []
-    table = _table("mean per task")
-    table.add_column("task", overflow="fold")
+    table = make_table("mean per task", "task")
     for row in rows:
         table.add_column(_text(row.agent), justify="right", overflow="fold")
     for index, task in enumerate(board.tasks):
@@ -89,10 +83,6 @@ def _means(board: Leaderboard) -> list[RenderableType]:
     if len(rows) == len(board.rows):
         return [table]
     return [table, _text(f"Means of the first {len(rows)} agents; --json has all.")]
-
-
-def _table(title: str) -> Table:
-    return Table(title=_text(title), title_justify="left")
 
 
 def _cells(board: Leaderboard, row: BoardRow) -> tuple[Text, ...]:
@@ -104,7 +94,7 @@ def _cells(board: Leaderboard, row: BoardRow) -> tuple[Text, ...]:
     texts = (
         str(row.position),
         row.agent,
-        "–" if row.value is None else f"{row.value:.3f}",
+        NOTHING if row.value is None else f"{row.value:.3f}",
         f"{row.tasks}/{len(board.tasks)}",
         str(row.scored),
         str(row.agent_faults),
@@ -115,9 +105,9 @@ def _cells(board: Leaderboard, row: BoardRow) -> tuple[Text, ...]:
 
 def _mean(score: TaskScore | None) -> Text:
     if score is None:
-        return Text("–")
+        return Text(NOTHING)
     count, faults = score.scored + score.agent_faults, score.agent_faults
-    mean = ("no score" if faults else "–") if score.mean is None else f"{score.mean:.4g}"
+    mean = ("no score" if faults else NOTHING) if score.mean is None else f"{score.mean:.4g}"
     told = f", {faults} fault{'s' if faults > 1 else ''}" if faults else ""
     return Text(f"{mean} (n={count}{told})")
 

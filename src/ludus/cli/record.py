@@ -1,4 +1,4 @@
-"""``ludus record``: look into run folders, check, sign and export them."""
+"""``ludus record``: inspect, check, sign and export run folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from ludus.cli.console import FAILED, echo, fail, out
+from ludus.cli import options
+from ludus.cli.console import FAILED, echo, failing_on, out
 from ludus.cli.record_export import export_run, import_run
 from ludus.errors import Error, RecordDamaged
 from ludus.record import Event, FsckReport, RunReader, fsck, load_signing_key, read_run, sign_run
@@ -23,32 +24,29 @@ from ludus.terminal_text import printable
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Look into run folders, check, sign and export them.", no_args_is_help=True)
+app = typer.Typer(help="Inspect, check, sign and export run folders.", no_args_is_help=True)
 app.command("export")(export_run)
 app.command("import")(import_run)
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
 _LONGEST = 200
 
 
 @app.command("fsck")
 def check(
-    path: RunFolder,
+    path: options.RunFolder,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Cut what a crash has left at the end.")
+        bool, typer.Option("--repair", help="Truncate incomplete data left by a crash.")
     ] = False,
     max_file_bytes: Annotated[
-        int, typer.Option(min=0, help="Most bytes of free files that are read and compared.")
+        int, typer.Option(min=0, help="Limit of bytes of additional files to read and compare.")
     ] = MAX_HASHED_BYTES,
-    as_json: Annotated[bool, typer.Option("--json", help="Report as JSON.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Check a run's chain, blocks and files against each other.
+    """Check the consistency of a run's hash chain, blocks and files.
 
-    Exit code 0 if nothing is wrong (any more), 1 if something is, 2 if there is no run.
+    Exit code 0 if the run is intact or was repaired, 1 if it is damaged, 2 if there is no run.
     """
-    try:
+    with failing_on(Error, most=1000):
         report = fsck(path, repair=repair, max_file_bytes=max_file_bytes)
-    except Error as problem:
-        fail(printable(problem, 1000))
     if as_json:
         echo(json.dumps(asdict(report) | {"ok": report.ok}, default=str))
     else:
@@ -58,32 +56,27 @@ def check(
 
 @app.command("show")
 def show(
-    path: RunFolder,
-    events: Annotated[int, typer.Option(min=0, help="How many of the last events to list.")] = 0,
+    path: options.RunFolder,
+    events: Annotated[int, typer.Option(min=0, help="Number of last events to list.")] = 0,
 ) -> None:
-    """Tell what a run is about and what is in it, checking its chain on the way.
+    """Show a run's manifest, contents and signature, and check its hash chain.
 
     Exit code 1 if the chain is broken, 2 if there is no run.
     """
-    try:
-        reader = read_run(path)
-        _print_run(reader, events)
-    except RecordDamaged as problem:
-        fail(printable(problem, 1000), FAILED)
-    except Error as problem:
-        fail(printable(problem, 1000))
+    with failing_on(Error, most=1000), failing_on(RecordDamaged, code=FAILED, most=1000):
+        _print_run(read_run(path), events)
 
 
 @app.command("sign")
 def sign(
-    path: RunFolder,
-    key: Annotated[Path | None, typer.Option(help="The private key's file.")] = None,
+    path: options.RunFolder,
+    key: Annotated[
+        Path | None, typer.Option(help="File of the private key.", show_default="your own")
+    ] = None,
 ) -> None:
     """Sign a run that was closed without a key."""
-    try:
+    with failing_on(Error, most=1000):
         signature = sign_run(path, load_signing_key(key))
-    except Error as problem:
-        fail(printable(problem, 1000))
     echo(f"signed by {signature.key.fingerprint}")
 
 

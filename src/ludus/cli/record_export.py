@@ -1,130 +1,108 @@
-"""``ludus record export`` and ``ludus record import``: recordings as files of others, and back."""
+"""``ludus record export`` and ``ludus record import``: Minari datasets and Parquet files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ludus.cli.console import echo, fail, out
-from ludus.cli.replay import import_modules
+from ludus.cli import options
+from ludus.cli.console import echo, fail, failing_on, progress_bar
 from ludus.errors import Error
 from ludus.interop import minari, parquet
-from ludus.interop.recordings import Progress as Report
 from ludus.registration import make
 from ludus.terminal_text import printable
 
 __all__ = ["export_run", "import_run"]
 
-Imports = Annotated[
-    list[str] | None,
-    typer.Option("--import", help="A module that registers environments; repeatable."),
-]
-
 
 class Format(Enum):
-    """What a recording can be exported to."""
+    """Export formats."""
 
     MINARI = "minari"
     PARQUET = "parquet"
 
 
 def export_run(
-    path: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    path: options.RunFolder,
     target: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="The dataset's folder (ROOT/NAME-v0), or the file."),
+        typer.Argument(metavar="OUT", help="Folder of the dataset (ROOT/NAME-v0), or the file."),
     ],
-    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    to: Annotated[Format, typer.Option("--to", help="Format to write.")],
     dataset_id: Annotated[
         str | None,
-        typer.Option("--id", help="Minari: the id, if it has a namespace (then OUT ends in it)."),
+        typer.Option("--id", help="Minari: dataset id with a namespace; OUT must end in it."),
     ] = None,
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Minari: episodes that were cut short, too.")
+        bool, typer.Option("--unfinished", help="Minari: include unfinished episodes.")
     ] = False,
     observations: Annotated[
         bool | None,
         typer.Option(
             "--observations/--no-observations",
-            help="Parquet: recompute them if they were not stored, or leave them out.",
+            help="Parquet: include observations, recomputed if not stored.",
+            show_default="if stored",
         ),
     ] = None,
-    imports: Imports = None,
+    imports: options.Imports = None,
 ) -> None:
-    """Write a recording as a Minari dataset or as a Parquet file.
+    """Export a recording as a Minari dataset or a Parquet file.
 
-    Nothing is overwritten. Observations that were not stored are recomputed by executing the
-    recording again: always for Minari, for Parquet if asked for.
+    Existing files are not overwritten. Observations that were not stored are recomputed by a
+    replay: always for Minari, on request for Parquet.
 
-    Exit code 0 if it was written, 2 if it could not be.
+    Exit code 0 on success, 2 on failure.
     """
-    import_modules(imports)
-    try:
-        with _bar("exporting") as progress:
-            if to is Format.PARQUET:
-                if dataset_id is not None or unfinished:
-                    fail("--id and --unfinished are for Minari datasets.")
-                written = parquet.export_parquet(
-                    path, target, observations=observations, progress=progress
-                )
-                text = f"{written.steps} steps"
-            else:
-                if observations is not None:
-                    fail("A Minari dataset always has observations.")
-                found = minari.export_minari(
-                    path, target, dataset_id=dataset_id, unfinished=unfinished, progress=progress
-                )
-                text = f"{found.dataset_id}: {found.episodes} episodes, {found.steps} steps"
-                if found.left_out:
-                    text += f"; left out: {found.left_out} that were cut short"
-    except Error as problem:
-        fail(printable(problem, 1000))
+    options.import_modules(imports)
+    with failing_on(Error, most=1000), progress_bar("exporting") as progress:
+        if to is Format.PARQUET:
+            if dataset_id is not None or unfinished:
+                fail("--id and --unfinished are for Minari datasets.")
+            written = parquet.export_parquet(
+                path, target, observations=observations, progress=progress
+            )
+            text = f"{written.steps} steps"
+        else:
+            if observations is not None:
+                fail("A Minari dataset always has observations.")
+            found = minari.export_minari(
+                path, target, dataset_id=dataset_id, unfinished=unfinished, progress=progress
+            )
+            text = f"{found.dataset_id}: {found.episodes} episodes, {found.steps} steps"
+            if found.left_out:
+                text += f"; left out: {found.left_out} unfinished episodes"
     echo(printable(text, 1000))
 
 
 def import_run(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="A Minari dataset's folder, or a Parquet file.")
+        Path, typer.Argument(metavar="SOURCE", help="Folder of a Minari dataset, or Parquet file.")
     ],
-    path: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder to write.")],
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder to create.")],
     env_id: Annotated[
         str | None,
-        typer.Option("--env", help="Minari: the id of the environment that it was made with."),
+        typer.Option("--env", help="Minari: id of the environment the dataset was made with."),
     ] = None,
-    imports: Imports = None,
+    imports: options.Imports = None,
 ) -> None:
-    """Write a Minari dataset, or a Parquet file that Ludus exported, as a run folder.
+    """Import a Minari dataset, or a Parquet file exported by Ludus, as a run folder.
 
-    Exit code 0 if it was written, 2 if it could not be.
+    Exit code 0 on success, 2 on failure.
     """
-    import_modules(imports)
-    try:
-        with _bar("importing") as progress:
-            if source.is_dir():
-                with nullcontext() if env_id is None else make(env_id) as env:
-                    found = minari.import_minari(source, path, env=env, progress=progress)
-                text = f"{found.episodes} episodes, {found.steps} steps"
-                if found.unreplayable is not None:
-                    text += f"; cannot be replayed: {found.unreplayable}"
-            else:
-                if env_id is not None:
-                    fail("--env is for Minari datasets; a Parquet file says what it was made with.")
-                text = f"{parquet.import_parquet(source, path, progress=progress).rows} rows"
-    except Error as problem:
-        fail(printable(problem, 1000))
+    options.import_modules(imports)
+    with failing_on(Error, most=1000), progress_bar("importing") as progress:
+        if source.is_dir():
+            with nullcontext() if env_id is None else make(env_id) as env:
+                found = minari.import_minari(source, path, env=env, progress=progress)
+            text = f"{found.episodes} episodes, {found.steps} steps"
+            if found.unreplayable is not None:
+                text += f"; cannot be replayed: {found.unreplayable}"
+        else:
+            if env_id is not None:
+                fail("--env is for Minari datasets; a Parquet file names its environment.")
+            text = f"{parquet.import_parquet(source, path, progress=progress).rows} rows"
     echo(printable(text, 1000))
-
-
-@contextmanager
-def _bar(text: str) -> Iterator[Report]:
-    """Show a bar on a terminal while the block runs."""
-    columns = (TextColumn(text), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
-        task = bar.add_task(text, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

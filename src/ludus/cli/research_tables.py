@@ -1,11 +1,11 @@
-"""Tables that ``ludus research`` prints."""
+"""Output of ``ludus research``: tables and the summary of a run."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NoReturn
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -13,19 +13,19 @@ from ludus.bench.outcome import counted_score, normalised_score
 from ludus.bench.planning.suite import Suite
 from ludus.bench.result import Result
 from ludus.bench.running.runner import BenchRun
-from ludus.bench.statistics import Counts, Estimate, number, summarise
+from ludus.bench.statistics import Counts, number, summarise
 from ludus.bench.statistics.research import research_aup
+from ludus.cli.bench_tables import end_run, estimate_cells, print_counts
+from ludus.cli.console import NOTHING, make_table, out, print_line
 from ludus.terminal_text import printable
 
-__all__ = ["aup_lines", "episodes_table", "scores_table"]
-
-NOTHING = "–"
+__all__ = ["aup_lines", "conclude", "episodes_table", "scores_table"]
 
 
 def scores_table(done: BenchRun) -> Table:
-    """Return scores by task and agent, each with its denominator.
+    """Return the scores by task and agent, with the number of results.
 
-    As in reports and on leaderboards, a result whose verification failed counts nowhere.
+    As in reports and on leaderboards, results whose verification failed are left out.
     """
     suite = done.suite
     kept = [one for one in done.results if one.verified != "failed"]
@@ -41,7 +41,7 @@ def scores_table(done: BenchRun) -> Table:
                 table.add_row(
                     Text(_task(env)),
                     Text(printable(agent)),
-                    *_estimate(task.mean),
+                    *estimate_cells(task.mean),
                     _mean([one for one in found if one is not None]),
                     _best([_counted(one, suite) for one in mine], higher=env not in suite.lower),
                     f"{counts.used}/{counts.results}",
@@ -51,13 +51,13 @@ def scores_table(done: BenchRun) -> Table:
 
 
 def episodes_table(results: Sequence[Result], suite: Suite) -> Table:
-    """Return one row for each episode; a score that is the task's floor is marked."""
+    """Return a table with a row per episode; a score at the task's floor is marked."""
     table = _table(
         f"{len(results)} episodes (* the floor: faults count as it, and so do worse scores)",
         "task", "agent", "seed", "score", "scaled", "end", "steps", "val", "sec",
     )  # fmt: skip
-    if anew := sum(one.lives > 1 for one in results):
-        table.caption = f"{anew} of them began anew after a fault; what they had used counts on"
+    if restarted := sum(one.lives > 1 for one in results):
+        table.caption = f"{restarted} of them were restarted after a fault; earlier usage counts"
     for one in results:
         normalised = _normalised(one, suite)
         end = printable(str(one.extra.get("end", NOTHING)))
@@ -76,7 +76,7 @@ def episodes_table(results: Sequence[Result], suite: Suite) -> Table:
 
 
 def aup_lines(done: BenchRun) -> list[str]:
-    """Return AUP of agents and baseline in words, best attempt and best submission."""
+    """Return lines with the AUP of the agents and the baseline: best attempt, best submission."""
     suite = done.suite
     kept = [one for one in done.results if one.verified != "failed"]
     found = research_aup(kept, references=suite.references, lower=suite.lower)
@@ -105,7 +105,7 @@ def _score(one: Result, suite: Suite) -> str:
 
 
 def _normalised(one: Result, suite: Suite) -> float | None:
-    """Return u of an episode; a task without a baseline has no scale but solved or not."""
+    """Return an episode's normalised score; without a baseline it is 1 if solved, else 0."""
     scale = suite.references.get(one.env)
     if scale is not None:
         return normalised_score(
@@ -126,13 +126,6 @@ def _task(env: str) -> str:
     return env.removeprefix("mlgym/").removesuffix("-v0")
 
 
-def _estimate(found: Estimate | None) -> tuple[str, str]:
-    if found is None:
-        return NOTHING, NOTHING
-    ends = found.interval
-    return number(found.value), NOTHING if ends is None else " … ".join(map(number, ends))
-
-
 def _mean(values: list[float]) -> str:
     return f"{math.fsum(values) / len(values):.3f}" if values else NOTHING
 
@@ -142,16 +135,18 @@ def _best(counted: list[float | None], *, higher: bool) -> str:
     return number((max if higher else min)(scores)) if scores else NOTHING
 
 
+def conclude(done: BenchRun) -> NoReturn:
+    """Print the results of a run and exit with its code."""
+    if done.results:
+        out.print(episodes_table(done.results, done.suite))
+        out.print(scores_table(done))
+        for text in aup_lines(done):
+            print_line(text)
+    print_counts(done, "episodes")
+    end_run(done, "research")
+
+
 def _table(title: str, *columns: str) -> Table:
-    table = Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
-    )
-    for column in columns:
-        is_text = column in ("task", "agent", "end", "faults")
-        table.add_column(
-            column,
-            overflow="fold",
-            no_wrap=column not in ("task", "agent"),
-            justify="left" if is_text else "right",
-        )
-    return table
+    right = set(columns) - {"task", "agent", "end", "faults"}
+    whole = set(columns) - {"task", "agent"}
+    return make_table(title, *columns, right=right, whole=whole, simple=True)

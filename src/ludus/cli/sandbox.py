@@ -1,4 +1,4 @@
-"""``ludus sandbox``: what sandboxes this machine can make, and what dead ones left."""
+"""``ludus sandbox``: run programs in a sandbox, list the backends, remove leftovers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from ludus.cli.console import FAILED, echo, fail, out
+from ludus.cli.console import FAILED, echo, fail, failing_on, make_table, out
 from ludus.errors import SandboxError
 from ludus.sandbox import Policy, doctor, open_sandbox, sweep
 from ludus.sandbox.policy import parse_size
@@ -17,7 +16,7 @@ from ludus.terminal_text import escaped
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Run programs in a sandbox; see what sandboxes this machine can make.",
+    help="Run programs in a sandbox; show which backends work on this machine.",
     no_args_is_help=True,
 )
 _LIMITS = ("memory", "cpus", "pids", "disk", "network")
@@ -26,13 +25,12 @@ _ENFORCED = "enforced"
 
 @app.command("doctor")
 def show_backends() -> None:
-    """Tell what works here, which limits hold, and what to install.
+    """Show which backends work, which limits they enforce, and what to install.
 
-    Exit code 1 if no backend that isolates can run.
+    Exit code 1 if no isolating backend works.
     """
-    table = Table(title="Backends of the sandbox", title_justify="left")
-    for column in ("backend", "works", *_LIMITS):
-        table.add_column(column, no_wrap=True)
+    columns = ("backend", "works", *_LIMITS)
+    table = make_table("Sandbox backends", *columns, whole=columns)
     found = doctor()
     remarks = []
     for diagnosis in found:
@@ -46,12 +44,12 @@ def show_backends() -> None:
     for remark in remarks:
         out.print(remark, markup=False, highlight=False)
     if not any(diagnosis.works for diagnosis in found if diagnosis.backend != "process"):
-        fail("No backend that isolates can run here.", FAILED)
+        fail("No isolating backend works on this machine.", FAILED)
 
 
 @app.command("sweep")
 def remove_leftovers() -> None:
-    """Kill and remove what sandboxes of dead owners left behind."""
+    """Kill and remove sandboxes whose owner process has ended."""
     names = sweep()
     for name in names:
         echo(name)
@@ -61,21 +59,25 @@ def remove_leftovers() -> None:
 # What follows the program is the program's own, also where it has the name of an option.
 @app.command("run", context_settings={"allow_interspersed_args": False})
 def run_command(
-    command: Annotated[list[str], typer.Argument(help="The program and its arguments.")],
-    backend: Annotated[str | None, typer.Option(help="bubblewrap, podman, docker.")] = None,
-    memory: Annotated[str, typer.Option(help="For all its processes, such as 512M.")] = "512M",
-    timeout: Annotated[float | None, typer.Option(help="Seconds until it is killed.")] = None,
+    command: Annotated[list[str], typer.Argument(help="Program and arguments.")],
+    backend: Annotated[str | None, typer.Option(help="bubblewrap, podman or docker.")] = None,
+    memory: Annotated[
+        str, typer.Option(help="Memory limit of all processes together, such as 512M.")
+    ] = "512M",
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which the program is killed.")
+    ] = None,
 ) -> None:
-    """Run a program in a fresh sandbox and pass on what it writes and its exit code.
+    """Run a program in a new sandbox; print its output and return its exit code.
 
     Options come before the program. On a terminal, control characters are shown as escapes. Exit
-    code 137 if it was killed: by the time-out, or for its memory.
+    code 137 if the program was killed because of the time or memory limit.
     """
-    try:
-        with open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as sandbox:
-            done = sandbox.run(command, timeout=timeout)
-    except (SandboxError, ValueError) as problem:
-        fail(problem)
+    with (
+        failing_on(SandboxError, ValueError),
+        open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as sandbox,
+    ):
+        done = sandbox.run(command, timeout=timeout)
     for stream, data in ((sys.stdout, done.stdout), (sys.stderr, done.stderr)):
         if stream.isatty():
             data = escaped(data.decode("utf-8", "replace")).encode()

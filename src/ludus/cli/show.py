@@ -1,4 +1,4 @@
-"""``ludus show``: everything known about one environment."""
+"""``ludus show``: show the spec of one environment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ludus.cli.console import echo, fail, out
+from ludus.cli import options
+from ludus.cli.console import echo, failing_on, out
 from ludus.errors import Error
 from ludus.registration import spec as find
 
@@ -16,17 +17,15 @@ __all__ = ["run"]
 
 
 def run(
-    env_id: Annotated[str, typer.Argument(help="An environment id, e.g. CartPole-v1.")],
-    json: Annotated[bool, typer.Option("--json", help="Print the spec as JSON.")] = False,
+    env_id: Annotated[str, typer.Argument(help="Environment id, e.g. CartPole-v1.")],
+    json: options.AsJson = False,
 ) -> None:
-    """Show an environment's spec: limits, metadata, and what its code needs."""
-    try:
+    """Show an environment's spec: limits, metadata and required permissions."""
+    with failing_on(Error, ValueError, TypeError):
         spec = find(env_id)
         if json:
             echo(spec.to_json())
             return
-    except (Error, ValueError, TypeError) as problem:
-        fail(problem)
     table = Table(title=spec.id, title_justify="left", show_header=False)
     for _ in ("name", "value"):
         table.add_column(overflow="fold")

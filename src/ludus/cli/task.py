@@ -1,75 +1,82 @@
-"""``ludus task``: make, check, run and list research tasks."""
+"""``ludus task``: create, check, run and list research tasks."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from ludus.cli.console import FAILED, add_ids, echo, fail, out
+from ludus.cli import options
+from ludus.cli.console import (
+    FAILED,
+    INFRASTRUCTURE,
+    add_ids,
+    echo,
+    fail,
+    failing_on,
+    make_table,
+    out,
+)
 from ludus.errors import Error
 from ludus.terminal_text import printable
+
+if TYPE_CHECKING:
+    from ludus.research.running.solving import Solved
 
 __all__ = ["app"]
 
 _WIDE = 110
 
-app = typer.Typer(help="Make, check, run and list research tasks.", no_args_is_help=True)
-INFRASTRUCTURE = 3
+app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
 _STYLES = {"error": "red", "warning": "yellow"}
-_As_json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("new")
 def new(
-    id: Annotated[str, typer.Argument(help="The task's id, such as myTask.")],
-    folder: Annotated[Path, typer.Option(help="Where the task's folder is made.")] = Path(),
-    name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    id: Annotated[str, typer.Argument(help="Id of the task, such as myTask.")],
+    folder: Annotated[Path, typer.Option(help="Parent of the new folder.")] = Path(),
+    name: Annotated[str | None, typer.Option(help="Title of the task.")] = None,
 ) -> None:
-    """Write a small task that is complete, to be changed into yours.
+    """Create a small complete task as a template.
 
-    Exit code 2 if the id is none or the folder is there already.
+    Exit code 2 if the id is invalid or the folder exists.
     """
     from ludus.research.task.scaffold import new_task
 
-    try:
+    with failing_on(Error, OSError, most=2000):
         made = new_task(id, folder, name=name)
-    except (Error, OSError) as problem:
-        fail(printable(problem, 2000))
     echo(made)
-    echo(f"Change its files, then: ludus task check {made}", to_err=True)
+    echo(f"Edit its files, then run: ludus task check {made}", to_err=True)
 
 
 @app.command("check")
 def check(
     tasks: Annotated[
-        list[str] | None, typer.Argument(help="Ids, folders or files; by default all tasks.")
+        options.Several, typer.Argument(help="Ids, folders or files.", show_default="all tasks")
     ] = None,
     build: Annotated[
-        bool, typer.Option(help="Make the data too, and search it for answers.")
+        bool, typer.Option(help="Also build the data and search it for leaked answers.")
     ] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Of the data that is made.")] = 0,
-    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
-    as_json: _As_json = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 0,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Find wrong fields, missing parts, and ways to the answers; the task's data.py is run.
+    """Check tasks for invalid fields, missing files and leaked answers; runs the task's data.py.
 
     Exit code 1 if there are errors, 2 if there is no such task.
     """
     from ludus.research.linting import check_task, to_dict
     from ludus.research.task.discovery import find_tasks
 
-    try:
+    with failing_on(Error, most=2000):
         if not tasks:
             found = find_tasks()
             tasks = [str(file) for file in (*found.broken, *(task.file for task in found.tasks))]
         reports = [check_task(task, build=build, seed=seed) for task in tasks]
-    except Error as problem:
-        fail(printable(problem, 2000))
     if as_json:
         echo(json.dumps([to_dict(report) for report in reports], indent=2))
     else:
@@ -84,26 +91,23 @@ def check(
 
 @app.command("run")
 def run(
-    task: Annotated[str, typer.Argument(help="Its id, folder or file.")],
+    task: Annotated[str, typer.Argument(help="Id, folder or file of the task.")],
     solution: Annotated[
-        str, typer.Option(help="baseline, reference, or a folder that is laid over the workspace.")
+        str, typer.Option(help="baseline, reference, or a folder to copy over the workspace.")
     ] = "baseline",
     command: Annotated[
-        str | None, typer.Option(help="What to run in the sandbox.", show_default="the solution's")
+        str | None,
+        typer.Option(help="Command to run in the sandbox.", show_default="the solution's"),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of splits, opponents and graders.")] = 0,
+    seed: options.Seed = 0,
     validate: Annotated[
-        bool, typer.Option("--validate", help="Score on the validation split too.")
+        bool, typer.Option("--validate", help="Also score on the validation split.")
     ] = False,
-    backend: Annotated[
-        str | None, typer.Option(help="Of the sandboxes.", show_default="the first that works")
-    ] = None,
-    unlimited: Annotated[
-        bool, typer.Option("--unlimited", help="Do without limits of memory and processors.")
-    ] = False,
-    as_json: _As_json = False,
+    backend: options.Backend = None,
+    unlimited: options.Unlimited = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Run a solution in a sandbox and grade it, as an agent's work is.
+    """Run a solution in a sandbox and grade it like an agent's submission.
 
         ludus task run battleOfSexes
 
@@ -111,13 +115,12 @@ def run(
 
         ludus task run ./my_task --solution ./attempt --command "python solve.py"
 
-    Exit code 0 if it was scored, 1 if it was refused or its command failed, 2 for a wrong call,
+    Exit code 0 if it was scored, 1 if it was rejected or its command failed, 2 for wrong usage,
     3 if the infrastructure failed.
     """
-    from ludus.cli.task_tables import solved_json, solved_table
     from ludus.research.running.solving import solve
 
-    try:
+    with failing_on(Error, ValueError, OSError, most=4000):
         found = solve(
             task,
             solution,
@@ -127,12 +130,10 @@ def run(
             backend=backend,
             unlimited=unlimited,
         )
-    except (Error, ValueError, OSError) as problem:
-        fail(printable(problem, 4000))
     if as_json:
-        echo(json.dumps(solved_json(found, seed), indent=2))
+        echo(json.dumps(_solved_json(found, seed), indent=2))
     else:
-        out.print(solved_table(found, seed))
+        out.print(_solved_table(found, seed))
     if found.exit_code:
         echo(printable(found.output[-4000:], 5000), to_err=True)
     if found.outcome == "infrastructure_fault":
@@ -146,18 +147,16 @@ def run(
 @app.command("list")
 def list_tasks(
     ids: Annotated[bool, typer.Option("--ids", help="Print ids only, one per line.")] = False,
-    as_json: _As_json = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the tasks that come with Ludus and those in MLGYM_TASK_CONFIG_DIR.
 
-    Exit code 1 if the file of one is wrong.
+    Exit code 1 if a task's file is invalid.
     """
     from ludus.research.task.discovery import find_tasks
 
-    try:
+    with failing_on(Error, most=2000):
         found = find_tasks()
-    except Error as problem:
-        fail(printable(problem, 2000))
     tasks = sorted(found.tasks, key=lambda task: task.id.lower())
     if as_json:
         rows = [{**task.config.model_dump(mode="json"), "file": str(task.file)} for task in tasks]
@@ -166,7 +165,7 @@ def list_tasks(
         for task in tasks:
             echo(task.id)
     else:
-        table = Table(title=f"{len(tasks)} tasks", title_justify="left")
+        table = make_table(f"{len(tasks)} tasks")
         add_ids(table, "id", [task.config.id for task in tasks])
         names = out.width >= _WIDE
         for column in (*(("name",) if names else ()), "metric", "baseline", "threshold", "steps"):
@@ -182,3 +181,51 @@ def list_tasks(
         out.print(table)
     if found.broken:
         fail("\n".join(printable(problem, 2000) for problem in found.broken.values()), FAILED)
+
+
+def _solved_table(found: Solved, seed: int) -> Table:
+    """Return the outcome of a solution as a table."""
+    scores = found.task.config.evaluation
+    scale = found.task.scale
+    rows: list[tuple[str, str]] = [
+        ("task", f"{found.task.id}, seed {seed}"),
+        ("solution", found.solution),
+        ("outcome", found.outcome.replace("_", " ")),
+    ]
+    counted = scale.counted(found.outcome, found.score)
+    if counted is not None:
+        floor = "" if counted == found.score else " (floor)"
+        rows.append((f"{scores.metric} (test)", f"{counted:.6g}{floor}"))
+    if found.validation is not None:
+        rows.append((f"{scores.metric} (validation)", f"{found.validation:.6g}"))
+    if found.normalised is not None:
+        rows.append(("normalised", f"{found.normalised:.4f}"))
+    baseline = "unknown" if scale.baseline is None else f"{scale.baseline:g}"
+    rows += [
+        ("baseline … threshold", f"{baseline} … {scale.threshold:g}, {scale.direction} is better"),
+        ("seconds", f"{found.run_seconds:.1f} to run, {found.grade_seconds:.1f} to grade"),
+    ]
+    table = Table(show_header=False)
+    for name, value in rows:
+        table.add_row(name, Text(printable(value)))
+    return table
+
+
+def _solved_json(found: Solved, seed: int) -> dict[str, Any]:
+    """Return the outcome of a solution as JSON-ready data."""
+    return {
+        "task": found.task.id,
+        "seed": seed,
+        "solution": found.solution,
+        "outcome": found.outcome,
+        "metric": found.task.config.evaluation.metric,
+        "score": found.score,
+        "counted": found.task.scale.counted(found.outcome, found.score),
+        "normalised": found.normalised,
+        "validation": found.validation,
+        "reason": found.reason,
+        "details": dict(found.details),
+        "exit_code": found.exit_code,
+        "run_seconds": found.run_seconds,
+        "grade_seconds": found.grade_seconds,
+    }

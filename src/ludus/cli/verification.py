@@ -1,4 +1,4 @@
-"""What ``ludus bench verify`` and ``ludus research verify`` share."""
+"""Functions shared by ``ludus bench verify`` and ``ludus research verify``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ludus.cli.console import FAILED, echo, err, out
+from ludus.cli.console import FAILED, echo, err, print_line
 from ludus.errors import DependencyNotInstalled
-from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
     from ludus.bench.running.folder import BenchFolder
@@ -27,14 +26,14 @@ _WORDS = ("verified", "claimed", "failed")
 def verifying(
     trust: list[str] | None, key: Path | None, store: str | None
 ) -> Iterator[dict[str, Any]]:
-    """Give the arguments of a verification that the options of its command stand for.
+    """Open key and store; yield the keyword arguments of the verification.
 
-    Whose key signs is said, as the first verification makes one.
+    The fingerprint of the signing key is printed, because the first verification creates one.
 
     Args:
         trust: Public keys that must have signed the records.
         key: Path of the private key that signs the statement.
-        store: Where the statement goes too.
+        store: Store to which the statement is also written.
     """
     from ludus.record import load_public_key, load_signing_key, own_key
 
@@ -45,7 +44,7 @@ def verifying(
 
             opened = stack.enter_context(open_store(store, create=False))
         signer = None
-        # Without it nothing is signed, and the verification itself says so.
+        # Without cryptography nothing is signed, and the verification reports that.
         with suppress(DependencyNotInstalled):
             signer = own_key() if key is None else load_signing_key(key)
             err.print(f"The statement is signed by {signer.fingerprint}.", highlight=False)
@@ -57,19 +56,17 @@ def verifying(
 
 
 def show_verification(folder: BenchFolder, done: Iterable[UnitVerification]) -> None:
-    """Print what a verification finds, as it comes, and end with an exit code if it must.
+    """Print the findings of a verification as they come.
 
     Raises:
-        typer.Exit: Something is wrong.
+        typer.Exit: A result is wrong.
     """
     counts: Counter[str] = Counter()
     for one in done:
         result = one.result
         counts[result.verified] += 1
         for problem in one.problems or one.unchecked:
-            line = f"{result.agent} on {result.env}, seed {result.seed}: {problem}"
-            # A line end in a name must not make a line of its own, which could say anything.
-            out.print(printable(line, 2000), highlight=False, soft_wrap=True)
+            print_line(f"{result.agent} on {result.env}, seed {result.seed}: {problem}")
     missing = len(folder.unit_ids) - sum(counts.values())
     rest = f", {missing} without a record" if missing else ""
     echo(", ".join(f"{counts[word]} {word}" for word in _WORDS) + rest)

@@ -1,17 +1,16 @@
-"""``ludus verify``: check everything that can be checked about a run."""
+"""``ludus verify``: verify a run."""
 
 from __future__ import annotations
 
 import json as jsonlib
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from ludus.cli.console import FAILED, USAGE, echo, fail, out
-from ludus.cli.replay import import_modules, shown_progress
+from ludus.cli import options
+from ludus.cli.console import FAILED, USAGE, echo, failing_on, out, progress_bar
 from ludus.errors import Error
 from ludus.record import Verification, load_public_key, verify
 from ludus.record.format.limits import MAX_HASHED_BYTES, MAX_REPLAY_SECONDS
@@ -22,64 +21,52 @@ _COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
 def run(
-    path: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
+    path: options.RunFolder,
     key: Annotated[
-        list[str] | None,
-        typer.Option(help="A public key that is trusted: a .pub file or its digits; repeatable."),
+        options.Several,
+        typer.Option(help="Trusted public key: a .pub file or its hex digits; repeatable."),
     ] = None,
     require_signature: Annotated[
-        bool, typer.Option("--require-signature", help="Fail a run that is not signed.")
+        bool, typer.Option("--require-signature", help="Fail if the run is not signed.")
     ] = False,
     no_replay: Annotated[
-        bool, typer.Option("--no-replay", help="Do not execute the recording again.")
+        bool, typer.Option("--no-replay", help="Skip the replay of the recording.")
     ] = False,
-    imports: Annotated[
-        list[str] | None,
-        typer.Option("--import", help="A module that registers environments; repeatable."),
-    ] = None,
+    imports: options.Imports = None,
     max_file_bytes: Annotated[
         int,
-        typer.Option(min=0, help="Most bytes of a run's free files that are read and compared."),
+        typer.Option(min=0, help="Limit of bytes of additional files to read and compare."),
     ] = MAX_HASHED_BYTES,
     max_seconds: Annotated[
-        float, typer.Option(min=0, help="Most that executing the recording again may take.")
+        float, typer.Option(min=0, help="Time limit for the replay, in seconds.")
     ] = MAX_REPLAY_SECONDS,
     task: Annotated[
-        str | None, typer.Option(help="Where the task of a research episode lies.")
+        str | None, typer.Option(help="Folder or file of a research episode's task.")
     ] = None,
-    unlimited: Annotated[
-        bool,
-        typer.Option(
-            "--unlimited", help="Grade in sandboxes without limits of memory and processors."
-        ),
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+    unlimited: options.Unlimited = False,
+    json: options.AsJson = False,
 ) -> None:
-    """Check a run's chain, blocks, files, signature, spec, source, replay and results.
+    """Verify a run: hash chain, blocks, files, signature, spec, source, replay and results.
 
-    Of the record of a research episode, what was handed in is graded again.
+    The submission of a research episode is graded again.
 
-    Exit code 0 if all of it passed, 1 if something failed, 2 if something could not be checked.
+    Exit code 0 if every check passed, 1 if one failed, 2 if one could not be made.
     """
     from ludus.research.running.verification import is_episode, verify_episode
 
-    import_modules(imports)
-    try:
-        keys = None if key is None else [load_public_key(item) for item in key]
-        with shown_progress(hidden=json) as progress:
-            options: dict[str, Any] = {
-                "trusted_keys": keys,
-                "require_signature": require_signature,
-                "progress": progress,
-                "max_file_bytes": max_file_bytes,
-            }
-            if is_episode(path):
-                options |= {"task": task, "unlimited": unlimited}
-                found = verify_episode(path, regrade=not no_replay, **options)
-            else:
-                found = verify(path, replay=not no_replay, max_seconds=max_seconds, **options)
-    except Error as problem:
-        fail(problem)
+    options.import_modules(imports)
+    with failing_on(Error), progress_bar("replaying", hidden=json) as progress:
+        given: dict[str, Any] = {
+            "trusted_keys": None if key is None else [load_public_key(item) for item in key],
+            "require_signature": require_signature,
+            "progress": progress,
+            "max_file_bytes": max_file_bytes,
+        }
+        if is_episode(path):
+            given |= {"task": task, "unlimited": unlimited}
+            found = verify_episode(path, regrade=not no_replay, **given)
+        else:
+            found = verify(path, replay=not no_replay, max_seconds=max_seconds, **given)
     if json:
         echo(jsonlib.dumps(found.to_dict()))
     else:

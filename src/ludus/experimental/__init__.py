@@ -1,4 +1,4 @@
-"""Interfaces that may still change."""
+"""Experimental APIs, which may still change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments as pure functions over an explicit state."""
+"""Functional environments: pure functions of an explicit state."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Params = TypeVar("Params", default=Any)
 class FuncEnv(
     Generic[StateType, ObsType, ActType, RewardType, TerminalType, RenderStateType, Params]
 ):
-    """A stateless environment: each method is a function of its arguments alone.
+    """Base class of functional environments; each method is a pure function.
 
     Args:
-        options: Set as attributes of the object.
+        options: Attributes to set.
     """
 
     observation_space: Space[Any]
@@ -36,17 +36,17 @@ class FuncEnv(
         self.default_params = self.get_default_params()
 
     def initial(self, rng: Any, params: Params | None = None) -> StateType:
-        """Return a state to start an episode from."""
+        """Return an initial state."""
         raise NotImplementedError
 
     def transition(
         self, state: StateType, action: ActType, rng: Any, params: Params | None = None
     ) -> StateType:
-        """Return the state that follows."""
+        """Return the next state."""
         raise NotImplementedError
 
     def observation(self, state: StateType, rng: Any, params: Params | None = None) -> ObsType:
-        """Return what the agent sees of a state."""
+        """Return the observation of a state."""
         raise NotImplementedError
 
     def reward(
@@ -57,15 +57,15 @@ class FuncEnv(
         rng: Any,
         params: Params | None = None,
     ) -> RewardType:
-        """Return the reward for a transition."""
+        """Return the reward of a transition."""
         raise NotImplementedError
 
     def terminal(self, state: StateType, rng: Any, params: Params | None = None) -> TerminalType:
-        """Tell whether the episode ends in a state."""
+        """Return whether a state is terminal."""
         raise NotImplementedError
 
     def state_info(self, state: StateType, params: Params | None = None) -> dict[str, Any]:
-        """Return further information about a state."""
+        """Return the info about a state."""
         return {}
 
     def transition_info(
@@ -75,11 +75,11 @@ class FuncEnv(
         next_state: StateType,
         params: Params | None = None,
     ) -> dict[str, Any]:
-        """Return further information about a transition."""
+        """Return the info about a transition."""
         return {}
 
     def transform(self, func: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Replace every function of the environment by ``func(function)``, e.g. a compiler's."""
+        """Replace every function of the environment by ``func(function)``, e.g. ``jax.jit``."""
         for name in (
             "initial",
             "transition",
@@ -94,17 +94,17 @@ class FuncEnv(
     def render_image(
         self, state: StateType, render_state: RenderStateType, params: Params | None = None
     ) -> tuple[RenderStateType, Any]:
-        """Draw a state; return the renderer's new state and the picture."""
+        """Render a state; return the renderer's new state and the image."""
         raise NotImplementedError
 
     def render_init(self, params: Params | None = None, **kwargs: Any) -> RenderStateType:
-        """Return a renderer's first state."""
+        """Return the initial state of the renderer."""
         raise NotImplementedError
 
     def render_close(self, render_state: RenderStateType, params: Params | None = None) -> None:
-        """Release what the renderer holds."""
+        """Release the resources of the renderer."""
         raise NotImplementedError
 
     def get_default_params(self, **kwargs: Any) -> Params | None:
-        """Return the parameters used when a call gives none."""
+        """Return the default parameters."""
         return None

@@ -1,4 +1,4 @@
-"""A kernel as a functional environment."""
+"""Functional environments of kernels."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ __all__ = ["KernelFuncEnv"]
 
 
 class KernelFuncEnv(FuncEnv[Any, Any, Any, float, bool, Any, Any]):
-    """The functions of a :class:`~ludus.kernel.Kernel` behind :class:`FuncEnv`'s methods.
+    """A :class:`~ludus.kernel.Kernel` as a :class:`FuncEnv`.
 
-    Subclasses set :attr:`kernel`. A state is the kernel's NamedTuple, ``rng`` a NumPy generator,
-    params the kernel's NamedTuple. States are values: a transition leaves the one it is given as it
-    was, arrays included.
+    Subclasses set :attr:`kernel`. State and params are the kernel's NamedTuples, ``rng`` is a NumPy
+    generator. A transition does not modify its state, arrays included.
 
     Args:
-        options: Set as attributes of the object.
+        options: Attributes to set.
     """
 
     kernel: ClassVar[Kernel]
@@ -32,23 +31,23 @@ class KernelFuncEnv(FuncEnv[Any, Any, Any, float, bool, Any, Any]):
         self.observation_space, self.action_space = spaces
 
     def get_default_params(self, **kwargs: Any) -> Any:
-        """Return the kernel's params, the given ones replaced."""
+        """Return the kernel's params, with the given ones replaced."""
         return self.kernel.params(**kwargs)
 
     def initial(self, rng: Any, params: Any = None) -> Any:
-        """Draw a first state."""
+        """Return an initial state."""
         params = self._params(params)
         if not self.kernel.keeps_state:
             return self.kernel.initial(params, rng)
         return self.kernel.initial(params, self._blank(params), rng)
 
     def transition(self, state: Any, action: Any, rng: Any = None, params: Any = None) -> Any:
-        """Return the state that follows; ``rng`` may be left out where nothing is drawn."""
+        """Return the next state; ``rng`` may be omitted if nothing is drawn."""
         copied = type(state)(*(x.copy() if isinstance(x, np.ndarray) else x for x in state))
         return self.kernel.transition(self._params(params), copied, self._action(action), rng)
 
     def observation(self, state: Any, rng: Any = None, params: Any = None) -> Any:
-        """Return what the agent sees of a state, as an element of the observation space."""
+        """Return the observation of a state, as an element of the observation space."""
         params, space = self._params(params), self.observation_space
         if self.kernel.writes_observation:
             out: np.ndarray[Any, Any] = np.zeros(space.shape or (), space.dtype)
@@ -62,32 +61,32 @@ class KernelFuncEnv(FuncEnv[Any, Any, Any, float, bool, Any, Any]):
     def reward(
         self, state: Any, action: Any, next_state: Any, rng: Any = None, params: Any = None
     ) -> float:
-        """Return the reward for a transition."""
+        """Return the reward of a transition."""
         params, action = self._params(params), self._action(action)
         return float(self.kernel.reward(params, state, action, next_state))
 
     def terminal(self, state: Any, rng: Any = None, params: Any = None) -> bool:
-        """Tell whether the episode ends in a state."""
+        """Return whether a state is terminal."""
         return bool(self.kernel.terminal(self._params(params), state))
 
     def state_info(self, state: Any, params: Any = None) -> dict[str, Any]:
         """Return the kernel's info about a state."""
         if self.kernel.info is None:
             return {}
-        told: dict[str, Any] = self.kernel.info(self._params(params), state)._asdict()
-        return told
+        info: dict[str, Any] = self.kernel.info(self._params(params), state)._asdict()
+        return info
 
     def transition_info(
         self, state: Any, action: Any, next_state: Any, params: Any = None
     ) -> dict[str, Any]:
-        """Return the kernel's info about the state that follows."""
+        """Return the kernel's info about the next state."""
         return self.state_info(next_state, params)
 
     def _params(self, params: Any) -> Any:
         return self.default_params if params is None else params
 
     def _action(self, action: Any) -> Any:
-        """Return an action in the form kernels take it: one int as a number, else a tuple."""
+        """Return an action as kernels expect it: a single int as a number, else a tuple."""
         if isinstance(self.action_space, Discrete):
             return int(action)
         numbers = tuple(np.asarray(action).ravel().tolist())

@@ -1,4 +1,4 @@
-"""Other libraries' environments and data in Ludus, and those of Ludus in other libraries."""
+"""Interoperability with other libraries: environments, datasets and trajectories."""
 
 from __future__ import annotations
 

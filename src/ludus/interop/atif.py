@@ -1,4 +1,4 @@
-"""Trajectories in the Agent Trajectory Interchange Format (ATIF), which Harbor and others read."""
+"""Export of research trajectories to the Agent Trajectory Interchange Format (ATIF)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ VERSION = "ATIF-v1.7"
 
 
 def to_atif(trajectory: ResearchTrajectory, *, session: str | None = None) -> dict[str, Any]:
-    """Return a trajectory as ATIF has it: plain data, ready for JSON.
+    """Return a trajectory in ATIF as JSON-ready data.
 
-    The first step is the user's: the task. Each action is a step of the agent with one tool call,
-    and its result beside it. What ATIF has no field for is under ``extra``.
+    The first step is the user's task. Each action is a step of the agent with one tool call and
+    its result. Data for which ATIF has no field is under ``extra``.
 
     Args:
-        trajectory: What to write.
-        session: An id for the episode, if it has one.
+        trajectory: The trajectory.
+        session: Id of the episode.
     """
-    told = {"step_id": 1, "source": "user", "message": trajectory.instruction or trajectory.task}
+    asked = {"step_id": 1, "source": "user", "message": trajectory.instruction or trajectory.task}
     acted = [_step(step, n, trajectory) for n, step in enumerate(trajectory.steps, start=2)]
     agent = {
         "name": trajectory.agent or "unknown",
@@ -54,7 +54,7 @@ def to_atif(trajectory: ResearchTrajectory, *, session: str | None = None) -> di
             "schema_version": VERSION,
             "session_id": session,
             "agent": _known(agent),
-            "steps": [told, *acted],
+            "steps": [asked, *acted],
             "final_metrics": _known(total),
             "extra": _known(extra),
         }
@@ -64,11 +64,11 @@ def to_atif(trajectory: ResearchTrajectory, *, session: str | None = None) -> di
 def write_atif(
     trajectory: ResearchTrajectory, path: str | os.PathLike[str], *, session: str | None = None
 ) -> None:
-    """Write :func:`to_atif` of a trajectory into a new file.
+    """Write a trajectory in ATIF to a new file.
 
     Raises:
-        FileExistsError: There is one already.
-        OSError: It cannot be written.
+        FileExistsError: The file exists.
+        OSError: The file cannot be written.
     """
     body = to_atif(trajectory, session=session)
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=2)

@@ -1,8 +1,8 @@
-"""MLGym's trajectory files (``.traj``), from anybody.
+"""Reader of untrusted MLGym trajectory files (``.traj``).
 
-Such a file is one JSON object: ``trajectory`` has the steps, ``history`` what the model was told
-and said, ``info`` the end. Nothing in it is executed, and sizes are bounded; what is missing or of
-another type than expected counts as not known, as versions of MLGym differ in it.
+A file is one JSON object: ``trajectory`` has the steps, ``history`` the conversation with the
+model, ``info`` the result. Versions of MLGym differ, so a field that is missing or has an
+unexpected type counts as unknown.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["read_mlgym_traj"]
 MAX_BYTES = 2**28
 MAX_STEPS = 10_000
 MAX_TEXT = 2**22
-"""Characters of one text; longer ones are cut."""
+"""Characters of one text; longer ones are truncated."""
 
 
 def read_mlgym_traj(path: str | os.PathLike[str]) -> ResearchTrajectory:
-    """Return the trajectory of a ``.traj`` file.
+    """Read a ``.traj`` file.
 
     Raises:
-        ResearchError: The file cannot be read, is too large, or is no trajectory.
+        ResearchError: The file cannot be read, is too large, or is not a trajectory.
     """
     path = Path(path)
     try:
@@ -40,11 +40,11 @@ def read_mlgym_traj(path: str | os.PathLike[str]) -> ResearchTrajectory:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError) as problem:
-        raise ResearchError(f"{path} is no JSON, so no trajectory of MLGym: {problem}") from problem
+        raise ResearchError(f"{path} is not an MLGym trajectory: {problem}") from problem
     steps = body.get("trajectory") if isinstance(body, dict) else None
     if not isinstance(steps, list) or len(steps) > MAX_STEPS:
         raise ResearchError(
-            f"{path} is no trajectory of MLGym: expected an object whose field 'trajectory' is a "
+            f"{path} is not an MLGym trajectory: expected an object whose field 'trajectory' is a "
             f"list of at most {MAX_STEPS} steps."
         )
     return _trajectory(body, steps, path)
@@ -74,7 +74,7 @@ def _trajectory(body: Mapping[str, Any], steps: list[Any], path: Path) -> Resear
 
 def _step(step: Any, n: int, path: Path) -> TrajectoryStep:
     if not isinstance(step, dict) or not isinstance(step.get("action"), str):
-        raise ResearchError(f"{path}: step {n} is no object with a text as its 'action'.")
+        raise ResearchError(f"{path}: step {n} is not an object with a string 'action'.")
     output = _text(step.get("observation"))
     return TrajectoryStep(
         action=_text(step["action"]).strip("\n"),
@@ -88,7 +88,7 @@ def _step(step: Any, n: int, path: Path) -> TrajectoryStep:
 
 
 def _state(state: Any) -> dict[str, str]:
-    """Return the shell's state, an object or the text of one."""
+    """Return the shell's state, which is an object or its JSON text."""
     if isinstance(state, str) and len(state) < MAX_TEXT:
         try:
             state = json.loads(state)
@@ -99,7 +99,7 @@ def _state(state: Any) -> dict[str, str]:
 
 
 def _score(score: Any) -> dict[str, float]:
-    """Return metrics by name; a number alone has no name."""
+    """Return metrics by name; a single number gets the name ``score``."""
     named = score if isinstance(score, dict) else {"score": score}
     numbers = {_clean(name): _number(value) for name, value in named.items()}
     return {name: value for name, value in numbers.items() if value is not None}
@@ -118,7 +118,7 @@ def _text(value: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return the text as UTF-8 can hold it; JSON can write halves of surrogate pairs."""
+    """Replace lone surrogates, which JSON allows and UTF-8 does not."""
     return text.encode("utf-8", "replace").decode()
 
 

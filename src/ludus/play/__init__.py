@@ -1,4 +1,4 @@
-"""Playing by hand: a window, the keyboard, live plots, videos."""
+"""Interactive play with the keyboard, live plots, and videos."""
 
 from __future__ import annotations
 

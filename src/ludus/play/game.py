@@ -1,4 +1,4 @@
-"""A window that shows an environment and knows which keys are held down."""
+"""Window that displays an environment and tracks pressed keys."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class PlayableGame:
 
     Args:
         env: The environment, reset, in the render mode ``rgb_array`` or ``rgb_array_list``.
-        keys_to_action: Mapping from tuples of key codes to actions; by default what
-            ``env.get_keys_to_action()`` returns.
+        keys_to_action: Mapping from tuples of key codes to actions; by default the result of
+            ``env.get_keys_to_action()``.
         zoom: Factor of the window's size.
 
     Raises:
         DependencyNotInstalled: pygame is missing.
         MissingKeysToAction: No mapping is given and the environment has none.
         TypeError: The mapping is not a dict.
-        ValueError: Another render mode, or a zoom that is not positive.
+        ValueError: The render mode is not supported, or the zoom is not positive.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class PlayableGame:
         self.running = True
 
     def process_event(self, event: Any) -> None:
-        """Keep track of keys held down, of the window's size, and of the wish to leave."""
+        """Update the pressed keys, the window's size and the quit flag."""
         pygame = require("pygame", extra="classic-control")
         if event.type == pygame.QUIT:
             self.running = False
@@ -70,17 +70,17 @@ class PlayableGame:
         elif event.type == pygame.KEYUP:
             self.pressed_keys.discard(event.key)
         elif event.type == pygame.WINDOWRESIZED:
-            # From the original size, so that rounding does not add up over many events.
+            # From the original size, so that rounding errors do not accumulate.
             width, height = self.original_video_size
             scale = min(event.x / width, event.y / height)
             self.video_size = (round(scale * width), round(scale * height))
 
 
 def last_frame(env: Env[Any, Any]) -> npt.NDArray[np.uint8]:
-    """Render, and return the frame, or the last of a list of frames.
+    """Render and return the frame, or the last of a list of frames.
 
     Raises:
-        TypeError: ``render`` returned something else than an array.
+        TypeError: ``render`` did not return an array.
     """
     frame = env.render()
     if isinstance(frame, list):
@@ -96,19 +96,19 @@ def last_frame(env: Env[Any, Any]) -> npt.NDArray[np.uint8]:
 def display_arr(
     screen: Any, arr: npt.NDArray[np.uint8], video_size: tuple[int, int], transpose: bool | None
 ) -> None:
-    """Draw a picture in the middle of the screen, with black around it.
+    """Draw an image in the middle of the screen, with a black border.
 
     Args:
         screen: The pygame surface to draw on.
-        arr: The picture.
+        arr: The image.
         video_size: Width and height of the drawing.
-        transpose: Swap the first two axes: the picture is (height, width, 3), pygame's is not.
+        transpose: Swap the first two axes; set it if the image has the shape (height, width, 3).
 
     Raises:
-        TypeError: The picture is not an array of bytes.
+        TypeError: The image is not a uint8 array.
     """
     if not isinstance(arr, np.ndarray) or arr.dtype != np.uint8:
-        raise TypeError(f"A picture is a uint8 array, got {getattr(arr, 'dtype', type(arr))}.")
+        raise TypeError(f"An image must be a uint8 array, got {getattr(arr, 'dtype', type(arr))}.")
     pygame = require("pygame", extra="classic-control")
     picture = pygame.surfarray.make_surface(arr.swapaxes(0, 1) if transpose else arr)
     width, height = screen.get_size()

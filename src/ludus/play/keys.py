@@ -1,4 +1,4 @@
-"""Which keys mean which action."""
+"""Mapping of keys to actions."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ludus.errors import Error
 __all__ = ["KeyCodes", "MissingKeysToAction", "key_codes_to_action", "own_keys_to_action"]
 
 KeyCodes: TypeAlias = tuple[int, ...]
-"""The sorted codes of keys that are held down together."""
+"""The sorted codes of keys that are pressed together."""
 
 
 class MissingKeysToAction(Error):
-    """The environment does not say which keys mean which action, nor did the caller."""
+    """Neither the environment nor the caller provides a mapping of keys to actions."""
 
 
 def own_keys_to_action(env: Env[Any, Any]) -> Any:
-    """Return what the environment's ``get_keys_to_action()`` says.
+    """Return the result of the environment's ``get_keys_to_action()``.
 
     Raises:
-        MissingKeysToAction: It has no such method.
+        MissingKeysToAction: The environment has no such method.
     """
     if not env.has_wrapper_attr("get_keys_to_action"):
         name = env if env.spec is None else env.spec.id
@@ -36,11 +36,11 @@ def own_keys_to_action(env: Env[Any, Any]) -> Any:
 def key_codes_to_action(keys_to_action: Any, env: Env[Any, Any]) -> dict[KeyCodes, Any]:
     """Return the mapping with every key combination as sorted key codes.
 
-    A combination is a key code, a string with one character per key, or a tuple of either.
+    A combination is a key code, a string with one character per key, or a tuple of both.
 
     Raises:
-        TypeError: Not a dict, or a key that is none of these.
-        ValueError: An empty tuple, or an action outside the action space.
+        TypeError: The mapping is not a dict, or a key has another type.
+        ValueError: A tuple is empty, or an action is not in the action space.
     """
     check_mapping(keys_to_action)
     codes: dict[KeyCodes, Any] = {}
@@ -73,8 +73,8 @@ def _check_combination(keys: Any) -> None:
             )
         if any(isinstance(key, str) and len(key) != 1 for key in keys):
             raise TypeError(
-                f"Strings in a tuple of keys are one character each, got {keys}; write ('a', 'b') "
-                "or 'ab' for two keys."
+                f"Strings in a tuple of keys must be single characters, got {keys}; write "
+                "('a', 'b') or 'ab' for two keys."
             )
     elif not isinstance(keys, str | int):
         raise TypeError(f"Keys in keys_to_action must be integers or strings, got {type(keys)}")

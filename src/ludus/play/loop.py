@@ -1,4 +1,4 @@
-"""Playing an environment by keyboard."""
+"""Interactive play of an environment."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def play(
     noop: ActType | int = 0,
     wait_on_player: bool = False,
 ) -> None:
-    """Open a window and let the keyboard choose the actions, until it is closed or Escape pressed.
+    """Play an environment with the keyboard until the window is closed or Escape is pressed.
 
     Args:
         env: The environment, in the render mode ``rgb_array`` or ``rgb_array_list``.
-        transpose: Frames are (height, width, 3), as they should be.
-        fps: Steps per second at most; by default ``metadata["render_fps"]``, or 30.
+        transpose: Whether frames have the shape (height, width, 3).
+        fps: Limit of steps per second; by default ``metadata["render_fps"]``, or 30.
         zoom: Factor of the window's size.
-        callback: Called after every step with the observation before and after it, the action,
+        callback: Called after every step with the previous and the new observation, the action,
             the reward, terminated, truncated and info; see :class:`~ludus.play.PlayPlot`.
-        keys_to_action: What the keys do. A key combination is a key code, a string with one
-            character per key, or a tuple of either: ``{"w": 1, "wa": 2, (ord("s"),): 3}``.
-            By default what ``env.get_keys_to_action()`` returns.
+        keys_to_action: Actions by key combination: a key code, a string with one character per key,
+            or a tuple of both, as in ``{"w": 1, "wa": 2, (ord("s"),): 3}``. By default the result
+            of ``env.get_keys_to_action()``.
         seed: Seed of every reset.
         noop: The action without a key, or with an unknown combination.
-        wait_on_player: Step only while a key is held down, for environments that take turns.
+        wait_on_player: Step only while a key is pressed, for turn-based environments.
 
     Raises:
         DependencyNotInstalled: pygame is missing.
         MissingKeysToAction: No mapping is given and the environment has none.
-        TypeError: A mapping or frame rate of a wrong type.
-        ValueError: A key combination, action, zoom or render mode that cannot be used.
+        TypeError: The mapping or frame rate has the wrong type.
+        ValueError: A key combination, action, zoom or render mode is invalid.
     """
     env.reset(seed=seed)
     actions = key_codes_to_action(_mapping(env) if keys_to_action is None else keys_to_action, env)

@@ -1,4 +1,4 @@
-"""Live plots of what happens while playing."""
+"""Live plots during interactive play."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class PlayPlot:
     """Plots numbers computed from each step; pass its :meth:`callback` to ``play``.
 
     Args:
-        callback: Takes the observation before and after a step, the action, the reward,
-            terminated, truncated and info; returns one number per plot.
-        horizon_timesteps: How many of the last steps to show.
+        callback: Function of the previous and the new observation, the action, the reward,
+            terminated, truncated and info that returns one number per plot.
+        horizon_timesteps: Number of last steps to show.
         plot_names: Title of each plot.
 
     Raises:
@@ -59,7 +59,7 @@ class PlayPlot:
         """Compute the numbers of one step and draw them.
 
         Raises:
-            ValueError: Not one number per plot.
+            ValueError: The callback did not return one number per plot.
         """
         points = list(self.data_callback(obs_t, obs_tp1, action, rew, terminated, truncated, info))
         if len(points) != len(self.data):

@@ -1,4 +1,4 @@
-"""Writing the frames of an episode to video files."""
+"""Video files of an episode's frames."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def save_video(
 ) -> None:
     """Write an episode's frames to ``{name_prefix}-episode-{n}.mp4`` or ``-step-{n}.mp4``.
 
-    Without a trigger, episodes are chosen by :func:`capped_cubic_video_schedule`.
+    Without a trigger, :func:`capped_cubic_video_schedule` selects the episodes.
 
     Args:
-        frames: A list of the frames of one episode, the first from its reset.
-        video_folder: Where the files go; made if missing.
-        episode_trigger: Tells whether to write the episode with this index.
-        step_trigger: Tells whether to write a file that begins at this step.
-        video_length: Frames per file; all if ``None``.
-        name_prefix: Beginning of the files' names.
-        episode_index: The episode's index.
-        step_starting_index: The index of the episode's first step.
-        save_logger: ``"bar"`` shows progress.
-        **kwargs: For moviepy's ``ImageSequenceClip``; ``fps`` or ``durations`` is needed.
+        frames: A list of the frames of one episode, the first one from its reset.
+        video_folder: Folder of the files; it is created.
+        episode_trigger: Returns whether to write the episode of an index.
+        step_trigger: Returns whether to write a file that begins at a step.
+        video_length: Frames per file; ``None`` for all.
+        name_prefix: Prefix of the file names.
+        episode_index: Index of the episode.
+        step_starting_index: Index of the episode's first step.
+        save_logger: ``"bar"`` shows a progress bar.
+        **kwargs: Arguments of moviepy's ``ImageSequenceClip``; ``fps`` or ``durations`` is needed.
 
     Raises:
         DependencyNotInstalled: moviepy is missing.
@@ -56,7 +56,7 @@ def save_video(
     if episode_trigger is not None and episode_trigger(episode_index):
         starts.append((f"episode-{episode_index}", 0))
     if step_trigger is not None:
-        # A step's first frame is the one after it; frame 0 comes from reset.
+        # Frame 0 is from the reset, so the first frame of step n is n + 1.
         starts += [
             (f"step-{step}", frame)
             for frame, step in enumerate(

@@ -1,6 +1,6 @@
-"""Registering, finding and building environments.
+"""Registration, search and creation of environments.
 
-The table of specs loads at once; what builds and lists environments when it is first used.
+The table of specs is imported at once; the code that builds and lists environments on first use.
 """
 
 from __future__ import annotations
@@ -70,6 +70,6 @@ _load = lazy_names(__name__, _MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "current_namespace":  # changes while a plugin loads, so it is read when asked for
+    if name == "current_namespace":  # a variable, so it is read at every access
         return register_env.current_namespace
     return _load(name)

@@ -1,18 +1,20 @@
-"""Environments of other packages, found by the entry-point group ``ludus.envs``.
+"""Discovery of plugins by the entry-point group ``ludus.envs``.
 
-A package announces itself in its metadata::
+A package declares a plugin in its metadata::
 
     [project.entry-points."ludus.envs"]
     my_namespace = "my_package.registration:specs"
 
-The target is a function to call, or an iterable of :class:`EnvSpec`; whatever it registers lands
-in the namespace (``__root__``: in none). A plugin is imported when an id in its namespace is asked
-for, or everything is listed, and never otherwise: not for an id that is mistyped, has no namespace
-or belongs to Ludus. Names of namespaces come from metadata alone. Ignored are namespaces of Ludus,
-names that look like them or that no id can have, and those that several packages announce.
+The target is a function or an iterable of :class:`EnvSpec`. The environments that it registers are
+put into the namespace; ``__root__`` stands for none. A plugin is imported only when an id in its
+namespace is looked up, or when all environments are listed. It is not imported for mistyped ids,
+ids without a namespace or ids of Ludus: namespaces are known from the metadata.
 
-Namespaces that packages announce to Gymnasium, in the group ``gymnasium.envs``, are loaded in the
-same way when one of their ids is asked for, and are not loaded when everything is listed.
+A namespace is ignored if it is one of Ludus or similar to one, is not valid in an id, or is
+declared by several packages.
+
+Namespaces that packages declare for Gymnasium, in the group ``gymnasium.envs``, are loaded when one
+of their ids is looked up, but not when all environments are listed.
 """
 
 from __future__ import annotations
@@ -40,10 +42,10 @@ __all__ = ["OWN", "load_own", "load_plugins", "plugin_namespaces", "root_package
 GROUP = "ludus.envs"
 ROOT = "__root__"
 OWN = {"mlgym": "ludus.research.task.registration:register_tasks"}
-"""Namespaces of Ludus that are filled when one of their ids is missed, and by what."""
+"""Namespaces of Ludus that are registered on demand, with the function that does it."""
 
 RESERVED = (ROOT, "builtin", "ludus", "root")
-"""Names that no plugin's namespace has."""
+"""Namespaces that plugins cannot have."""
 
 _NAME = re.compile(r"[\w-]+", re.ASCII)
 _loaded: set[tuple[str, str]] = set()
@@ -51,25 +53,25 @@ _lock = threading.RLock()
 
 
 def _entry_points() -> EntryPoints:
-    # Reading package metadata takes longer to import than the rest of the registry together.
+    # Importing importlib.metadata takes longer than the rest of the registry.
     from importlib.metadata import entry_points
 
     return entry_points(group=GROUP)
 
 
 def plugin_namespaces() -> list[str]:
-    """Return the namespaces that Ludus and installed packages announce, importing none."""
+    """Return the namespaces of Ludus and of installed plugins, without importing them."""
     points = {**_announced_to_gymnasium(), **_announced()}
     return sorted({*OWN, *(name for name in points if _why_ignored(name, points[name]) is None)})
 
 
 def root_packages() -> list[str]:
-    """Return the packages that announce environments without a namespace, importing none."""
+    """Return the packages with plugins without a namespace, without importing them."""
     return sorted({_package(point) for point in _announced().get(ROOT, [])})
 
 
 def _announced() -> dict[str, list[EntryPoint]]:
-    """Return the plugins by the name that they announce, each once."""
+    """Return the entry points by name, without duplicates."""
     found: dict[str, list[EntryPoint]] = {}
     seen = set()
     for point in _entry_points():
@@ -81,7 +83,7 @@ def _announced() -> dict[str, list[EntryPoint]]:
 
 
 def _announced_to_gymnasium() -> dict[str, list[EntryPoint]]:
-    """Return the namespaces that packages announce to Gymnasium alone, and what registers them."""
+    """Return the entry points that are declared for Gymnasium only, by namespace."""
     from importlib.metadata import entry_points
 
     taken = _announced()
@@ -97,14 +99,14 @@ def _package(point: EntryPoint) -> str:
 
 
 def _why_ignored(name: str, points: list[EntryPoint]) -> str | None:
-    """Return why a name is not a plugin's namespace, ``None`` if it is."""
+    """Return why a namespace is ignored, ``None`` if it is valid."""
     if not _NAME.fullmatch(name):
-        return "no id can have it as its namespace"
+        return "it is not valid in an id"
     if _folded(name) in {_folded(one) for one in (*RESERVED, *OWN, *_own_namespaces())}:
-        return "it is one of Ludus's own, or looks like one"
+        return "it is one of Ludus, or similar to one"
     packages = sorted({_package(point) for point in points})
     if len(points) > 1:
-        return f"several announce it ({', '.join(packages)}); uninstall all but one"
+        return f"several packages declare it ({', '.join(packages)}); uninstall all but one"
     return None
 
 
@@ -119,7 +121,7 @@ def _folded(name: str) -> str:
 
 
 def load_own(ns: str | None = None, *, everything: bool = False) -> None:
-    """Register what Ludus finds for a namespace of its own now, or for all of them."""
+    """Register the environments of one of Ludus's own namespaces, or of all of them."""
     for name, target in OWN.items():
         if everything or name == ns:
             module, _, function = target.partition(":")
@@ -127,21 +129,19 @@ def load_own(ns: str | None = None, *, everything: bool = False) -> None:
 
 
 def load_plugins(ns: str | None = None, *, everything: bool = False) -> None:
-    """Register the environments of the plugin that owns a namespace, or of all plugins.
+    """Load the plugin of a namespace, or all plugins.
 
-    Each plugin is loaded once, after what Ludus itself has there. One that fails is reported by a
-    warning that names it, and does not keep the others from loading.
+    Each plugin is loaded once. If one fails, a warning names it and the others are still loaded.
 
     Args:
-        ns: A namespace. Without one there is nothing to load: environments of plugins that have no
-            namespace come with everything.
-        everything: All plugins, with a warning for each that is ignored.
+        ns: The namespace. Plugins without a namespace are loaded only with ``everything``.
+        everything: Whether to load all plugins, with a warning for each that is ignored.
 
     Raises:
-        RegistrationError: Several packages announce the namespace.
+        RegistrationError: Several packages declare the namespace.
     """
     load_own(ns, everything=everything)
-    # Names of Ludus do not even cause a look at what is installed.
+    # For Ludus's own namespaces the metadata of installed packages is not read.
     if not everything and (ns is None or ns in OWN or ns in _own_namespaces()):
         return
     with _lock:
@@ -172,8 +172,7 @@ def _warn_ignored(name: str, points: list[EntryPoint], reason: str) -> None:
         if (key := (name, point.value)) not in _loaded:
             _loaded.add(key)
             logger.warn(
-                f"The package {_package(point)} announces environments as {name!r:.80}, which is "
-                f"ignored: {reason}."
+                f"The namespace {name!r:.80} of the package {_package(point)} is ignored: {reason}."
             )
 
 
@@ -185,7 +184,7 @@ def _load_all(points: list[EntryPoint]) -> None:
         _loaded.add(key)
         try:
             _load(point)
-        except Exception as problem:  # the plugin's own code; others still load
+        except Exception as problem:  # the plugin's code can raise anything; load the others
             logger.warn(
                 f"Plugin {point.name!r} ({point.value!r:.200}) could not register its "
                 f"environments: {type(problem).__name__}: {excerpt(str(problem), 500)}. "
@@ -194,11 +193,11 @@ def _load_all(points: list[EntryPoint]) -> None:
 
 
 def _load_in_gymnasium(point: EntryPoint) -> None:
-    # Where Ludus is served as Gymnasium, the plugin registers in Ludus.
+    # If the import alias is installed, the plugin registers in Ludus.
     with plugin_registration():
         target = point.load()
         registration = importlib.import_module("gymnasium.envs.registration")
-        # Most packages register when they are imported; the announced function would do it twice.
+        # Most packages register when they are imported; do not register twice.
         if not any(spec.namespace == point.name for spec in registration.registry.values()):
             with registration.namespace(point.name):
                 target()
@@ -217,8 +216,8 @@ def _load(point: EntryPoint) -> None:
             return
         if not isinstance(target, Iterable):
             raise RegistrationError(
-                f"the entry point gives a {type(target).__name__}; expected a function to call "
-                "or an iterable of EnvSpec"
+                f"the entry point is a {type(target).__name__}; expected a function or an iterable "
+                "of EnvSpec"
             )
         for spec in target:
             if not isinstance(spec, EnvSpec):

@@ -1,4 +1,4 @@
-"""Entry points: from a spec to the callable that builds it, with its arguments checked."""
+"""Import of entry points, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -18,26 +18,29 @@ __all__ = ["EnvCreator", "VectorEnvCreator", "check_arguments", "load_env_creato
 
 
 class EnvCreator(Protocol):
-    """What an entry point leads to: a callable that builds an environment."""
+    """Callable of an entry point that builds an environment."""
 
     def __call__(self, **kwargs: Any) -> Env:
         """Build the environment."""
 
 
 class VectorEnvCreator(Protocol):
-    """What a vector entry point leads to: a callable that builds a vector environment."""
+    """Callable of a vector entry point that builds a vector environment."""
 
     def __call__(self, **kwargs: Any) -> VectorEnv:
         """Build the vector environment."""
 
 
 def load_env_creator(name: str) -> Callable[..., Any]:
-    """Import ``"module:name"`` and return what it names.
+    """Import ``"module:name"`` and return the object.
 
     Raises:
         ModuleNotFoundError, ImportError: The module cannot be imported.
         AttributeError: The module has no such name.
         ValueError: There is not exactly one colon.
+
+    >>> load_env_creator("ludus.envs.classic_control:CartPoleEnv").__name__
+    'CartPoleEnv'
     """
     if name.count(":") != 1:
         raise ValueError(
@@ -55,10 +58,10 @@ def load_env_creator(name: str) -> Callable[..., Any]:
 
 
 def resolve(env_id: str, entry_point: Callable[..., Any] | str | None) -> Callable[..., Any]:
-    """Return the callable behind an entry point.
+    """Return the callable of an entry point.
 
     Raises:
-        Error: There is none.
+        Error: The spec has no entry point.
     """
     if entry_point is None:
         raise Error(
@@ -69,17 +72,17 @@ def resolve(env_id: str, entry_point: Callable[..., Any] | str | None) -> Callab
 
 
 def check_arguments(env_id: str, creator: Callable[..., Any], kwargs: Mapping[str, Any]) -> None:
-    """Check keyword arguments against the creator's signature, before anything is built.
+    """Check keyword arguments against the signature of an entry point.
 
     Raises:
-        InvalidArgument: One is unknown, or a required one is missing.
+        InvalidArgument: An argument is unknown, or a required one is missing.
     """
     if _plainly_takes(creator, kwargs):
         return
     try:
         parameters = inspect.signature(creator).parameters.values()
     except (TypeError, ValueError):
-        return  # a creator written in C shows no signature; calling it will tell
+        return  # a creator written in C has no signature; it checks its arguments itself
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
     by_name = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     names = [p.name for p in by_name]
@@ -98,9 +101,9 @@ def check_arguments(env_id: str, creator: Callable[..., Any], kwargs: Mapping[st
 
 
 def _plainly_takes(creator: Callable[..., Any], kwargs: Mapping[str, Any]) -> bool:
-    """Tell whether a class has a plain ``__init__`` that the arguments fit.
+    """Return whether a class has a plain ``__init__`` that accepts the arguments.
 
-    ``inspect`` would say the same, but it takes longer than most constructors.
+    This is a fast path; ``inspect.signature`` takes longer than most constructors.
     """
     if type(creator) is not type or getattr(creator, "__new__") is not object.__new__:  # noqa: B009
         return False

@@ -1,10 +1,9 @@
 """Environments that other packages register in Gymnasium.
 
-Such a package calls ``gymnasium.register`` when it is imported. Nothing is imported here: as long
-as Gymnasium is not imported, nobody can have registered anything in it. The module that an id names
-is imported by ``lookup``. Ids that Ludus has are
-never replaced. An adopted spec is a copy of Gymnasium's, with the trust of a plugin; ``make``
-builds from its entry point and adapts the environment.
+Such a package calls ``gymnasium.register`` when it is imported. This module imports nothing: if
+Gymnasium is not imported, nothing is registered in it. Ids of Ludus are never replaced. An adopted
+spec is a copy of Gymnasium's, with the trust level of a plugin; ``make`` calls its entry point and
+adapts the environment.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "gymnasium.envs"
-"""The entry-point group in which packages announce environments to Gymnasium."""
+"""The entry-point group of Gymnasium's plugins."""
 
 ROOT = "__root__"
 _NEEDLESS = frozenset({"GymV21Environment-v0", "GymV26Environment-v0"})
@@ -43,14 +42,14 @@ _COPIED = (
 _SHORTEST_NAME = 4
 
 _adopted: dict[str, tuple[Any, EnvSpec]] = {}
-"""Gymnasium's spec and the copy of it, by id."""
+"""Gymnasium's spec and its copy, by id."""
 
 
 def adopt_specs() -> dict[str, EnvSpec]:
-    """Copy what is registered in Gymnasium, and not in Ludus, into the registry; return that.
+    """Copy specs that are registered only in Gymnasium into the registry, and return it.
 
-    What has changed in Gymnasium's registry since the last call is changed here too. An id that
-    contradicts one of Ludus, versioned here and unversioned there, is left out.
+    Changes of Gymnasium's registry since the last call are applied. An id that conflicts with one
+    of Ludus, because only one of them has a version, is skipped.
     """
     gymnasium = loaded_gymnasium()
     if gymnasium is None:
@@ -68,7 +67,7 @@ def adopt_specs() -> dict[str, EnvSpec]:
 
 
 def is_adopted(env_id: str) -> bool:
-    """Tell whether the id is in the registry because a package registered it in Gymnasium."""
+    """Return whether an id was copied from Gymnasium's registry."""
     return env_id in _adopted
 
 
@@ -88,7 +87,7 @@ def _adopt(env_id: str, source: Any) -> None:
 
 
 def as_spec(spec: Any) -> Any:
-    """Return a spec of Gymnasium as one of Ludus, and anything else as it is."""
+    """Return a Gymnasium spec as a Ludus spec; other objects are returned unchanged."""
     gymnasium = loaded_gymnasium()
     if gymnasium is None or not isinstance(spec, gymnasium.envs.registration.EnvSpec):
         return spec
@@ -105,17 +104,14 @@ def as_spec(spec: Any) -> Any:
 def packages_to_import(name: str) -> list[str]:
     """Return installed modules that may register an environment of this name when imported.
 
-    The name of such a module begins as the environment's does, and its distribution needs
-    Gymnasium. If there is none, these are the modules that announce environments without a
-    namespace to Gymnasium. They are found by names and metadata alone, and are not imported yet.
+    These are modules whose name begins like the environment's and whose distribution requires
+    Gymnasium, or else Gymnasium plugins without a namespace. They are not imported.
     """
-    # Needed for an error message only.
-    import pkgutil
+    import pkgutil  # used for error messages only
 
     word = _folded(name.partition("-")[0].partition("_")[0])
     found: set[str] = set()
     if len(word) >= _SHORTEST_NAME:
-        # Lists folders, imports nothing.
         installed = (item.name for item in pkgutil.iter_modules())
         found = {m for m in installed if _folded(m).startswith(word) and _needs_gymnasium(m)}
     found = found or {point.module.partition(".")[0] for point in _announced_to_gymnasium()}
@@ -123,12 +119,12 @@ def packages_to_import(name: str) -> list[str]:
 
 
 def module_named_by(name: str) -> str | None:
-    """Return the installed module that an environment's name begins with, if it needs Gymnasium.
+    """Return the installed module with which an id begins, if it requires Gymnasium.
 
     For ``MiniGrid-Empty-5x5`` that is ``minigrid``. Nothing is imported.
     """
     word = name.partition("-")[0].lower()
-    # A module that is loaded has registered what it has to register.
+    # A module that is imported has already registered its environments.
     if not _is_name(word) or word in sys.modules or not _needs_gymnasium(word):
         return None
     return word

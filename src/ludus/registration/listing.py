@@ -1,4 +1,4 @@
-"""Finding out what is registered."""
+"""Search and listing of registered environments."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ __all__ = ["family_of", "pprint_registry", "search"]
 
 
 def family_of(spec: EnvSpec) -> str:
-    """Return the group a spec belongs to: its family, else namespace, else package."""
+    """Return the group of a spec: its family, else its namespace, else its package."""
     if spec.family is not None:
         return spec.family
     if spec.namespace is not None:
         return spec.namespace
     if isinstance(spec.entry_point, str):
         parts = spec.entry_point.partition(":")[0].split(".")
-        # "package.envs.family.module" names the family third, "package.module" second.
+        # The family is the third part of "package.envs.family.module".
         if len(parts) > 1:
             return parts[2] if len(parts) > 2 else parts[1]
     return spec.name
 
 
 def search(text: str = "", *, tag: str | None = None, family: str | None = None) -> list[EnvSpec]:
-    """Return the specs that match, sorted by id; plugins are loaded first.
+    """Return the matching specs, sorted by id; plugins are loaded first.
 
     Args:
-        text: Words that must all occur in id, description, tags, family or author; case is
-            ignored.
-        tag: A tag the spec must have.
-        family: The family it must belong to.
+        text: Words that must all occur in id, description, tags, family or author, ignoring case.
+        tag: Only specs with this tag.
+        family: Only specs of this family.
 
     Raises:
-        ValueError: No spec at all has this tag or family; the message suggests a close one.
+        ValueError: No spec has this tag or family; the message suggests a similar one.
+
+    >>> [spec.id for spec in search("pendulum torque")]
+    ['Pendulum-v1']
     """
     load_plugins(everything=True)
     specs = list(adopt_specs().values())
@@ -71,12 +73,12 @@ def pprint_registry(
     exclude_namespaces: list[str] | None = None,
     disable_print: bool = False,
 ) -> str | None:
-    """Print the ids grouped by namespace, those without one by family; or return that text.
+    """Print the registered ids, grouped by namespace or family.
 
     Args:
-        print_registry: The specs to show; the registry, plugins included, by default.
+        print_registry: The specs; by default the registry, plugins included.
         num_cols: Ids per line.
-        exclude_namespaces: Groups to leave out.
+        exclude_namespaces: Groups to skip.
         disable_print: Return the text instead of printing it.
     """
     if print_registry is registry:
@@ -84,8 +86,8 @@ def pprint_registry(
         adopt_specs()
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for spec in print_registry.values():
-        told = isinstance(spec.entry_point, str) or spec.family
-        groups[spec.namespace or (family_of(spec) if told else "None")].append(spec.id)
+        known = isinstance(spec.entry_point, str) or spec.family
+        groups[spec.namespace or (family_of(spec) if known else "None")].append(spec.id)
     width = max((len(spec.name) for spec in print_registry.values()), default=0)
     sections = []
     for group, ids in groups.items():
@@ -94,7 +96,7 @@ def pprint_registry(
         cells = [env_id.ljust(width) for env_id in sorted(ids)]
         rows = [cells[i : i + num_cols] for i in range(0, len(cells), num_cols)]
         sections.append("\n".join([f"===== {group} =====", *(" ".join(r).rstrip() for r in rows)]))
-    # Names of families are the plugins' own.
+    # Family names of plugins are untrusted text.
     text = escaped("\n".join(sections))
     if disable_print:
         return text

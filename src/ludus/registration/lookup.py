@@ -1,4 +1,4 @@
-"""From an id to its spec."""
+"""Lookup of specs by id."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ __all__ = ["find_known", "find_spec", "spec"]
 
 
 def spec(env_id: str) -> EnvSpec:
-    """Return the registered spec of exactly this id.
+    """Return the registered spec of an id.
 
     Raises:
-        Error: No such environment; the subclass and message say which part is unknown.
+        Error: There is no such environment; subclass and message name the unknown part.
+
+    >>> spec("CartPole-v1").max_episode_steps
+    500
     """
     found = _get(env_id)
     if found is None:
@@ -38,14 +41,14 @@ def spec(env_id: str) -> EnvSpec:
 
 
 def find_spec(env_id: str) -> EnvSpec:
-    """Return the spec for what a user may write: ``[module:]id``, the version optional.
+    """Return the spec of ``[module:]id``; the version is optional.
 
-    ``module`` is imported first, so that it can register its environments. Without a version the
-    latest is taken, with a warning; an older version than the latest warns too.
+    ``module`` is imported first, to register its environments. Without a version, the latest one is
+    used, with a warning. An old version gives a warning as well.
 
     Raises:
         ModuleNotFoundError: ``module`` cannot be imported.
-        Error: No such environment.
+        Error: There is no such environment.
     """
     module, colon, name_part = env_id.partition(":")
     if colon:
@@ -59,7 +62,7 @@ def find_spec(env_id: str) -> EnvSpec:
 
 
 def find_known(env_id: str) -> EnvSpec | None:
-    """Return what :func:`find_spec` would, if that imports nothing of others, else ``None``."""
+    """Return the spec like :func:`find_spec`, or ``None`` if third-party code must be imported."""
     if ":" in env_id:
         return None
     if env_id not in registry:
@@ -70,7 +73,7 @@ def find_known(env_id: str) -> EnvSpec | None:
 
 
 def _chosen(name_part: str, found: EnvSpec | None) -> EnvSpec | None:
-    """Return the spec of this id, or its latest version if it names none, with due warnings."""
+    """Return the spec of an id, or of its latest version, and warn about old versions."""
     ns, name, version = parse_env_id(name_part)
     latest = find_highest_version(ns, name)
     if latest is not None and version is None:

@@ -1,4 +1,4 @@
-"""``make``: from an id to a ready environment."""
+"""``make``: creation of environments."""
 
 from __future__ import annotations
 
@@ -31,28 +31,35 @@ def make(
     sandbox: Sandboxing | None = None,
     **kwargs: Any,
 ) -> Env:
-    """Build an environment and the wrappers its spec asks for.
+    """Build an environment with the wrappers of its spec.
 
     Args:
         id: An id, ``"module:id"`` to import a module first, or a spec.
         max_episode_steps: Overrides the spec's time limit; -1 for none.
-        disable_env_checker: Overrides whether the passive checks are left out.
+        disable_env_checker: Overrides whether the passive checks are disabled.
         sandbox: Run the environment's code in a sandbox: ``True``, the name of a backend, a
-            ``Policy`` or ``SandboxOptions``. Its package is not imported here. By default only what
-            is registered as untrusted needs one, and with ``LUDUS_TRUST=strict`` every plugin gets
-            one.
-        **kwargs: Arguments of the environment, ``render_mode`` among them.
+            ``Policy`` or ``SandboxOptions``. Its package is then not imported in this process. By
+            default untrusted environments require a sandbox, and with ``LUDUS_TRUST=strict`` every
+            plugin gets one.
+        **kwargs: Arguments of the environment, such as ``render_mode``.
 
     Returns:
-        The environment inside, from the inside out: passive checker, order enforcing, time limit,
-        the spec's additional wrappers, and a rendering wrapper if the mode needs one.
+        The environment, wrapped from the inside out in the passive checker, order enforcing, time
+        limit, the spec's additional wrappers, and a rendering wrapper if the mode needs one.
 
     Raises:
-        Error: The id is unknown; the message suggests what may have been meant.
-        InvalidArgument: A keyword does not fit the environment's signature.
-        TypeError: The entry point returned something that is no environment.
-        UntrustedEnv: The environment is not to be made outside of a sandbox.
-        SandboxError: The sandbox, or the environment in it, cannot be made.
+        Error: The id is unknown; the message suggests similar ones.
+        InvalidArgument: The environment does not accept an argument.
+        TypeError: The entry point did not return an environment.
+        UntrustedEnv: The environment requires a sandbox.
+        SandboxError: The sandbox, or the environment in it, cannot be created.
+
+    >>> env = make("CartPole-v1", max_episode_steps=100)
+    >>> env
+    <TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>
+    >>> observation, info = env.reset(seed=0)
+    >>> observation.shape
+    (4,)
     """
     wanted = as_spec(id)
     if not isinstance(wanted, str | EnvSpec):
@@ -97,7 +104,7 @@ def _sandboxed(
 
 
 def check_time_limit(max_episode_steps: int | None) -> None:
-    """Refuse what is no time limit."""
+    """Raise ValueError if ``max_episode_steps`` is not a time limit."""
     if max_episode_steps is None or max_episode_steps == -1:
         return
     if not isinstance(max_episode_steps, int) or max_episode_steps < 1:
@@ -108,9 +115,9 @@ def check_time_limit(max_episode_steps: int | None) -> None:
 
 
 def choose_rendering(creator: Callable[..., Any], arguments: dict[str, Any]) -> str | None:
-    """Return the wrapper that provides the asked render mode, adjusting ``arguments`` to it."""
+    """Return the wrapper that provides the requested render mode, and adjust ``arguments``."""
     metadata = getattr(creator, "metadata", None)
-    # On a wrapper class `metadata` is a property; only its instances know the modes.
+    # `metadata` of a wrapper class is a property, so the modes are not known yet.
     if metadata is None or isinstance(metadata, property):
         return None
     modes = _render_modes(metadata)
@@ -167,7 +174,7 @@ def create_env(
     rendering: str | None,
     classic_mode: str | None,
 ) -> Env:
-    """Call the entry point and see that what it returns is an environment with its spec."""
+    """Call the entry point, check that it returns an environment, and set its spec."""
     try:
         check_arguments(spec.id, creator, arguments)
         env = creator(**arguments)
@@ -207,7 +214,7 @@ def wrap_env(
     disable_env_checker: bool | None,
     rendering: str | None,
 ) -> Env:
-    """Apply the wrappers that the spec and the arguments of ``make`` ask for."""
+    """Apply the wrappers that the spec and the arguments of ``make`` require."""
     from ludus import wrappers
 
     prior = _check_prior_wrappers(env, spec)
@@ -233,7 +240,7 @@ def wrap_env(
 
 
 def _check_prior_wrappers(env: Env, spec: EnvSpec) -> int:
-    """Return how many of the spec's wrappers the entry point has applied already."""
+    """Return how many of the spec's wrappers the entry point has already applied."""
     applied = () if env.spec is None else env.spec.additional_wrappers
     expected = spec.additional_wrappers[: len(applied)]
     for found, recorded in zip(applied, expected, strict=False):

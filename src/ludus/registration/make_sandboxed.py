@@ -1,4 +1,4 @@
-"""``make`` and ``make_vec`` for environments in sandboxes, and of code that is not installed."""
+"""``make`` and ``make_vec`` in a sandbox, also for code that is not installed."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def make_sandboxed(
     recipe: Recipe | None = None,
     **kwargs: Any,
 ) -> Env:
-    """Build an environment in a sandbox, inside the wrappers that ``make`` gives.
+    """Build an environment in a sandbox, with the wrappers of ``make``.
 
     Args:
-        env_id: what was asked for.
-        spec: its spec, if the host knows it without importing anything.
-        sandbox: how to run the sandbox.
-        max_episode_steps: as in ``make``.
-        disable_env_checker: as in ``make``.
-        recipe: what else the sandbox needs.
-        **kwargs: arguments of the environment, plain data.
+        env_id: The id.
+        spec: Its spec, if it is known without importing third-party code.
+        sandbox: Options of the sandbox.
+        max_episode_steps: As in ``make``.
+        disable_env_checker: As in ``make``.
+        recipe: Additional contents of the sandbox.
+        **kwargs: Arguments of the environment, plain data.
     """
     check_time_limit(max_episode_steps)
     options = sandbox_options(sandbox)
@@ -83,7 +83,7 @@ def make_vec_sandboxed(
     recipe: Recipe | None = None,
     **kwargs: Any,
 ) -> VectorEnv:
-    """Build ``num_envs`` environments in one sandbox, which runs ``make_vec`` itself."""
+    """Build a vector environment in one sandbox."""
     options = sandbox_options(sandbox)
     recipe = dataclasses.replace(
         recipe or Recipe(id=env_id, spec=spec),
@@ -104,12 +104,12 @@ def make_vec_sandboxed(
 
 
 def _recorded(sandbox: Sandboxing) -> Sandboxing:
-    """Return what a spec keeps of the argument, so that making the spec makes the same."""
+    """Return the value that the spec records, so that ``make(spec)`` uses the same sandbox."""
     return sandbox if isinstance(sandbox, bool | str) else sandbox_options(sandbox)
 
 
 def _are_ours(spec: EnvSpec) -> bool:
-    """Tell whether the spec's wrappers are Ludus' own, which the host may import."""
+    """Return whether all wrappers of a spec are Ludus's own, so that they may be imported."""
     modules = [wrapper.entry_point.partition(":")[0] for wrapper in spec.additional_wrappers]
     return all(f"{module}.".startswith("ludus.wrappers.") for module in modules)
 
@@ -127,32 +127,31 @@ def load(
     """Run an environment from a folder or wheel in a sandbox, without installing or importing it.
 
     Args:
-        path: a package's folder, the folder that holds it, or a wheel. The sandbox sees it
-            read-only.
+        path: The package's folder, its parent folder, or a wheel; mounted read-only.
         entry_point: ``"package.module:Class"``.
-        policy: limits of the sandbox; by default no network, no files, no processes.
-        backend: a backend of ``open_sandbox``.
-        num_envs: returns a batch of so many instead of a single environment.
-        sandbox: all options of the sandbox, in place of ``policy`` and ``backend``.
-        **kwargs: arguments of the environment, plain data; for a batch also
+        policy: Limits of the sandbox; by default no network, files or processes.
+        backend: A backend of ``open_sandbox``.
+        num_envs: Return a vector environment of this size instead of a single environment.
+        sandbox: All options of the sandbox, instead of ``policy`` and ``backend``.
+        **kwargs: Arguments of the environment, plain data; for a vector environment also
             ``vectorization_mode`` and ``vector_kwargs``.
 
     Raises:
-        FileNotFoundError: there is nothing at ``path``.
-        Error: it is neither folder nor wheel, or holds no such package.
+        FileNotFoundError: ``path`` does not exist.
+        Error: ``path`` is not a folder or wheel, or does not contain the package.
     """
     if entry_point.count(":") != 1:
         raise Error(f"entry_point is {entry_point!r}; expected 'package.module:Class'.")
     options = sandbox or SandboxOptions(policy=policy, backend=backend)
     if options.backend == "process":
-        raise Error("The 'process' backend isolates nothing, and loads no foreign code.")
+        raise Error("The 'process' backend does not isolate, so it cannot run untrusted code.")
     name = "".join(c if c.isalnum() or c in "_-" else "_" for c in entry_point.partition(":")[2])
     security = SecuritySpec(trust="untrusted")
     spec = EnvSpec(name, entry_point=entry_point, security=security)
     if not Path(path).exists():
         raise FileNotFoundError(
-            f"There is nothing at {os.fspath(path)!r}; expected a package's folder, the folder "
-            "that holds it, or a wheel."
+            f"{os.fspath(path)!r} does not exist; expected a package's folder, its parent folder, "
+            "or a wheel."
         )
     recipe = _given(Path(path).resolve(), entry_point, Recipe(id=name, spec=spec))
     if num_envs is None:
@@ -172,7 +171,7 @@ def _given(path: Path, entry_point: str, recipe: Recipe) -> Recipe:
         mount = Mount(str(path), f"{_GIVEN}/{package}")
     else:
         raise Error(
-            f"{str(path)!r} holds no {package!r}; expected a wheel, the folder of the package "
-            f"{package}, or a folder with {package}/ or {package}.py in it."
+            f"{str(path)!r} does not contain {package!r}; expected a wheel, the folder of the "
+            f"package {package}, or a folder that contains {package}/ or {package}.py."
         )
     return dataclasses.replace(recipe, mounts=(mount,), paths=(_GIVEN,))

@@ -1,4 +1,4 @@
-"""``make_vec``: from an id to a ready vector environment."""
+"""``make_vec``: creation of vector environments."""
 
 from __future__ import annotations
 
@@ -50,32 +50,37 @@ def make_vec(
     """Build a vector environment.
 
     Args:
-        id: An id, ``"module:id"``, or a spec (also one taken from a vector environment).
-        num_envs: How many environments.
-        vectorization_mode: How to run them; by default the environment's own vector
-            implementation if it has one and nothing is asked for that it cannot take (wrappers,
-            ``vector_kwargs`` other than ``autoreset_mode``), else ``"sync"``.
+        id: An id, ``"module:id"``, or a spec, also of a vector environment.
+        num_envs: Number of environments.
+        vectorization_mode: How to run them. By default the environment's own vector implementation
+            if it has one and supports the arguments (no wrappers, no ``vector_kwargs`` other than
+            ``autoreset_mode``), else ``"sync"``.
         vector_kwargs: Arguments of the vector environment, e.g. ``{"autoreset_mode": ...}``.
-        wrappers: Applied to every environment, the first one innermost.
-        sandbox: As in ``make``: all environments run in one sandbox, or, if there are wrappers,
-            each in a sandbox of its own.
-        **kwargs: Arguments of the environments. Environments with a vector implementation of their
-            own in Ludus also take ``compile``: ``"wait"``, ``"background"`` or ``"never"``, as
-            the environment variable ``LUDUS_COMPILE``; one that an engine steps ignores it.
+        wrappers: Wrappers of each environment, the first one innermost.
+        sandbox: As in ``make``. All environments run in one sandbox, or, with ``wrappers``, each in
+            its own.
+        **kwargs: Arguments of the environments. Vector implementations of Ludus's own also take
+            ``compile``: ``"wait"``, ``"background"`` or ``"never"``, like the environment variable
+            ``LUDUS_COMPILE``. Those that an engine steps ignore it.
 
     Raises:
-        Error: The id is unknown, or the arguments do not fit the mode.
-        ValueError: Unknown mode, or ``num_envs`` is not positive.
+        Error: The id is unknown, or the mode does not support an argument.
+        ValueError: The mode is unknown, or ``num_envs`` is not positive.
+
+    >>> envs = make_vec("CartPole-v1", num_envs=3)
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations.shape
+    (3, 4)
     """
     wanted = as_spec(id)
     if not isinstance(wanted, str | EnvSpec):
         raise Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`.")
     env_id, known, sandbox = decide(wanted, sandbox)
-    # Of an environment that only its sandbox may look up, nothing is known but the id.
+    # Only the id is known of an environment that must be looked up in its sandbox.
     spec = EnvSpec(env_id.rpartition(":")[2]) if known is None else copy.deepcopy(known)
     arguments, spec.kwargs = spec.kwargs, {}
     arguments.pop("sandbox", None)
-    # A vector environment's spec carries these along, so that make_vec(env.spec) rebuilds it.
+    # The spec of a vector environment records these, so that make_vec(env.spec) rebuilds it.
     num_envs = arguments.pop("num_envs", num_envs)
     vector_kwargs = dict(arguments.pop("vector_kwargs", vector_kwargs) or {})
     wrappers = list(arguments.pop("wrappers", wrappers) or [])

@@ -1,4 +1,4 @@
-"""Which environments have a vector implementation of their own, and what it takes."""
+"""Vector implementations of environments: which have one, and which arguments it supports."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ludus.served_names import own_name
 __all__ = ["find_own_batch", "settle_compile", "takes_autoreset_mode"]
 
 _BATCHED = ("step", "reset")
-"""Methods whose place a compiled batch takes."""
+"""Methods that a compiled batch replaces."""
 
 
 def find_own_batch(spec: EnvSpec) -> None:
-    """Give the spec of a kernel environment its compiled batch, as ``kernel.register`` does.
+    """Set the vector entry point of a kernel environment's spec, as ``kernel.register`` does.
 
-    A class that overrides ``step`` or ``reset`` in Python stays without: the batch would not call
-    them.
+    A class that overrides ``step`` or ``reset`` in Python gets none, because the compiled batch
+    would not call them.
     """
     if spec.vector_entry_point is not None or spec.entry_point is None:
         return
@@ -32,7 +32,7 @@ def find_own_batch(spec: EnvSpec) -> None:
 
 
 def _is_kernel_env(creator: Any) -> bool:
-    # A kernel environment cannot exist before the module has been imported.
+    # There is no kernel environment before this module is imported.
     kernels: Any = sys.modules.get("ludus.kernel.env")
     return (
         kernels is not None and isinstance(creator, type) and issubclass(creator, kernels.KernelEnv)
@@ -40,7 +40,7 @@ def _is_kernel_env(creator: Any) -> bool:
 
 
 def _overrides_steps(cls: type) -> bool:
-    """Tell whether a class of other code than Ludus's has steps or resets of its own."""
+    """Return whether a class outside of Ludus overrides ``step`` or ``reset``."""
     for base in cls.__mro__:
         module, _, _ = own_name(f"{base.__module__}:{base.__qualname__}").partition(":")
         if module.partition(".")[0] == "ludus":
@@ -51,9 +51,9 @@ def _overrides_steps(cls: type) -> bool:
 
 
 def takes_autoreset_mode(spec: EnvSpec, vector_kwargs: dict[str, Any]) -> bool:
-    """Tell whether the vector entry point takes all that ``vector_kwargs`` says: the mode.
+    """Return whether ``vector_kwargs`` has only a mode, which the vector entry point accepts.
 
-    A parameter for anything else counts only where it is known what becomes of it: in Ludus.
+    ``**kwargs`` counts as accepting it only for vector environments of Ludus.
     """
     if set(vector_kwargs) != {"autoreset_mode"} or spec.vector_entry_point is None:
         return False

@@ -1,4 +1,4 @@
-"""Adding environments to the registry."""
+"""Registration of environments."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ current_namespace: str | None = None
 _from_plugin = False
 
 SERVED = ("ale_py.env:AtariEnv",)
-"""Entry points under which packages that Ludus's own environments run on register the same."""
+"""Entry points of packages on which Ludus's own environments are based."""
 
 
 @contextlib.contextmanager
 def namespace(ns: str | None) -> Iterator[None]:
-    """Put everything registered inside the block into one namespace."""
+    """Context manager that puts registered environments into a namespace."""
     global current_namespace
     before, current_namespace = current_namespace, ns
     try:
@@ -38,7 +38,7 @@ def namespace(ns: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def plugin_registration() -> Iterator[None]:
-    """Mark registrations inside the block as a plugin's: they may not replace other specs."""
+    """Context manager for registrations by a plugin, which must not replace other specs."""
     global _from_plugin
     before, _from_plugin = _from_plugin, True
     try:
@@ -48,10 +48,10 @@ def plugin_registration() -> Iterator[None]:
 
 
 def register_envs(env_module: ModuleType) -> None:  # noqa: ARG001 - named for its import
-    """Show in the registry what a package has registered in Gymnasium when it was imported.
+    """Add environments that an imported package registered in Gymnasium to the registry.
 
-    ``make`` finds these environments without it. Passing the module keeps linters from calling
-    its import unused.
+    ``make`` finds them without this call. Passing the module prevents linters from reporting its
+    import as unused.
     """
     from ludus.registration.foreign import adopt_specs
 
@@ -81,30 +81,36 @@ def register(
     """Register an environment under ``[namespace/]name[-vN]``.
 
     Args:
-        id: The id that ``make`` takes.
+        id: The id for ``make``.
         entry_point: ``"module:name"`` or a callable that returns the environment.
         reward_threshold: Mean return at which the task counts as solved.
-        nondeterministic: Whether seed and actions leave the outcome open.
-        max_episode_steps: Steps after which ``make``'s time limit truncates.
-        order_enforce: Whether ``make`` refuses ``step`` before ``reset``.
-        disable_env_checker: Whether ``make`` leaves out the passive checks.
+        nondeterministic: Whether the environment is nondeterministic even if seeded.
+        max_episode_steps: Steps after which an episode is truncated.
+        order_enforce: Whether ``step`` before ``reset`` raises an error.
+        disable_env_checker: Whether to disable the passive checks.
         additional_wrappers: Specs of wrappers that ``make`` adds.
-        vector_entry_point: Like ``entry_point``, for a vector environment of its own.
-        kwargs: Arguments for the entry point.
-        author: Who wrote it.
-        description: One sentence, found by ``search``.
-        tags: Words to filter by.
-        family: The group it belongs to, by default its namespace or package.
-        homepage: Where to read more.
+        vector_entry_point: Like ``entry_point``, for a vector environment.
+        kwargs: Arguments of the entry point.
+        author: Author of the environment.
+        description: One sentence, which ``search`` finds.
+        tags: Tags for ``search``.
+        family: Group in listings; by default the namespace or package.
+        homepage: URL of the documentation.
         licence: SPDX identifier.
-        security: What its code needs from the machine.
+        security: Permissions that the code needs.
 
     Raises:
         Error: The id is malformed.
-        RegistrationError: The spec contradicts a registered one.
+        RegistrationError: The spec conflicts with a registered one.
         ValueError: Neither entry point is given.
+
+    >>> import ludus
+    >>> register("docs/Pole-v0", "ludus.envs.classic_control:CartPoleEnv", max_episode_steps=50)
+    >>> ludus.make("docs/Pole-v0").spec.max_episode_steps
+    50
+    >>> del ludus.registry["docs/Pole-v0"]
     """
-    # The arguments are the fields of the spec; only empty and iterable ones need a hand.
+    # The arguments are the fields of the spec.
     fields = dict(locals())
     if entry_point is None and vector_entry_point is None:
         raise ValueError(
@@ -119,15 +125,15 @@ def register(
 
 
 def add_spec(spec: EnvSpec) -> None:
-    """Enter a spec into the registry, inside the current namespace if there is one.
+    """Add a spec to the registry, in the current namespace.
 
-    An environment that Ludus has already, arguments included, stays Ludus's when the package that
-    it runs on registers it, and only shows that package's entry point: ``import ale_py`` registers
-    so where Ludus is served as Gymnasium.
+    If a package on which an environment of Ludus is based registers the same environment with the
+    same arguments, as ``import ale_py`` does under the import alias, Ludus's environment stays and
+    only shows the package's entry point.
 
     Raises:
-        RegistrationError: The spec contradicts a registered one or, coming from a plugin, would
-            replace one or claim to be built in.
+        RegistrationError: The spec conflicts with a registered one. A plugin may not replace a spec
+            or claim to be built in.
     """
     limit = spec.max_episode_steps
     if limit is not None and (not isinstance(limit, int) or limit < 1):
@@ -144,7 +150,7 @@ def add_spec(spec: EnvSpec) -> None:
                 f"{spec.id!r} is registered already; plugins may not replace it"
             )
         if spec.security.trust == "builtin":
-            raise RegistrationError(f"{spec.id!r} claims trust='builtin'; only Ludus itself may")
+            raise RegistrationError(f"{spec.id!r} claims trust='builtin', which only Ludus may")
     elif spec.id in registry:
         known = registry[spec.id]
         if _is_served(spec, known):

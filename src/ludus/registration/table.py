@@ -1,4 +1,4 @@
-"""The registry: a table of specs by id, and look-ups that explain their failures."""
+"""The registry: a dict of specs by id, and error messages for missing ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["check_can_register", "explain_missing", "find_highest_version", "reg
 
 
 def _forgetting(change: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a dictionary's method that changes it, and lets go of what was found by name."""
+    """Wrap a mutating method of ``dict`` so that it clears the index by name."""
 
     @functools.wraps(change)
     def method(self: _Registry, *args: Any, **kwargs: Any) -> Any:
@@ -32,9 +32,9 @@ def _forgetting(change: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Registry(dict[str, EnvSpec]):
-    """A dictionary that also finds specs by namespace and name.
+    """A dict with an index by namespace and name.
 
-    Every ``make`` asks which versions there are, and looking at all specs would take half its time.
+    Every ``make`` looks up the versions of an environment; a scan would take half of its time.
     """
 
     _by_name: dict[tuple[str | None, str], list[EnvSpec]] | None = None
@@ -49,7 +49,7 @@ class _Registry(dict[str, EnvSpec]):
     update = _forgetting(dict.update)
 
     def named(self, ns: str | None, name: str) -> list[EnvSpec]:
-        """Return the specs of one environment, the unversioned one first, then upwards."""
+        """Return the specs of one environment by version, the unversioned one first."""
         if self._by_name is None:
             self._by_name = {}
             for spec in sorted(self.values(), key=_version):
@@ -66,21 +66,21 @@ registry = _Registry()
 
 
 def versions_of(ns: str | None, name: str) -> list[EnvSpec]:
-    """Return the registered specs of one environment, the unversioned one first, then upwards."""
+    """Return the specs of one environment by version, the unversioned one first."""
     return registry.named(ns, name)
 
 
 def find_highest_version(ns: str | None, name: str) -> int | None:
-    """Return the highest registered version, ``None`` if no versioned spec exists."""
+    """Return the highest registered version, ``None`` if there is no versioned spec."""
     specs = versions_of(ns, name)
     return specs[-1].version if specs else None
 
 
 def did_you_mean(wanted: str, known: Iterable[str]) -> str:
-    """Return a question that names the closest known word, or an empty string."""
+    """Return " Did you mean: ...?" with the most similar known word, or an empty string."""
     import difflib
 
-    # Case is the most common slip, and difflib counts it as a full mismatch.
+    # Wrong case is the most common mistake, and difflib counts it as a full mismatch.
     folded = {word.lower(): word for word in known}
     close = difflib.get_close_matches(wanted.lower(), folded, n=1)
     return f" Did you mean: `{folded[close[0]]}`?" if close else ""
@@ -93,13 +93,13 @@ def explain_missing(
     root_packages: Iterable[str] = (),
     unimported: Iterable[str] = (),
 ) -> Error:
-    """Return the error that says best why ``env_id`` is not in the registry.
+    """Return the exception for an id that is not in the registry.
 
     Args:
-        env_id: What was asked for.
-        plugin_namespaces: Namespaces that could be loaded.
-        root_packages: Packages with environments in no namespace, which are not loaded for it.
-        unimported: Modules that may register it in Gymnasium once they are imported.
+        env_id: The id.
+        plugin_namespaces: Namespaces of plugins.
+        root_packages: Packages with plugins without a namespace, which were not loaded.
+        unimported: Modules that may register the id in Gymnasium when imported.
     """
     ns, name, version = parse_env_id(env_id)
     namespaces = {spec.namespace for spec in registry.values() if spec.namespace is not None}
@@ -119,13 +119,13 @@ def explain_missing(
         hint = hint or _to_import(env_id, unimported) + _unloaded(root_packages)
         return NameNotFound(
             f"Environment `{name}` doesn't exist{where}.{hint} "
-            "ludus.search('text') and ludus.pprint_registry() list what there is."
+            "ludus.search('text') and ludus.pprint_registry() list the environments."
         )
     return _explain_version(get_env_id(ns, name, None), version, specs)
 
 
 def _elsewhere(name: str) -> str:
-    """Hint at the same name in another namespace."""
+    """Return a hint at the same name in another namespace."""
     homes = [spec.id for spec in registry.values() if spec.name.lower() == name.lower()]
     return f" Did you mean: `{homes[0]}`?" if homes else ""
 
@@ -135,16 +135,16 @@ def _to_import(env_id: str, modules: Iterable[str]) -> str:
     if not named:
         return ""
     return (
-        f" It may be one of those that {' or '.join(named)} registers in Gymnasium when it is "
-        f"imported: import it first, or say make('{named[0]}:{env_id}')."
+        f" It may be an environment that {' or '.join(named)} registers in Gymnasium when it is "
+        f"imported: import it first, or use make('{named[0]}:{env_id}')."
     )
 
 
 def _unloaded(packages: Iterable[str]) -> str:
     named = ", ".join(packages)
     return (
-        f" These packages have environments without a namespace, which are loaded by "
-        f"ludus.registration.load_plugins(everything=True) only: {named}."
+        f" These packages have environments without a namespace, which are loaded only by "
+        f"ludus.registration.load_plugins(everything=True): {named}."
         if named
         else ""
     )
@@ -170,7 +170,7 @@ def _explain_version(full_name: str, version: int | None, specs: list[EnvSpec]) 
 
 
 def check_can_register(spec: EnvSpec) -> None:
-    """Refuse a spec that would make ids ambiguous.
+    """Check that a spec does not make ids ambiguous.
 
     Raises:
         RegistrationError: A versioned and an unversioned spec would share one name.

@@ -1,7 +1,7 @@
-"""Which environments may run outside of a sandbox.
+"""Trust levels: which environments require a sandbox.
 
-Code that came with Ludus may, and so may plugins, unless ``LUDUS_TRUST=strict`` sandboxes them.
-What is registered as untrusted runs in a sandbox or not at all.
+Environments of Ludus run without a sandbox, and so do plugins, unless ``LUDUS_TRUST=strict``.
+Environments that are registered as untrusted run only in a sandbox.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _LEVELS = ("", "default", "strict")
 def decide(
     wanted: str | EnvSpec, sandbox: Sandboxing | None
 ) -> tuple[str, EnvSpec | None, Sandboxing | None]:
-    """Return the id, its spec and how to sandbox it; ``None`` for not at all.
+    """Return the id, its spec, and the sandbox options or ``None``.
 
-    Only for an environment that runs outside of a sandbox may looking for its spec import anything.
-    The spec of a sandboxed one is ``None`` if that would be needed.
+    The lookup imports third-party code only for an environment that runs without a sandbox. The
+    spec of a sandboxed environment is ``None`` if it cannot be found otherwise.
 
     Raises:
-        UntrustedEnv: it is asked for outside of a sandbox, and must not be.
-        Error: there is no such environment.
+        UntrustedEnv: The environment requires a sandbox.
+        Error: There is no such environment.
     """
     env_id = wanted.id if isinstance(wanted, EnvSpec) else wanted
     if isinstance(wanted, EnvSpec):
@@ -46,19 +46,18 @@ def decide(
         _check_could_exist(env_id)
     trust = "plugin" if spec is None else spec.security.trust
     if sandbox is None:
-        # A sandboxed environment's spec carries its sandbox along, so that making it again makes
-        # the same.
+        # The spec of a sandboxed environment records its options, so that make(spec) reuses them.
         recorded = None if spec is None else spec.kwargs.get("sandbox")
         sandbox = recorded or (trust != "builtin" and _is_strict()) or None
     needs_sandbox = trust == "untrusted" or (trust == "plugin" and _is_strict())
     if needs_sandbox and not sandbox:
         why = "it is registered as untrusted" if trust == "untrusted" else "LUDUS_TRUST is strict"
         raise UntrustedEnv(
-            f"{env_id} must not be made outside of a sandbox: {why}. Say make({env_id!r}, "
-            "sandbox=True), or see `ludus sandbox doctor` if no sandbox can be made here."
+            f"{env_id} requires a sandbox: {why}. Use make({env_id!r}, sandbox=True), or see "
+            "`ludus sandbox doctor` if no sandbox backend works."
         )
     if needs_sandbox and _isolates_nothing(sandbox):
-        raise UntrustedEnv(f"{env_id} needs a sandbox, and the 'process' backend isolates nothing.")
+        raise UntrustedEnv(f"{env_id} requires a sandbox; the 'process' backend does not isolate.")
     return env_id, spec, sandbox or None
 
 
@@ -74,7 +73,7 @@ def _isolates_nothing(sandbox: Sandboxing | None) -> bool:
 
 
 def _check_could_exist(env_id: str) -> None:
-    """Refuse an id that no plugin announces, without starting a sandbox to find that out."""
+    """Raise an error for an id that no plugin declares, without starting a sandbox."""
     if ":" in env_id:
         return
     announced = plugin_namespaces()

@@ -1,7 +1,7 @@
-"""Conformance suites, small environments and measurements, for tests of Ludus and of yours.
+"""Conformance suites, small environments and benchmarks for tests.
 
-The suites are plain classes in pytest's style: derive ``class TestMine(EnvConformance)``,
-implement its ``make``, and pytest runs the rest.
+The suites are test classes for pytest: derive ``class TestMine(EnvConformance)`` and implement its
+``make``.
 """
 
 from __future__ import annotations

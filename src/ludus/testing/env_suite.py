@@ -1,4 +1,4 @@
-"""The contract of a single environment, as tests."""
+"""Conformance tests for environments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["EnvConformance"]
 
 
 class EnvConformance:
-    """Tests that an environment keeps the contract; derive from it and implement :meth:`make`.
+    """Tests that an environment follows the ``Env`` API; implement :meth:`make`.
 
     Example:
         >>> class TestMyEnv(EnvConformance):
@@ -29,28 +29,28 @@ class EnvConformance:
     """
 
     seeds: Sequence[int] = (1, 2, 3)
-    """Seeds each test is run with."""
+    """Seeds of each test."""
     steps: int = 50
     """Steps per rollout."""
     deterministic: bool = True
-    """Whether seed and actions fix the episode; if not, what depends on it is skipped."""
+    """Whether seed and actions determine the episode; if not, some tests are skipped."""
     render_modes: Sequence[str] = ()
-    """Modes to try; :meth:`make` then takes ``render_mode``."""
+    """Modes to test; :meth:`make` is then called with ``render_mode``."""
     suppress: Sequence[str] = ("render-untested", "wrapped-env")
-    """Rules of :data:`ludus.checking.RULES` that may be broken."""
+    """Rules of :data:`ludus.checking.RULES` to ignore."""
 
     def make(self, **kwargs: Any) -> Env[Any, Any]:
         """Return a new environment; ``kwargs`` is empty, or a render mode."""
         raise NotImplementedError(f"{type(self).__name__} must implement make()")
 
     def test_no_rule_is_broken(self) -> None:
-        """Every rule of the checker holds, warnings included."""
+        """No rule of the checker is violated, warnings included."""
         with closing(self.make()) as env:
             report = inspect_env(env, suppress=self.suppress)
         require(not report.findings, str(report))
 
     def test_spaces_hold_their_samples(self) -> None:
-        """Sampled actions and observations lie in their spaces."""
+        """Sampled actions and observations are in their spaces."""
         with closing(self.make()) as env:
             for space in (env.action_space, env.observation_space):
                 for seed in self.seeds:
@@ -58,7 +58,7 @@ class EnvConformance:
                     require_member(space.sample(), space, "a sample of the space")
 
     def test_observations_lie_in_their_space(self) -> None:
-        """Every observation of a random rollout lies in the observation space."""
+        """Every observation of a random rollout is in the observation space."""
         with closing(self.make()) as env:
             for seed in self.seeds:
                 for i, moment in enumerate(self._rollout(env, seed)):
@@ -67,14 +67,14 @@ class EnvConformance:
                     )
 
     def test_same_seed_same_episode(self) -> None:
-        """Two instances with the same seed and actions return the same, infos included."""
+        """Two instances with the same seed and actions return equal results, infos included."""
         self._need_determinism()
         with closing(self.make()) as env, closing(self.make()) as other:
             for seed in self.seeds:
                 require_same(self._rollout(env, seed), self._rollout(other, seed), f"seed {seed}")
 
     def test_seed_decides_alone(self) -> None:
-        """A seeded episode does not depend on what was played before."""
+        """A seeded episode does not depend on earlier episodes."""
         self._need_determinism()
         first, *others = self.seeds
         with closing(self.make()) as env:
@@ -84,7 +84,7 @@ class EnvConformance:
             self._require_equal(fresh, self._rollout(env, first), "after other episodes")
 
     def test_instances_do_not_interfere(self) -> None:
-        """Stepping one instance between the steps of another changes nothing."""
+        """Stepping one instance does not affect another one."""
         self._need_determinism()
         seed = self.seeds[0]
         with closing(self.make()) as env, closing(self.make()) as other:
@@ -131,7 +131,7 @@ class EnvConformance:
                     self._require_equal(future, again, f"seed {seed}, state after step {prefix}")
 
     def test_state_is_a_copy(self) -> None:
-        """A state does not change when the environment goes on."""
+        """A saved state does not change when the environment is stepped."""
         with closing(self.make()) as env:
             self._rollout(env, self.seeds[0])
             env.reset(seed=self.seeds[0])
@@ -150,7 +150,7 @@ class EnvConformance:
             env.close()
 
     def test_render(self) -> None:
-        """Each of :attr:`render_modes` returns what it promises, before and after a step."""
+        """Each of :attr:`render_modes` returns a valid frame, before and after a step."""
         for mode in self.render_modes:
             with closing(self.make(render_mode=mode)) as env:
                 require(env.render_mode == mode, f"render_mode is {env.render_mode}, not {mode}")

@@ -1,7 +1,7 @@
-"""Small environments to test with.
+"""Small environments for tests.
 
-Each is a module-level class with plain constructor arguments, so it can be pickled and built in
-a worker process, and declares its state. All but :class:`FaultyEnv` keep the contract.
+They can be pickled and built in worker processes, and their state can be saved. All except
+:class:`FaultyEnv` pass the environment checks.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Fault = Literal["raise", "exit", "kill", "hang"]
 
 
 class CounterEnv(Env[np.int64, np.int64]):
-    """Count to ``goal``: action 1 adds one and earns one, action 0 waits.
+    """Counts to ``goal``: action 1 adds 1 and has reward 1, action 0 does nothing.
 
-    The first count is random. Reaching the goal terminates, ``limit`` steps truncate.
+    The initial count is random. Reaching the goal terminates, ``limit`` steps truncate.
     """
 
     state_fields = ("count", "steps")
@@ -59,10 +59,10 @@ class CounterEnv(Env[np.int64, np.int64]):
 
 
 class DictEnv(Env[dict[str, Any], dict[str, Any]]):
-    """A noisy walk with nested observations and actions, and infos of every kind.
+    """A noisy walk with nested observations and actions, and infos of different types.
 
-    Episodes end at random after about ``mean_length`` steps. The info holds a number, an array, a
-    string and a dict, and on every third step one entry more.
+    Episodes end at random after about ``mean_length`` steps. The info has a number, an array, a
+    string and a dict, and an additional entry in every third step.
     """
 
     state_fields = ("position", "switches", "steps")
@@ -128,7 +128,7 @@ class DictEnv(Env[dict[str, Any], dict[str, Any]]):
 
 
 class ImageEnv(Env[np.ndarray[Any, Any], np.int64]):
-    """Move a bright square over a dark picture until it meets the right edge.
+    """A bright square on a dark image that has to be moved to the right edge.
 
     Actions are right, up, left, down. Renders ``rgb_array`` (the observation) and ``ansi``.
     """
@@ -167,7 +167,7 @@ class ImageEnv(Env[np.ndarray[Any, Any], np.int64]):
         return self._picture(), float(arrived), arrived, False, {}
 
     def render(self) -> np.ndarray[Any, Any] | str | None:
-        """Return the picture, or its text; ``None`` without a render mode."""
+        """Return the image, or a text; ``None`` without a render mode."""
         if self.render_mode == "ansi":
             return f"square at {self.row}, {self.column}\n"
         return self._picture() if self.render_mode == "rgb_array" else None
@@ -179,7 +179,7 @@ class ImageEnv(Env[np.ndarray[Any, Any], np.int64]):
 
 
 class SlowEnv(CounterEnv):
-    """A :class:`CounterEnv` whose every step takes ``seconds``."""
+    """A :class:`CounterEnv` whose steps take ``seconds`` each."""
 
     def __init__(self, seconds: float = 0.1, goal: int = 10, limit: int = 25) -> None:
         super().__init__(goal, limit)
@@ -196,13 +196,13 @@ class FaultyEnv(CounterEnv):
 
     Args:
         fault: ``raise`` a RuntimeError, ``exit`` the process with status 3, ``kill`` it with
-            SIGKILL, or ``hang`` for ever.
-        at_step: When.
+            SIGKILL, or ``hang`` forever.
+        at_step: Step of the fault.
         goal: As in :class:`CounterEnv`.
         limit: As in :class:`CounterEnv`.
 
     Raises:
-        ValueError: The fault has another name.
+        ValueError: ``fault`` is invalid.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class FaultyEnv(CounterEnv):
         if self.steps != self.at_step:
             return
         if self.fault == "raise":
-            raise RuntimeError(f"FaultyEnv fails at step {self.at_step}, as told")
+            raise RuntimeError(f"FaultyEnv fails at step {self.at_step}, as configured")
         if self.fault == "exit":
             os._exit(3)
         if self.fault == "kill":

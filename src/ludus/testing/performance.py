@@ -1,4 +1,4 @@
-"""How fast an environment is: constructions, steps and frames per second."""
+"""Benchmarks of environments: constructions, steps and frames per second."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def benchmark_step(
     if seed is not None:
         env.action_space.seed(seed)
     env.reset(seed=seed)
-    sample()  # the first sample of a space makes its generator
+    sample()  # the first sample of a space creates its generator
 
     def step() -> int:
         _, _, terminated, truncated, _ = env.step(sample())
@@ -42,10 +42,10 @@ def benchmark_step(
 def benchmark_vector_step(
     env: VectorEnv[Any, Any, Any], target_duration: float = 5, seed: int | None = None
 ) -> float:
-    """Return the steps of single environments per second with random actions.
+    """Return the steps per second, summed over the environments, with random actions.
 
-    A first step, which may compile something, is not measured; nor do calls that only reset an
-    environment count as its steps.
+    The first step, which may compile code, is not measured. Calls that only reset an environment
+    are not counted.
 
     Args:
         env: The vector environment; it stays open.

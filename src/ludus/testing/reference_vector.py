@@ -1,4 +1,4 @@
-"""What a vector environment must return, computed from single environments one by one."""
+"""Reference implementation of a vector environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ReferenceVector"]
 
 
 class ReferenceVector:
-    """Single environments, stepped in a plain loop; slow, short and obvious."""
+    """Single environments, stepped in a plain loop."""
 
     def __init__(self, envs: Sequence[Env[Any, Any]], mode: AutoresetMode) -> None:
         self.envs = envs
@@ -28,7 +28,7 @@ class ReferenceVector:
     def reset(
         self, seeds: Sequence[int | None], mask: npt.NDArray[np.bool_] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environments, or those of the mask."""
+        """Reset the environments, or those in the mask."""
         infos: dict[str, Any] = {}
         for i, env in enumerate(self.envs):
             if mask is None or mask[i]:
@@ -38,7 +38,7 @@ class ReferenceVector:
         return self._batch(), infos
 
     def step(self, actions: Sequence[Any]) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step the environments and reset those that are due."""
+        """Step the environments and apply autoreset."""
         rewards = np.zeros(len(self.envs))
         terminated = np.zeros(len(self.envs), dtype=np.bool_)
         truncated = np.zeros(len(self.envs), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What the suites raise with: conditions and structural equality that explain themselves."""
+"""Assertions of the conformance suites."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def require(condition: object, message: str) -> None:
 
 
 def require_member(value: Any, space: Any, where: str) -> None:
-    """Raise :class:`CheckFailed` unless ``value`` lies in ``space``."""
+    """Raise :class:`CheckFailed` unless ``value`` is in ``space``."""
     if value not in space:
         raise CheckFailed(f"{where}: {value!r} is outside {space}")
 
 
 def require_same(left: Any, right: Any, where: str = "value") -> None:
-    """Raise :class:`CheckFailed` unless both are equal to the last bit.
+    """Raise :class:`CheckFailed` unless both values are identical.
 
-    Containers must agree in kind, keys and length, arrays and scalars in dtype, shape and value;
-    NaN equals NaN. The message leads to the first difference.
+    Containers must have equal types, keys and lengths, arrays and scalars equal dtypes, shapes and
+    values; NaN equals NaN. The message has the path of the first difference.
     """
     difference = _difference(left, right, where)
     if difference is not None:
@@ -57,7 +57,7 @@ def _difference(left: Any, right: Any, where: str) -> str | None:
 def _leaf_difference(left: Any, right: Any, where: str) -> str | None:
     one, other = np.asarray(left), np.asarray(right)
     if one.dtype != other.dtype:
-        # Strings of different length have different dtypes; their values say more.
+        # Strings of different length have different dtypes, so the values are shown, too.
         return f"{where}: {left!r} ({one.dtype}) and {right!r} ({other.dtype})"
     if one.shape != other.shape:
         return f"{where}: shape {one.shape} and {other.shape}"

@@ -1,4 +1,4 @@
-"""Conformance of sandbox backends: what each one does, and what each isolating one prevents."""
+"""Conformance tests for sandbox backends."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def _raises(kinds: type[Exception], call: Callable[[], object], what: str) -> No
 
 
 class SandboxConformance:
-    """What every backend does. Derive, implement :meth:`make`, and let pytest run it."""
+    """Tests for every sandbox backend; implement :meth:`make`."""
 
     def make(self, **policy: Any) -> Sandbox:
         """Open a sandbox with the backend's default policy and these changes."""
         raise NotImplementedError
 
     def home(self, sandbox: Sandbox) -> str:
-        """Return the workspace's path as commands in the sandbox see it."""
+        """Return the path of the workspace inside the sandbox."""
         return sandbox.run(["sh", "-c", "printf %s $HOME"]).text
 
     def test_a_command(self) -> None:
-        """Streams, status, folder and input arrive exactly and apart."""
+        """Output streams, exit status, working folder and input are exact and separate."""
         with self.make() as sandbox:
             done = sandbox.run(
                 ["sh", "-c", "printf out; printf err >&2; exit 7"], timeout=_PATIENCE
@@ -64,7 +64,7 @@ class SandboxConformance:
         require("LUDUS_TEST_ONLY=leak" not in text, "a variable of the caller leaked in")
 
     def test_bad_arguments(self) -> None:
-        """What cannot be a command is refused before anything starts."""
+        """Invalid commands are rejected before anything starts."""
         with self.make() as sandbox:
             _raises(ValueError, lambda: sandbox.run("ls"), "a string as argv")
             _raises(ValueError, lambda: sandbox.run([]), "no argv")
@@ -72,7 +72,7 @@ class SandboxConformance:
             _raises(ValueError, lambda: sandbox.run(["ls"], env={"A=B": "c"}), "a name with '='")
 
     def test_output_is_cut_in_the_middle(self) -> None:
-        """A flood keeps its head and its tail, and is counted."""
+        """Too long output keeps its beginning and end, and the removed bytes are counted."""
         script = "printf BEGIN; head -c 3000000 /dev/zero; printf END"
         with self.make(output=4096) as sandbox:
             done = sandbox.run(["sh", "-c", script], timeout=_PATIENCE)
@@ -82,7 +82,7 @@ class SandboxConformance:
         require_same(done.stdout_cut, 3000008 - 4096)
 
     def test_time_out_kills_the_tree(self) -> None:
-        """Nothing that a late command started goes on."""
+        """A timeout kills all processes that the command started."""
         script = "(setsid sh -c 'sleep 2; touch late' &) ; sleep 60"
         with self.make() as sandbox:
             began = time.monotonic()
@@ -93,7 +93,7 @@ class SandboxConformance:
             _raises(SandboxError, lambda: sandbox.read_bytes("late"), "an orphan went on")
 
     def test_idle(self) -> None:
-        """Silence ends a command, words keep it alive."""
+        """A command without output is ended by the idle timeout; output resets it."""
         with self.make() as sandbox:
             require(sandbox.run(["sleep", "60"], idle=0.2).timed_out, "silence was not noticed")
             script = "for i in 1 2 3 4; do echo; sleep 0.1; done"
@@ -102,7 +102,7 @@ class SandboxConformance:
             )
 
     def test_shell_keeps_its_state(self) -> None:
-        """Folder, variables and functions last from command to command."""
+        """Working folder, variables and functions persist between commands."""
         with self.make() as sandbox, sandbox.shell() as shell:
             shell.run("cd /usr; x='a b'; f() { printf '%s' \"$x\"; }; exec 5>&1")
             done = shell.run("f; printf e >&2; (exit 9)", timeout=_PATIENCE)
@@ -111,7 +111,7 @@ class SandboxConformance:
             require_same(shell.run('cat; read -r y; printf %s "[$y]"').stdout, b"[]")
 
     def test_shell_is_exact(self) -> None:
-        """Every byte arrives, whatever it is; long and broken commands do no harm."""
+        """Output is binary-safe; long and malformed commands do no harm."""
         with self.make() as sandbox, sandbox.shell() as shell:
             done = shell.run("printf '\\000\\377\\r\\n'; printf \"it's 'ü'\" >&2")
             require_same((done.stdout, done.stderr), (b"\x00\xff\r\n", "it's 'ü'".encode()))
@@ -122,7 +122,7 @@ class SandboxConformance:
             _raises(ValueError, lambda: shell.run("a\0b"), "NUL in a command")
 
     def test_shell_time_out(self) -> None:
-        """A late command is killed whole; the shell goes on as it was."""
+        """A timed-out command is killed with its children; the shell keeps its state."""
         commands = (
             "sleep 60; echo no; sleep 60",
             "while :; do :; done",
@@ -139,7 +139,7 @@ class SandboxConformance:
                 require_same((after.stdout, after.returncode), (b"kept /usr", 0), command)
 
     def test_shell_interrupt(self) -> None:
-        """Another thread can end a command."""
+        """Another thread can interrupt a command."""
         with self.make() as sandbox, sandbox.shell() as shell:
             timer = threading.Timer(0.3, shell.interrupt)
             timer.start()
@@ -150,8 +150,8 @@ class SandboxConformance:
             timer.join()
 
     def test_shell_background(self) -> None:
-        """What outlives a command is killed, unless it is to be kept."""
-        # What was killed may take a moment to be gone, and what was started to be there.
+        """Background processes are killed after a command, unless they are kept."""
+        # Starting and killing processes may take a moment.
         count = (
             "for i in $(seq 100); do n=$(pgrep -c -f 'sleep 4[1]'); [ $n = {} ] && break; "
             "sleep 0.02; done; echo $n"
@@ -163,7 +163,7 @@ class SandboxConformance:
             require_same(shell.run(count.format(1), keep_background=True).stdout, b"1\n")
 
     def test_shell_that_ends(self) -> None:
-        """A command that ends the shell is reported; the next one gets a fresh one."""
+        """A command that ends the shell is reported; the next one gets a new shell."""
         with self.make() as sandbox, sandbox.shell() as shell:
             for command, status in (("x=1; exit 5", 5), ("exec sh -c 'exit 6'", 6)):
                 done = shell.run(command, timeout=_PATIENCE)
@@ -172,7 +172,7 @@ class SandboxConformance:
                 require_same(shell.run('echo "[$x]"').stdout, b"[]\n")
 
     def test_files(self, tmp_path: Path) -> None:
-        """Files and folders arrive as they were, both ways."""
+        """Files and folders are copied unchanged in both directions."""
         tree = tmp_path / "tree"
         (tree / "sub").mkdir(parents=True)
         (tree / "sub" / "data").write_bytes(bytes(range(256)) * 1000)
@@ -196,7 +196,7 @@ class SandboxConformance:
         require_same((back / "tool").stat().st_mode & 0o777, 0o755)
 
     def traps(self) -> dict[str, str]:
-        """Return, by name, what a folder may hold that must not come out."""
+        """Return shell commands, by name, that create files which must not be copied out."""
         return {
             "absolute": "ln -s /etc/passwd it",
             "upwards": "ln -s ../../x it",
@@ -205,7 +205,7 @@ class SandboxConformance:
         }
 
     def test_nothing_hostile_comes_out(self, tmp_path: Path) -> None:
-        """Links that lead out, fifos and floods of folders are refused and leave nothing."""
+        """Links to the outside and fifos are rejected, and nothing is copied."""
         with self.make() as sandbox:
             for name, trap in self.traps().items():
                 sandbox.run(["sh", "-c", f"rm -rf d; mkdir d; cd d; {trap}"]).check()
@@ -214,7 +214,7 @@ class SandboxConformance:
                 require(not target.exists() and not any(tmp_path.iterdir()), f"{name}: leftovers")
 
     def test_snapshot(self) -> None:
-        """A workspace comes back as it was."""
+        """A snapshot restores the workspace."""
         with self.make() as sandbox:
             sandbox.run(["sh", "-c", "mkdir a; echo 1 > a/f; ln -s a/f l; chmod 700 a/f"]).check()
             with sandbox.snapshot() as kept:
@@ -224,7 +224,7 @@ class SandboxConformance:
         require_same(done.stdout, b"1\na/f\na\nl\n700\n")
 
     def test_spawn(self) -> None:
-        """A program can run beside the caller, with descriptors of the caller's choice."""
+        """A program can run in the background, with passed file descriptors."""
         with self.make() as sandbox:
             reader, writer = os.pipe()
             try:
@@ -240,7 +240,7 @@ class SandboxConformance:
                 os.close(writer)
 
     def test_threads(self) -> None:
-        """A sandbox does not care which thread uses it, or whether that one still lives."""
+        """A sandbox can be used by several threads, also after its creating thread has ended."""
         kept: list[Any] = []
         opener = threading.Thread(target=lambda: kept.append(self.make()))
         opener.start()
@@ -264,7 +264,7 @@ class SandboxConformance:
             require_same(done, [b"y\n"] * 4)
 
     def test_closing(self) -> None:
-        """A closed sandbox refuses everything, and closing again is harmless."""
+        """Operations of a closed sandbox raise, and it can be closed twice."""
         sandbox = self.make()
         shell, job = sandbox.shell(), sandbox.spawn(["sleep", "60"])
         sandbox.close()
@@ -275,7 +275,7 @@ class SandboxConformance:
         _raises(SandboxClosed, lambda: sandbox.read_bytes("x"), "read")
 
     def test_wall_time(self) -> None:
-        """A sandbox ends by itself when its time is over."""
+        """A sandbox ends at its time limit."""
         sandbox = self.make(wall=0.5)
         job = sandbox.spawn(["sleep", "60"])
         require(job.wait(_PATIENCE) is not None, "it outlived its time")
@@ -284,10 +284,10 @@ class SandboxConformance:
 
 
 class IsolationConformance(SandboxConformance):
-    """What every isolating backend also prevents."""
+    """Additional tests for isolating backends; implement :meth:`make`."""
 
     def test_who_and_where(self) -> None:
-        """No root, no rights, no host: an unprivileged user in a read-only place."""
+        """Commands run as an unprivileged user with a read-only file system."""
         with self.make() as sandbox:
             require(int(sandbox.run(["id", "-u"]).text) != 0, "it runs as root")
             status = sandbox.run(["cat", "/proc/self/status"]).text
@@ -317,14 +317,14 @@ class IsolationConformance(SandboxConformance):
             )
 
     def test_places_are_shared(self) -> None:
-        """All commands of a sandbox see the same writable places."""
+        """All commands of a sandbox share the same writable folders."""
         with self.make() as sandbox, sandbox.shell() as shell:
             shell.run("echo 1 > /tmp/a; echo 2 > /dev/shm/b; echo 3 > c").check()
             require_same(sandbox.run(["sh", "-c", "cat /tmp/a /dev/shm/b c"]).stdout, b"1\n2\n3\n")
             require_same(sandbox.read_bytes("/tmp/a"), b"1\n")  # noqa: S108 - inside a sandbox
 
     def test_sizes(self) -> None:
-        """Writable places end at their size."""
+        """Writable folders have a size limit."""
         with self.make(disk="1M", tmp="1M") as sandbox:
             for place in ("/workspace", "/tmp", "/dev/shm"):  # noqa: S108 - inside a sandbox
                 done = sandbox.run(
@@ -333,7 +333,7 @@ class IsolationConformance(SandboxConformance):
                 require(int(done.text) <= 1 << 20, f"{place} holds {done.text}")
 
     def test_memory_of_a_tree(self) -> None:
-        """Many small processes are as limited as a large one."""
+        """The memory limit applies to all processes together."""
         script = "for i in 1 2 3 4; do (head -c 40M /dev/zero | tail -c 40M | wc -c) & done; wait"
         with self.make(memory="64M") as sandbox:
             done = sandbox.run(["sh", "-c", script], timeout=30)
@@ -343,7 +343,7 @@ class IsolationConformance(SandboxConformance):
             require_same(sandbox.run(["echo", "fine"]).stdout, b"fine\n")
 
     def test_processes(self) -> None:
-        """A fork bomb stays small and ends with its command."""
+        """The number of processes is limited, and a fork bomb ends with its command."""
         script = "i=0; while [ $i -lt 60 ]; do sleep 30 & i=$((i+1)); done; wait"
         with self.make(pids=20) as sandbox:
             done = sandbox.run(["bash", "-c", script], timeout=3)
@@ -351,7 +351,7 @@ class IsolationConformance(SandboxConformance):
             require_same(sandbox.run(["echo", "fine"], timeout=_PATIENCE).stdout, b"fine\n")
 
     def test_network(self) -> None:
-        """None is none; loopback is the sandbox's own and shared by its commands."""
+        """Without network there is none; the loopback interface is private to the sandbox."""
         server = (
             "import socket; s = socket.create_server(('127.0.0.1', 8123)); print(1, flush=True); "
             "s.accept()[0].sendall(b'hello')"
@@ -368,7 +368,7 @@ class IsolationConformance(SandboxConformance):
             job.close()
 
     def test_usage(self) -> None:
-        """A sandbox says what it used."""
+        """A sandbox reports its resource usage."""
         with self.make() as sandbox:
             sandbox.run(["sh", "-c", "head -c 1000000 /dev/zero > f"]).check()
             used = sandbox.usage()
@@ -377,7 +377,7 @@ class IsolationConformance(SandboxConformance):
             require((used.wall_seconds or 0) > 0, f"time: {used}")
 
     def test_mounts(self, tmp_path: Path) -> None:
-        """A mount shows what it is given, read-only unless said otherwise."""
+        """Mounts are read-only by default."""
         from ludus.sandbox import Mount
 
         (tmp_path / "data").write_text("given")
@@ -389,6 +389,6 @@ class IsolationConformance(SandboxConformance):
             )
 
     def test_policy_type(self) -> None:
-        """A sandbox keeps the policy it was opened with."""
+        """A sandbox has the policy it was opened with."""
         with self.make() as sandbox:
             require(isinstance(sandbox.policy, Policy), "no policy")

@@ -1,4 +1,4 @@
-"""The contract of a vector environment, as tests."""
+"""Conformance tests for vector environments."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _PARTS = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 class VectorEnvConformance:
-    """Tests that a vector environment returns, step for step, what single environments return.
+    """Tests that a vector environment returns the same as single environments.
 
-    Derive from it and implement :meth:`make` and :meth:`make_single`. Choose an environment whose
-    episodes end within :attr:`steps`.
+    Implement :meth:`make` and :meth:`make_single`, with an environment whose episodes end within
+    :attr:`steps`.
 
     Example:
         >>> class TestMyVector(VectorEnvConformance):
@@ -40,7 +40,7 @@ class VectorEnvConformance:
     steps: int = 60
     seed: int = 42
     autoreset_modes: Sequence[AutoresetMode] = tuple(AutoresetMode)
-    """Modes the vector environment offers."""
+    """Modes that the vector environment supports."""
     copies: bool = True
     """Whether results are new arrays on every call."""
 
@@ -49,11 +49,11 @@ class VectorEnvConformance:
         raise NotImplementedError(f"{type(self).__name__} must implement make()")
 
     def make_single(self) -> Env[Any, Any]:
-        """Return one environment like those inside the vector environment."""
+        """Return one environment of the kind in the vector environment."""
         raise NotImplementedError(f"{type(self).__name__} must implement make_single()")
 
     def test_spaces(self) -> None:
-        """Spaces, number and autoreset mode are as declared."""
+        """Spaces, number of environments and autoreset mode are as declared."""
         for mode in self.autoreset_modes:
             with self._pair(mode) as (env, reference):
                 single = reference.envs[0]
@@ -70,7 +70,7 @@ class VectorEnvConformance:
                 require(found == mode, f"metadata['autoreset_mode'] is {found}, expected {mode}")
 
     def test_reset_equals_single(self) -> None:
-        """A reset returns what the single environments return, for one seed and for a list."""
+        """A reset returns the same as single environments, for one seed and for a list."""
         spread = [self.seed + i for i in range(self.num_envs)]
         backwards = spread[::-1]
         for mode in self.autoreset_modes:
@@ -78,7 +78,7 @@ class VectorEnvConformance:
                 for seed, seeds in ((self.seed, spread), (backwards, backwards)):
                     found = env.reset(seed=seed)  # type: ignore[arg-type]
                     require_same(reference.reset(seeds), found, f"{mode.name}, reset(seed={seed})")
-                # Without a seed each environment goes on drawing from its own stream.
+                # Without a seed, each environment continues its random stream.
                 unseeded: list[int | None] = [None] * self.num_envs
                 require_same(reference.reset(unseeded), env.reset(), f"{mode.name}, reset()")
 
@@ -112,7 +112,7 @@ class VectorEnvConformance:
                     )
 
     def test_reset_mask(self) -> None:
-        """With autoreset disabled, a mask resets some environments and leaves the others alone."""
+        """With autoreset disabled, a mask resets the selected environments only."""
         if AutoresetMode.DISABLED not in self.autoreset_modes:
             raise unittest.SkipTest("autoreset cannot be disabled")
         mask = np.arange(self.num_envs) % 2 == 0
@@ -125,7 +125,7 @@ class VectorEnvConformance:
             self._step(env, reference, "after the masked reset")
 
     def test_results_are_not_overwritten(self) -> None:
-        """What one call returned does not change with the next."""
+        """A result is not overwritten by the next call."""
         if not self.copies:
             raise unittest.SkipTest("the vector environment reuses its arrays")
         for mode in self.autoreset_modes:
@@ -184,7 +184,7 @@ class VectorEnvConformance:
         require_same(expected, env.reset(seed=self.seed), "reset")
 
     def _step(self, env: VectorEnv[Any, Any, Any], reference: ReferenceVector, where: str) -> int:
-        """Step both alike and return how many episodes ended; reset them if nobody else does."""
+        """Step both and return how many episodes ended; reset these without autoreset."""
         actions = env.action_space.sample()
         # The reference gets a copy, in case a step writes to its action.
         expected = reference.step(list(iterate(env.action_space, deepcopy(actions))))

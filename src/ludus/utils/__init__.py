@@ -1,6 +1,6 @@
-"""Gymnasium's ``utils``: the same modules and names, each of which lives where it belongs.
+"""Gymnasium's ``utils`` package: module paths for names that are defined elsewhere in Ludus.
 
-Sub-modules load when first used, and none of them loads an optional dependency before then.
+Submodules are imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.core.colorize`."""
+"""Gymnasium's module path for :mod:`ludus.core.colorize`."""
 
 from __future__ import annotations
 

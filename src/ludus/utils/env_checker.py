@@ -1,4 +1,4 @@
-"""Gymnasium's place for the checks of :mod:`ludus.checking`."""
+"""Gymnasium's module path for the checks of :mod:`ludus.checking`."""
 
 from __future__ import annotations
 

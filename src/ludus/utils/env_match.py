@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.checking.match`."""
+"""Gymnasium's module path for :mod:`ludus.checking.match`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :class:`ludus.core.EzPickle`."""
+"""Gymnasium's module path for :class:`ludus.core.EzPickle`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.checking.passive`."""
+"""Gymnasium's module path for :mod:`ludus.checking.passive`."""
 
 from __future__ import annotations
 

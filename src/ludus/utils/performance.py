@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.testing.performance`."""
+"""Gymnasium's module path for :mod:`ludus.testing.performance`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.play`."""
+"""Gymnasium's module path for :mod:`ludus.play`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :class:`ludus.core.RecordConstructorArgs`."""
+"""Gymnasium's module path for :class:`ludus.core.RecordConstructorArgs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.play.video`."""
+"""Gymnasium's module path for :mod:`ludus.play.video`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.seeding`."""
+"""Gymnasium's module path for :mod:`ludus.seeding`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gymnasium's place for :mod:`ludus.core.step_api`."""
+"""Gymnasium's module path for :mod:`ludus.core.step_api`."""
 
 from __future__ import annotations
 

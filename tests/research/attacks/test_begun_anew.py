@@ -154,7 +154,7 @@ def test_verification_and_reports_know_of_abandoned_lives(tmp_path, monkeypatch)
     shown = io.StringIO()
     suite = BenchFolder.open(out).suite
     Console(file=shown, width=200).print(episodes_table([result], suite))
-    assert "1 of them began anew" in shown.getvalue()
+    assert "1 of them were restarted" in shown.getvalue()
     assert "in 2 lives" in describe_episode(result)
     (section,) = failures(collect([result])).blocks[2:]
     assert "Begun anew after such a fault: 1" in str(section)

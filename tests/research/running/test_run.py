@@ -316,7 +316,7 @@ def test_a_real_run_is_ended_and_goes_on(tmp_path, number):
     printed, errors = process.communicate(timeout=30)
     assert process.returncode == (130 if number == signal.SIGINT else -9), errors
     if number == signal.SIGINT:
-        assert b"To go on: ludus research resume" in errors
+        assert b"Continue with: ludus research resume" in errors
         assert b"2 episodes: 0 scored" in printed
     done = subprocess.run(cli("resume", out), capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

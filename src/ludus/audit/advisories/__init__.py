@@ -1,4 +1,4 @@
-"""Known vulnerabilities: from a folder of advisories, or from an index through pip-audit."""
+"""Search for known vulnerabilities: in local OSV files, or in an online service by pip-audit."""
 
 from __future__ import annotations
 

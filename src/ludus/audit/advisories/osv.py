@@ -1,9 +1,9 @@
-"""A local database of advisories: OSV's JSON files, in a folder or a zip.
+"""Search for vulnerabilities in a folder or zip of OSV files.
 
-Each file is one advisory (https://ossf.github.io/osv-schema/). Read are ``id``, ``aliases``,
-``summary``, ``withdrawn``, ``database_specific.severity`` and, of each entry of ``affected`` whose
-``package.ecosystem`` is ``PyPI``: ``package.name``, ``versions`` and ``ranges`` of type
-``ECOSYSTEM`` with their ``introduced``, ``fixed`` and ``last_affected`` events.
+Each file is one advisory (https://ossf.github.io/osv-schema/). The fields used are ``id``,
+``aliases``, ``summary``, ``withdrawn``, ``database_specific.severity`` and, of each entry of
+``affected`` whose ``package.ecosystem`` is ``PyPI``: ``package.name``, ``versions`` and ``ranges``
+of type ``ECOSYSTEM`` with their ``introduced``, ``fixed`` and ``last_affected`` events.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from packaging.version import InvalidVersion, Version
 
 from ludus.audit.advisories.outcome import Outcome, Vulnerability
 from ludus.audit.dependencies import Component
-from ludus.audit.findings import printable
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError
 from ludus.audit.rules import Severity
+from ludus.terminal_text import printable
 
 __all__ = ["check_advisories"]
 
@@ -30,10 +30,10 @@ _SEVERITIES: dict[str, Severity] = {"LOW": "low", "MODERATE": "medium", "MEDIUM"
 
 
 def check_advisories(components: list[Component], path: Path) -> Outcome:
-    """Match components with the advisories of a folder or zip, by PEP 440.
+    """Match components with advisories, comparing versions by PEP 440.
 
     Raises:
-        AuditError: The path is neither, holds no advisory, or one that is not OSV's JSON.
+        AuditError: The path is not a folder or zip, has no advisories, or an invalid one.
     """
     outcome = Outcome(f"advisories in {path}")
     wanted: dict[str, tuple[Component, Version]] = {}
@@ -50,12 +50,12 @@ def check_advisories(components: list[Component], path: Path) -> Outcome:
             if not advisory.get("withdrawn"):
                 outcome.found += _matches(advisory, wanted)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-            # Passing over it would report a component as free of what it says.
+            # Skipping it would report affected components as clean.
             raise AuditError(f"{path}: {name} is not an OSV advisory: {problem}") from problem
     if not count:
         raise AuditError(
-            f"{path} holds no advisory. Expected OSV's JSON files in a folder or a zip, such as "
-            "the all.zip of the ecosystem PyPI."
+            f"{path} contains no advisories. Expected a folder or zip of OSV JSON files, such as "
+            "OSV's all.zip of the ecosystem PyPI."
         )
     return outcome
 
@@ -122,7 +122,7 @@ def _is_affected(version: Version, affected: dict[str, Any]) -> bool:
 
 
 def _is_in_range(version: Version, events: list[dict[str, Any]]) -> bool:
-    """Whether a version lies in a range, by the evaluation that OSV's schema defines."""
+    """Return whether a version is in a range, by the algorithm of OSV's schema."""
     inside = False
     for at, kind in sorted(_marks(events), key=lambda mark: mark[0]):
         if kind == "introduced" and version >= at:
@@ -138,7 +138,7 @@ def _marks(events: list[dict[str, Any]]) -> Iterator[tuple[Version, str]]:
             if kind in event:
                 at = _version("0.dev0" if event[kind] == "0" else event[kind])
                 if at is None:
-                    raise ValueError(f"{event[kind]!r} is no version")
+                    raise ValueError(f"{event[kind]!r} is not a version")
                 yield at, kind
 
 

@@ -1,4 +1,4 @@
-"""What looking for vulnerabilities came to."""
+"""Result of the search for vulnerabilities."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ class Vulnerability:
 
 @dataclass(slots=True)
 class Outcome:
-    """What was found, by whom, and what was not checked.
+    """Vulnerabilities that were found, and components that were not checked.
 
-    ``unchecked`` gives a reason for each component that nothing is known about: that is not the
-    same as a component without vulnerabilities.
+    ``by`` names the source. ``unchecked`` has the reason for each component that was not checked.
     """
 
     by: str

@@ -1,8 +1,7 @@
-"""Vulnerabilities from an index, through pip-audit, within a bounded time.
+"""Search for vulnerabilities by pip-audit, with a time limit.
 
-An index that knows nothing is not the same as a package without vulnerabilities: pip-audit reports
-success where a mirror answers "not found". So each question is sent together with one about a
-release whose vulnerabilities are long known. If that one comes back clean, nothing was checked.
+pip-audit reports success if a mirror answers "not found". So each query includes a release that is
+known to be vulnerable; if that is reported as clean, nothing was checked.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from packaging.utils import canonicalize_name
 from ludus.audit.advisories.outcome import Outcome, Vulnerability
 from ludus.audit.child import run_limited
 from ludus.audit.dependencies import Component
-from ludus.audit.findings import printable
 from ludus.distribution import pip_install
+from ludus.terminal_text import printable
 
 __all__ = ["Service", "check_index", "parse_answer"]
 
@@ -37,13 +36,13 @@ def check_index(
     url: str | None = None,
     seconds: float = 30.0,
 ) -> Outcome:
-    """Ask an index about the components; whatever goes wrong leaves them unchecked.
+    """Query a service about components; after a failure they count as unchecked.
 
     Args:
-        components: Those without a known version are not asked about.
-        service: PyPI's own advisories, or OSV's.
-        url: OSV's query address, if it is another than the public one.
-        seconds: When to give up.
+        components: The components; those without a known version are not queried.
+        service: PyPI's advisories or OSV's.
+        url: URL of OSV's API, if not the public one.
+        seconds: Time limit.
     """
     outcome = Outcome(f"pip-audit ({service})")
     asked = {}
@@ -64,7 +63,7 @@ def check_index(
         return outcome
     parse_answer(answer, asked, outcome)
     if not any(item.component == canary[0] for item in outcome.found):
-        reason = f"the index has no advisories: it knows none for {canary[0]} {canary[1]}"
+        reason = f"the service has no advisories: it reports none for {canary[0]} {canary[1]}"
         outcome.unchecked.update(dict.fromkeys(asked, reason))
     outcome.found = [item for item in outcome.found if item.component in asked]
     outcome.unchecked.pop(canary[0], None)
@@ -72,7 +71,7 @@ def check_index(
 
 
 def _ask(pins: dict[str, str], service: Service, url: str | None, seconds: float) -> Any:
-    """Return pip-audit's answer, or the reason why there is none."""
+    """Return pip-audit's answer, or a string with the reason why there is none."""
     with tempfile.TemporaryDirectory(prefix="ludus-audit-") as folder:
         requirements = Path(folder, "requirements.txt")
         requirements.write_text("".join(f"{name}=={pins[name]}\n" for name in sorted(pins)))
@@ -85,11 +84,11 @@ def _ask(pins: dict[str, str], service: Service, url: str | None, seconds: float
         try:
             done = run_limited(command, seconds=seconds)
         except subprocess.TimeoutExpired:
-            return f"pip-audit had no answer within {seconds:g} seconds"
+            return f"pip-audit did not finish within {seconds:g} seconds"
         except OSError as problem:
             return f"pip-audit cannot be started: {problem}"
     try:
-        # Exit code 1 says that something was found.
+        # Exit code 1 means that vulnerabilities were found.
         answer = json.loads(done.stdout)
         if done.returncode in (0, 1) and isinstance(answer["dependencies"], list):
             return answer
@@ -100,7 +99,7 @@ def _ask(pins: dict[str, str], service: Service, url: str | None, seconds: float
 
 
 def parse_answer(answer: dict[str, Any], asked: dict[str, str], outcome: Outcome) -> None:
-    """Read pip-audit's JSON; what was asked and not answered counts as unchecked."""
+    """Read pip-audit's JSON; components without an answer count as unchecked."""
     answered = set()
     for item in answer["dependencies"]:
         key: str = canonicalize_name(str(item.get("name", "")))
@@ -121,4 +120,4 @@ def parse_answer(answer: dict[str, Any], asked: dict[str, str], outcome: Outcome
             )
     for key in asked:
         if key not in answered:
-            outcome.unchecked.setdefault(key, "the index gave no answer about it")
+            outcome.unchecked.setdefault(key, "the service gave no answer about it")

@@ -1,8 +1,8 @@
-"""What a source file does, told from its syntax tree; runs in a process of its own.
+"""Static analysis of source files, in a separate process.
 
-The files scanned may be hostile, so this package is started without the rest of Ludus, under limits
-of time and memory (:mod:`ludus.audit.scanning`). It uses the standard library only, and relative
-imports, because in that process it is not a part of Ludus.
+Scanned files may be hostile, so the process has limits of time and memory
+(:mod:`ludus.audit.scanning`) and does not import the rest of Ludus. So this package uses only the
+standard library and relative imports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls whose meaning hangs on their arguments."""
+"""Analysis of calls whose effect depends on their arguments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from .catalogue import INTROSPECTION, POWERFUL, READERS, SECRET_NAME, WRITING_METHODS, rule_of
-from .names import Names
+from .names import Names, argument
 from .scopes import Scope
 
 __all__ = ["Judgement", "judge_call"]
@@ -32,14 +32,14 @@ _LOOKS = {
 
 @dataclass(slots=True)
 class Judgement:
-    """What a call was found to do; settled: its function needs no second look."""
+    """Findings about a call; ``settled`` means that its function needs no further analysis."""
 
     hits: list[tuple[str, str]] = field(default_factory=list)
     settled: bool = False
 
 
 def judge_call(node: ast.Call, names: set[str], known: Names, scope: Scope) -> Judgement:
-    """Judge one call by what its function may be and by its arguments."""
+    """Analyse a call by the possible names of its function and by its arguments."""
     found = Judgement()
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     for name in sorted(names):
@@ -64,18 +64,9 @@ def judge_call(node: ast.Call, names: set[str], known: Names, scope: Scope) -> J
     return found
 
 
-def _argument(node: ast.Call, position: int | None, keyword: str) -> ast.expr | None:
-    for item in node.keywords:
-        if item.arg == keyword:
-            return item.value
-    if position is not None and len(node.args) > position:
-        return node.args[position]
-    return None
-
-
 def _may_unpickle(node: ast.Call) -> bool:
-    """Tell whether a call that reads arrays, which bandit does not judge, may allow pickles."""
-    flag = _argument(node, 2, "allow_pickle")
+    """Return whether a call that reads arrays may unpickle; bandit does not check this."""
+    flag = argument(node, 2, "allow_pickle")
     if flag is not None:
         return not (isinstance(flag, ast.Constant) and flag.value is False)
     stars = (isinstance(item, ast.Starred) for item in node.args)
@@ -85,11 +76,11 @@ def _may_unpickle(node: ast.Call) -> bool:
 def _judge_open(node: ast.Call, name: str, known: Names, scope: Scope, found: Judgement) -> None:
     found.settled = True
     position = READERS[name]
-    mode = _argument(node, position, "mode")
+    mode = argument(node, position, "mode")
     text = known.text(mode, scope)
     writes = position is not None and mode is not None and (text is None or set(text) & set("wax+"))
     if name == "os.open":
-        # Flags are numbers; only plainly read-only ones count as reading.
+        # Flags that are not clearly read-only count as writing.
         flags = ast.unparse(node.args[1]) if len(node.args) > 1 else ""
         writes = any(word in flags for word in ("WR", "CREAT", "TRUNC", "APPEND")) or not flags
     _add_file(node, name, known, scope, found, writes=bool(writes))
@@ -108,7 +99,7 @@ def _add_file(
 
 
 def _leads_outside(node: ast.Call, known: Names, scope: Scope) -> str | None:
-    """Return what shows that a path among the arguments is not in the package or working folder."""
+    """Return the text that shows that a path is outside the package and working folder."""
     pending: list[ast.AST] = [*node.args, *(item.value for item in node.keywords)]
     if isinstance(node.func, ast.Attribute):
         pending.append(node.func.value)
@@ -131,7 +122,7 @@ def _leads_outside(node: ast.Call, known: Names, scope: Scope) -> str | None:
 
 
 def _beginnings(node: ast.AST) -> list[ast.AST]:
-    """Return the parts of an expression that may begin a path."""
+    """Return the parts of an expression that may be the beginning of a path."""
     if isinstance(node, ast.JoinedStr):
         return list(node.values[:1])
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -141,7 +132,7 @@ def _beginnings(node: ast.AST) -> list[ast.AST]:
 
 def _judge_import(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
     found.settled = True
-    module = known.text(_argument(node, 0, "name"), scope)
+    module = known.text(argument(node, 0, "name"), scope)
     if module is None:
         found.hits.append(("computed-import", "the module's name is computed"))
 
@@ -162,7 +153,7 @@ def _judge_getattr(node: ast.Call, known: Names, scope: Scope, found: Judgement)
 
 def _judge_variable(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
     found.settled = True
-    name = known.text(_argument(node, 0, "key"), scope)
+    name = known.text(argument(node, 0, "key"), scope)
     if name is not None and SECRET_NAME.search(name):
         found.hits.append(("secret-read", name))
 
@@ -177,19 +168,19 @@ def _judge_rule(node: ast.Call, name: str, known: Names, scope: Scope, found: Ju
         _add_file(node, name, known, scope, found, writes=True)
         return
     if rule is not None:
-        # Another meaning of the same name may settle the call.
+        # Not settled, because the name may have another meaning.
         found.hits.append((rule, name.removeprefix("builtins.")))
 
 
 def _is_plain(node: ast.expr, name: str) -> bool:
-    """Whether bandit recognises a function as it is written: ``eval``, ``pickle.loads``."""
+    """Return whether bandit recognises a function as written: ``eval``, ``pickle.loads``."""
     last = name.rpartition(".")[2]
     return ast.unparse(node) in ({last} if name.startswith("builtins.") else {last, name})
 
 
 def _judge_handed_over(node: ast.Call, known: Names, scope: Scope, found: Judgement) -> None:
-    for argument in [*node.args, *(item.value for item in node.keywords)]:
-        if isinstance(argument, ast.Name | ast.Attribute):
-            modules = known.resolve(argument, scope) & POWERFUL
+    for passed in [*node.args, *(item.value for item in node.keywords)]:
+        if isinstance(passed, ast.Name | ast.Attribute):
+            modules = known.resolve(passed, scope) & POWERFUL
             if modules:
-                found.hits.append(("computed-name", f"the module {min(modules)} is handed over"))
+                found.hits.append(("computed-name", f"the module {min(modules)} is passed on"))

@@ -1,7 +1,7 @@
-"""Names that do something worth knowing, and the rule each one falls under.
+"""Qualified names of functions and modules, by the rule that applies to their use.
 
-A key is a qualified name; one that ends in a dot stands for everything below it. ``()`` in a name
-is the result of a call: ``pathlib.Path().unlink`` is a method of a path.
+A name that ends in a dot includes everything below it. ``()`` in a name is the result of a call:
+``pathlib.Path().unlink`` is a method of a path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Under computed-name are functions that bandit reports where they are called by their plain names.
+# Those under computed-name are reported by bandit if they are called by their plain names.
 _NAMES = {
     "computed-name": """
         builtins.eval builtins.exec pickle.load pickle.loads marshal.load marshal.loads
@@ -97,7 +97,7 @@ EFFECTS = _words("""
     computed-import computed-name file-read-outside file-write file-write-outside native-call
     network processes secret-read subprocess unpickling
 """)
-"""Rules about what should not happen while a module is being imported."""
+"""Rules about effects that should not happen at import."""
 
 _WITH_MODE = """
     builtins.open codecs.open gzip.open bz2.open lzma.open os.open os.fdopen zipfile.ZipFile
@@ -113,19 +113,19 @@ READERS: dict[str, int | None] = {
     "numpy.memmap": 2,
     "pathlib.Path().open": 0,
 }
-"""Calls that open something, and which positional argument is the mode (``None``: only read)."""
+"""Functions that open files, with the position of the argument ``mode`` (``None``: read-only)."""
 
 WRITING_METHODS = {"hardlink_to", "symlink_to", "write_bytes", "write_text"}
-"""Methods that only paths have, so that they count on any object."""
+"""Methods that only paths have, so they are reported for any object."""
 
 INTROSPECTION = {"__builtins__", "__globals__", "__subclasses__", "f_builtins", "f_globals"}
-"""Attributes that lead from any object to every function."""
+"""Attributes that give access to all functions from any object."""
 
 POWERFUL = _words("""
     builtins cloudpickle ctypes importlib marshal os pickle pty requests runpy shutil socket
     subprocess sys.modules urllib.request
 """)
-"""Modules of which a name chosen at run time can be anything."""
+"""Modules in which a name chosen at run time can have any effect."""
 
 ALIASES = {
     "__builtin__": "builtins",
@@ -144,7 +144,7 @@ ALIASES = {
     "pathlib.WindowsPath": "pathlib.Path",
     "posix": "os",
 }
-"""Other names of the same thing; a name below one of these is one below its meaning."""
+"""Alternative names of modules and functions; they apply to names below them, too."""
 
 SECRET_NAME = re.compile(
     r"TOKEN|SECRET|PASSW|PASSPHRASE|PRIVATE_?KEY|API_?KEY|ACCESS_?KEY|CREDENTIAL|_AUTH|_PAT$", re.I
@@ -157,13 +157,13 @@ SECRET_PATH = re.compile(
 
 
 def rule_of(name: str) -> str | None:
-    """Return the rule that a qualified name falls under."""
+    """Return the rule that applies to a qualified name, or ``None``."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     if "()" in name:
-        return None  # what was called has been reported; what it returned is not news
+        return None  # the call itself has been reported
     last = name.rpartition(".")[2]
-    # Constants, exceptions and the like of a module do nothing.
+    # Constants and exceptions of a module have no effect.
     if (last.isupper() and "_" in last) or last.endswith(
         ("Error", "Exception", "Warning", "Timeout", "Expired")
     ):

@@ -1,7 +1,7 @@
-"""The process that reads hostile source: files come in on stdin, findings go out as JSON lines.
+"""The scanning process: reads files from stdin, writes findings as JSON lines.
 
-A request is a line with the length of the name and of the content, then both. A file that this
-process does not survive is told by its silence.
+A request is a line with the lengths of name and content, followed by both. If a file crashes the
+process, there is no answer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def examine(name: str, content: bytes) -> dict[str, Any]:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         if encoding not in _PLAIN_ENCODINGS:
-            hits.append(Hit("unscanned-file", 1, f"the encoding {encoding[:40]} hides text"))
-        # A build runs setup.py as a program.
+            hits.append(Hit("unscanned-file", 1, f"the encoding {encoding[:40]} can hide code"))
+        # setup.py is run as a program at installation.
         script = name.rpartition("/")[2] == "setup.py"
         found, specs = scan_module(ast.parse(content, filename="<audited>"), script=script)
         hits += found
@@ -40,8 +40,8 @@ def examine(name: str, content: bytes) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer requests until stdin ends."""
-    warnings.simplefilter("ignore")  # about the escapes and comparisons of other people's code
+    """Answer requests until the end of stdin."""
+    warnings.simplefilter("ignore")  # the parser warns about code in scanned files
     sys.setrecursionlimit(5000)
     source, answers = sys.stdin.buffer, sys.stdout
     while header := source.readline():

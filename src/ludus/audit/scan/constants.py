@@ -1,4 +1,4 @@
-"""Text that can be known without running: joined, reversed and decoded literals."""
+"""Constant folding of strings: joined, reversed and decoded literals."""
 
 from __future__ import annotations
 
@@ -12,24 +12,20 @@ from typing import Any
 __all__ = ["Lookup", "fold", "literal"]
 
 Lookup = Callable[[ast.Name], "ast.expr | None"]
-"""Gives the one expression a name stands for, or ``None``."""
+"""Returns the only expression that a name is bound to, or ``None``."""
 
 _MOST = 100_000
 _DEPTH = 40
+_BASE64 = ("b16decode", "b32decode", "b64decode", "b85decode", "decodebytes", "urlsafe_b64decode")
 _DECODERS: dict[str, Callable[[bytes], bytes]] = {
-    "b16decode": base64.b16decode,
-    "b32decode": base64.b32decode,
-    "b64decode": base64.b64decode,
-    "urlsafe_b64decode": base64.urlsafe_b64decode,
-    "decodebytes": base64.decodebytes,
-    "b85decode": base64.b85decode,
+    **{name: getattr(base64, name) for name in _BASE64},
     "unhexlify": binascii.unhexlify,
 }
 _METHODS = {"lower", "upper", "strip", "swapcase", "replace", "title", "capitalize", "format"}
 
 
 def fold(node: ast.expr | None, lookup: Lookup, depth: int = 0) -> str | bytes | None:
-    """Return the text or bytes an expression must give, or ``None`` if that is not plain."""
+    """Return the constant value of a string or bytes expression, or ``None``."""
     if node is None or depth > _DEPTH:
         return None
     try:
@@ -40,7 +36,7 @@ def fold(node: ast.expr | None, lookup: Lookup, depth: int = 0) -> str | bytes |
 
 
 def literal(node: ast.expr) -> Any:
-    """Return a literal's value; raises ``ValueError`` where the node is not a literal."""
+    """Return the value of a literal; raise ``ValueError`` if the node is not one."""
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as problem:
@@ -76,7 +72,7 @@ def _operation(node: ast.BinOp, lookup: Lookup, depth: int) -> Any:
     left: Any = fold(node.left, lookup, depth)
     if isinstance(node.op, ast.Add):
         return left + fold(node.right, lookup, depth)
-    # Only %s: a width could ask for gigabytes.
+    # Only %s, because a field width could need gigabytes.
     if (
         isinstance(node.op, ast.Mod)
         and isinstance(left, str)

@@ -1,4 +1,4 @@
-"""What a package says about its environments, read off its ``register`` calls."""
+"""Extraction of security declarations from ``register`` calls."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _FIELDS = ("dependencies", "network", "filesystem", "subprocess", "trust")
 def declaration(
     node: ast.Call, names: set[str], known: Names, scope: Scope
 ) -> dict[str, Any] | None:
-    """Return the id and security declaration of a registering call, or ``None`` for other calls.
+    """Return the id and security declaration of a ``register`` call, or ``None`` for other calls.
 
-    ``security`` is the dict of its arguments (empty: the default), or ``None`` if it cannot be read
-    without running the code.
+    ``security`` is the dict of the arguments of ``SecuritySpec`` (empty for the default), or
+    ``None`` if they are not literals.
     """
     if not names & _REGISTER:
         return None

@@ -1,6 +1,6 @@
-"""One module's syntax tree, walked once: what it does, where, and whether at import.
+"""Analysis of one module: finds effects, and whether they happen at import.
 
-The walk keeps its own stack, so that depth of nesting is no matter of recursion.
+The walk over the syntax tree is iterative, so that deep nesting cannot exhaust the stack.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _WALKED = (
     ast.pattern,
     getattr(ast, "type_param", ast.expr),  # since Python 3.12
 )
-"""Nodes that can hold an expression; operators and contexts cannot."""
+"""Nodes that can contain expressions, unlike operators and contexts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something a rule is about: which, where, and the name or text that showed it."""
+    """A match of a rule: the rule, the line, and the name or text that matched."""
 
     rule: str
     line: int
@@ -47,13 +47,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the walk is."""
+    """Context of a node."""
 
     scope: Scope
     function: ast.AST | None
-    """The function whose body this is; ``None`` for code that runs at import."""
+    """The enclosing function; ``None`` for code that runs at import."""
     called: bool = False
-    """Whether this is part of a call, rather than a mere mention."""
+    """Whether the node is part of a call."""
     annotation: bool = False
 
 
@@ -129,7 +129,7 @@ class _Walk:
     def _call(self, node: ast.Call, place: _Place) -> None:
         self._reach(node.func, place)
         for argument in [*node.args, *(item.value for item in node.keywords)]:
-            # A function that is handed over may be called at once.
+            # A function that is passed as an argument may be called at once.
             self._reach(argument, place, classes=False)
         names = self.names.resolve(node.func, place.scope)
         spec = declaration(node, names, self.names, place.scope)
@@ -139,7 +139,7 @@ class _Walk:
         here = replace(place, called=True)
         for rule, detail in rules.hits:
             self.hit(rule, node, detail, here)
-        # Types that are only compared with are as good as an annotation.
+        # Types in isinstance() are treated like annotations.
         compares = names <= _COMPARING and self.names.is_builtin(node.func, place.scope)
         inner = replace(place, annotation=True, called=False) if compares else here
         self._push([*node.args, *(item.value for item in node.keywords)], inner)
@@ -158,7 +158,7 @@ class _Walk:
         for rule, name in rules.items():
             self.hit(rule, node, name.removeprefix("builtins."), place)
         if isinstance(node, ast.Attribute):
-            # What matched as a whole is not reported again for its beginning.
+            # The beginning of a name that matched is not reported again.
             self._push([_base(node) if rules else node.value], place)
 
     def _subscript(self, node: ast.Subscript, place: _Place) -> None:
@@ -184,7 +184,7 @@ class _Walk:
             self.hit("secret-read", node, match[0], replace(place, called=False))
 
     def _reach(self, node: ast.expr, place: _Place, classes: bool = True) -> None:
-        """Note which functions of this module run when this place does."""
+        """Record which functions of this module the node may call."""
         reached = self.reaches.setdefault(place.function, set())
         if isinstance(node, ast.Lambda):
             reached.add(node)
@@ -200,7 +200,7 @@ class _Walk:
             reached.update(self.methods.get(node.attr, ()))
 
     def at_import(self) -> set[ast.AST | None]:
-        """Return the functions whose bodies run at import; ``None`` is the module's own."""
+        """Return the functions that run at import; ``None`` is the module's own code."""
         reached: set[ast.AST | None] = {None}
         pending: list[ast.AST | None] = [None]
         while pending:
@@ -211,11 +211,11 @@ class _Walk:
 
 
 def scan_module(tree: ast.Module, *, script: bool) -> tuple[list[Hit], list[dict[str, Any]]]:
-    """Return what a module does, and the environments it declares.
+    """Return the matches in a module, and the environments that it registers.
 
     Args:
         tree: The module.
-        script: Whether it is run as a program, so that a main guard holds nothing back.
+        script: Whether it is run as a program, so that code in a main guard runs, too.
     """
     walk = _Walk(tree, script)
     walk.run()
@@ -225,9 +225,9 @@ def scan_module(tree: ast.Module, *, script: bool) -> tuple[list[Hit], list[dict
         if hit.rule in EFFECTS and place.called and place.function in early:
             hits[Hit("import-time-effect", hit.line, f"{hit.rule}: {hit.detail}")] = None
     if walk.names.gave_up:
-        hits[Hit("unscanned-file", 1, "names too entangled to be followed to their end")] = None
+        hits[Hit("unscanned-file", 1, "too many aliases to resolve all names")] = None
     if len(walk.hits) >= _MOST_HITS:
-        hits[Hit("unscanned-file", walk.hits[-1][0].line, "too many findings; not read on")] = None
+        hits[Hit("unscanned-file", walk.hits[-1][0].line, "too many findings; stopped")] = None
     return list(_one_per_line(hits)), walk.specs
 
 
@@ -240,7 +240,7 @@ def _one_per_line(hits: dict[Hit, None]) -> Iterator[Hit]:
 
 
 def _base(node: ast.Attribute) -> ast.expr | None:
-    """Return what a chain of attributes begins with, unless that is a plain name."""
+    """Return the first expression of a chain of attributes, unless it is a plain name."""
     inner: ast.expr = node
     while isinstance(inner, ast.Attribute):
         inner = inner.value

@@ -1,4 +1,4 @@
-"""What an expression may stand for, as qualified names such as ``os.system``."""
+"""Resolution of expressions to qualified names such as ``os.system``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .catalogue import ALIASES, POWERFUL
 from .constants import fold
 from .scopes import Binding, Scope, build_scopes
 
-__all__ = ["Names"]
+__all__ = ["Names", "argument"]
 
 _Item = TypeVar("_Item")
 
@@ -23,28 +23,28 @@ _STEPS = 3000
 
 
 class Names:
-    """Follows imports, aliases, ``getattr`` and the like through one module."""
+    """Resolves names in one module through imports, aliases, ``getattr`` and similar."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.scopes, self.attributes = build_scopes(tree)
         self.gave_up = False
-        """Whether some expression had more meanings, or longer detours, than are followed."""
+        """Whether an expression had too many possible values to follow."""
         self._steps = 0
         self._known: dict[ast.expr, set[str]] = {}
         self._open: set[ast.expr] = set()
 
     def resolve(self, node: ast.expr | None, scope: Scope) -> set[str]:
-        """Return the qualified names an expression may stand for; unknown parts give none."""
+        """Return the qualified names that an expression may refer to."""
         if node is None:
             return set()
         if node not in self._known:
-            # What one expression may cost is bounded, however its names refer to each other.
+            # Bounds the cost of one expression.
             self._steps = _STEPS
             self._known[node] = self._resolve(node, scope, 0)
         return self._known[node]
 
     def text(self, node: ast.expr | None, scope: Scope) -> str | None:
-        """Return the text an expression must give, or ``None``."""
+        """Return the constant text of an expression, or ``None``."""
 
         def lookup(name: ast.Name) -> ast.expr | None:
             found = self._bindings(name.id, scope)
@@ -56,12 +56,12 @@ class Names:
         return value.decode("latin-1") if isinstance(value, bytes) else value
 
     def values(self, node: ast.Name, scope: Scope) -> list[ast.expr]:
-        """Return the expressions a name is bound to."""
+        """Return the expressions that a name is bound to."""
         found = [binding.node for binding in self._first(self._bindings(node.id, scope))]
         return [item for item in found if isinstance(item, ast.expr)]
 
     def definitions(self, node: ast.expr, scope: Scope) -> list[ast.AST]:
-        """Return the functions and classes of this module that a name may stand for."""
+        """Return the functions and classes of this module that a name may refer to."""
         if not isinstance(node, ast.Name):
             return []
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -69,7 +69,7 @@ class Names:
         return [item for item in found if isinstance(item, kinds)]
 
     def is_builtin(self, node: ast.expr, scope: Scope) -> bool:
-        """Whether a name is bound nowhere, so that it can only be Python's own."""
+        """Return whether a name is not bound in the module, so it is a built-in."""
         stars = any(place.stars for place in scope.chain())
         return isinstance(node, ast.Name) and not stars and not self._bindings(node.id, scope)
 
@@ -82,7 +82,7 @@ class Names:
     def _resolve(self, node: ast.expr | None, scope: Scope, depth: int) -> set[str]:
         self._steps -= 1
         if node is None or node in self._open:
-            return set()  # what refers to itself adds nothing to what it is already
+            return set()  # a self-reference adds no names
         if node in self._known:
             return self._known[node]
         if depth > _DEPTH or self._steps < 0:
@@ -115,7 +115,7 @@ class Names:
                 return set()
 
     def _first(self, items: list[_Item]) -> list[_Item]:
-        """Return as many as are followed; leaving some out is remembered."""
+        """Return the items up to the limit; exceeding it sets ``gave_up``."""
         self.gave_up |= len(items) > _MOST
         return items[:_MOST]
 
@@ -125,7 +125,7 @@ class Names:
     def _name(self, name: str, scope: Scope, depth: int) -> set[str]:
         found: set[str] = set()
         for place in scope.chain():
-            # A star import may bring any name; one that means nothing is no rule's business.
+            # A star import may define any name.
             found.update(f"{module}.{name}" for module in place.stars)
             if name in place.names and name not in place.elsewhere:
                 for binding in self._first(place.names[name]):
@@ -145,7 +145,7 @@ class Names:
         return self._resolve(binding.node, binding.scope, depth)
 
     def _elements(self, node: ast.expr, scope: Scope, depth: int) -> set[str]:
-        """Return what the elements of a written-out collection stand for."""
+        """Return the names that the elements of a collection may refer to."""
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return self._union(node.elts, scope, depth)
         if isinstance(node, ast.Dict):
@@ -191,7 +191,7 @@ class Names:
         first = node.args[0] if node.args else None
         for name in self._resolve(node.func, scope, depth):
             if name == "builtins.__import__":
-                module = self.text(_argument(node, 0, "name"), scope)
+                module = self.text(argument(node, 0, "name"), scope)
                 found.update({module, module.partition(".")[0]} if module else ())
             elif name in {"builtins.getattr", "builtins.object.__getattribute__"}:
                 key = self.text(node.args[1], scope) if len(node.args) > 1 else None
@@ -216,14 +216,16 @@ class Names:
         owners = self._resolve(first, scope, depth)
         if name != "operator.attrgetter()" or not isinstance(node.func, ast.Call):
             return owners
-        key = self.text(_argument(node.func, 0, ""), scope)
+        key = self.text(argument(node.func, 0, ""), scope)
         return {f"{owner}.{key}" for owner in owners}
 
 
-def _argument(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
-    if len(node.args) > position:
-        return node.args[position]
-    return next((item.value for item in node.keywords if item.arg == keyword), None)
+def argument(node: ast.Call, position: int | None, keyword: str) -> ast.expr | None:
+    """Return an argument of a call by its keyword or position, or ``None``."""
+    for item in node.keywords:
+        if item.arg == keyword:
+            return item.value
+    return node.args[position] if position is not None and len(node.args) > position else None
 
 
 _PATH = re.compile(
@@ -235,12 +237,12 @@ _ROOTS = {name for name in POWERFUL if "." not in name} | {"sys"}
 
 @functools.lru_cache(maxsize=4096)
 def _canonical(name: str) -> str:
-    """Return the plainest name of the same thing: ``shutil._os.system`` is ``os.system``."""
+    """Return the canonical name: ``shutil._os.system`` becomes ``os.system``."""
     if name.startswith("builtins.__builtins__"):
         name = "builtins" + name.removeprefix("builtins.__builtins__")
     parts = name.split(".")
     for index in range(len(parts) - 1, 0, -1):
-        # The class socket.socket is no other module's name for the module.
+        # socket.socket is a class, not a reference to the module.
         is_class = parts[index] == "socket" and parts[index - 1] in {"socket", "_socket"}
         if parts[index].lstrip("_") in _ROOTS and not is_class:
             parts = [parts[index].lstrip("_"), *parts[index + 1 :]]

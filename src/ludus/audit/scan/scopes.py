@@ -1,8 +1,8 @@
-"""Which expression a name may stand for, scope by scope.
+"""Scopes of a module and the bindings of their names.
 
-A table of bindings that ignores order: a name stands for anything it is ever bound to. Where Python
-would fall back to a built-in (a name bound in a module or a class body may be unbound when it is
-used), the built-in counts too, so that ``eval = eval`` or a decoy definition hides nothing.
+The order of bindings is ignored: a name may refer to anything that it is ever bound to. A name
+bound in a module or class body may also refer to the built-in of that name, because it may be
+unbound when it is used. So ``eval = eval`` or a decoy definition hides nothing.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _INERT = {ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue}
 _PLAIN = {ast.Attribute, ast.Subscript, ast.BinOp, ast.Compare, ast.Tuple, ast.List, ast.Expr}
-"""The commonest nodes: those without parts, and those that bind no name."""
+"""The most common nodes without children, and those that bind no name."""
 
 
 @dataclass(slots=True)
 class Binding:
-    """One thing a name is bound to: a qualified name, a definition, an expression, or unknown."""
+    """One binding of a name: a qualified name, a definition, an expression, or unknown."""
 
     scope: Scope
     qualified: str | None = None
     node: ast.AST | None = None
     element: bool = False
-    """Whether the name stands for an element of the expression (a loop's variable)."""
+    """Whether the name is bound to an element of the expression, like a loop variable."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +50,7 @@ class Scope:
         return not isinstance(self.node, ast.Module | ast.ClassDef)
 
     def bind(self, name: str, binding: Binding) -> None:
-        """Add one meaning of a name."""
+        """Add a binding of a name."""
         self.names.setdefault(name, []).append(binding)
 
     def chain(self) -> Iterator[Scope]:
@@ -65,9 +65,9 @@ class Scope:
 def build_scopes(
     tree: ast.Module,
 ) -> tuple[dict[ast.AST, Scope], dict[str, list[Binding]]]:
-    """Return the scope that each scope-making node opens, and what attributes are bound to.
+    """Return the scopes by their nodes, and the bindings of attributes.
 
-    Attributes are told apart by name only: ``self.x = os`` makes every ``.x`` stand for ``os``.
+    Attributes are distinguished by name only: after ``self.x = os`` every ``.x`` may be ``os``.
     """
     module = Scope(tree, None)
     scopes: dict[ast.AST, Scope] = {tree: module}
@@ -93,7 +93,7 @@ def build_scopes(
         for name in scope.elsewhere & set(scope.names):
             moved = scope.names.pop(name)
             module.names.setdefault(name, []).extend(moved)
-            # A nonlocal name is one of the functions around; a global one does no harm there.
+            # A nonlocal name belongs to an enclosing function; for a global one this is harmless.
             for place in scope.chain():
                 if place is not module and name in place.names:
                     place.names[name] = [*place.names[name], *moved]
@@ -104,7 +104,7 @@ def build_scopes(
 
 
 def _evaluated_outside(node: ast.AST) -> set[ast.AST]:
-    """Return the children of a scope-making node that are evaluated in the scope around it."""
+    """Return the children of a node that are evaluated in the enclosing scope."""
     if isinstance(node, ast.ClassDef):
         return {*node.bases, *node.keywords, *node.decorator_list}
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,4 @@
-"""Wheels and sdists: members read in memory, none ever unpacked."""
+"""Wheels and sdists, read in memory without unpacking."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
-from ludus.audit.findings import make_finding
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError, Limits
+from ludus.audit.rules import make_finding
 from ludus.audit.target.contract import Kind, Member, Target, is_read, read_metadata
 from ludus.audit.target.metadata import Metadata
 
 __all__ = ["open_sdist", "open_wheel"]
 
 _END = 65_557
-"""Where the end of a zip's directory may begin, from the end of the file."""
+"""Largest size of a zip's end record, with its comment."""
 _ENTRY = 300
-"""Bytes an honest archive spends on listing one file, at most and on average."""
+"""Limit of the average size of a file's entry in the directory."""
 _LONGEST_HEADER = 2**20
 _DAMAGE = (
     OSError,
@@ -30,7 +29,6 @@ _DAMAGE = (
     ValueError,
     KeyError,
     RuntimeError,
-    NotImplementedError,
     zlib.error,
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -41,14 +39,14 @@ _DAMAGE = (
 
 
 def open_wheel(path: Path, limits: Limits) -> Target:
-    """Read a wheel, or any zip.
+    """Read a wheel or another zip file.
 
     Raises:
-        AuditError: It is no zip file.
+        AuditError: The file is not a zip file.
     """
     target = _empty("wheel", path)
     if _directory_size(path) > limits.files * _ENTRY:
-        # Each entry would become an object of its own: it is not even listed.
+        # Listing the entries would create an object for each.
         _bomb(target, f"more than {limits.files} files")
         return target
     try:
@@ -73,7 +71,7 @@ def open_wheel(path: Path, limits: Limits) -> Target:
 
 
 class _BoundedHeader(tarfile.TarInfo):
-    """Refuses headers that would be read into memory whole, however long they claim to be."""
+    """Rejects large extension headers, which tarfile would read into memory."""
 
     def _proc_member(self, tarfile_: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _LONGEST_HEADER:
@@ -92,10 +90,10 @@ _HEADERS = (
 
 
 def open_sdist(path: Path, limits: Limits) -> Target:
-    """Read an sdist: a tar file, compressed or not.
+    """Read an sdist or another tar file, compressed or not.
 
     Raises:
-        AuditError: It is no tar file.
+        AuditError: The file is not a tar file.
     """
     target = _empty("sdist", path)
     seen: set[str] = set()
@@ -113,7 +111,7 @@ def open_sdist(path: Path, limits: Limits) -> Target:
                     problems.append("is a link, a device or a pipe")
                 _report(target, info.name, problems)
                 if info.isreg() and not problems:
-                    # A tar file cannot be read at random without unpacking it again and again.
+                    # Random access to a compressed tar file would decompress it every time.
                     content = _content(archive, info, limits)
                     target.members.append(Member(info.name, info.size, _from_memory(content)))
     except _DAMAGE as problem:
@@ -131,7 +129,7 @@ def _empty(kind: Kind, path: Path) -> Target:
 
 
 def _directory_size(path: Path) -> int:
-    """Return how many bytes a zip spends on listing its files."""
+    """Return the size of a zip's directory in bytes."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - _END))
@@ -147,7 +145,7 @@ def _name_problems(name: str, seen: set[str]) -> Iterable[str]:
     if path.is_absolute() or (len(name) > 1 and name[1] == ":"):
         yield "has an absolute path"
     if ".." in path.parts:
-        yield "leads out of its folder"
+        yield "has a path that leads out of its folder"
     if "\\" in name or not name.isprintable():
         yield "has a name with control characters or backslashes"
     if len(name) > 1000:
@@ -192,7 +190,7 @@ def _from_memory(content: bytes) -> Callable[[int], bytes]:
 
 def _finish(target: Target, total: int, limits: Limits) -> Target:
     if total > limits.unpacked:
-        _bomb(target, f"claims to unpack to {total} bytes")
+        _bomb(target, f"unpacks to {total} bytes, as it declares")
     suffix = "PKG-INFO" if target.kind == "sdist" else ".dist-info/METADATA"
     found = sorted(
         (member for member in target.members if member.path.endswith(suffix)),

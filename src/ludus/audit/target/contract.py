@@ -1,4 +1,4 @@
-"""A package as a list of files to read, whatever it came as."""
+"""The common form of all kinds of packages: metadata and a list of files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError, Limits
 from ludus.audit.target.metadata import Metadata, from_core_metadata, from_pyproject
 from ludus.findings import Finding
 
@@ -29,8 +28,8 @@ class Member:
 class Target:
     """A package to audit.
 
-    ``findings`` has what was wrong with the container itself; ``incomplete`` says why parts of it
-    were not looked at.
+    ``findings`` are about the archive or folder itself; ``incomplete`` has the reasons why parts of
+    it were not read.
     """
 
     kind: Kind
@@ -40,21 +39,21 @@ class Target:
     findings: list[Finding] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     sha256: str | None = None
-    """Of the archive."""
+    """Hash of the archive."""
 
 
 _TEXTS = (".cfg", ".pth", ".py", ".pyw", ".toml")
 
 
 def is_read(path: str) -> bool:
-    """Whether an audit reads a file's content, by its name."""
+    """Return whether the audit reads the content of a file with this name."""
     name = path.rpartition("/")[2]
-    # Scripts have no suffix, and neither have METADATA, PKG-INFO and RECORD.
+    # Scripts, METADATA, PKG-INFO and RECORD have no suffix.
     return name.lower().endswith(_TEXTS) or "." not in name
 
 
 def read_metadata(member: Member, name: str, limits: Limits) -> Metadata:
-    """Read a metadata file, cut where it is longer than the limits allow."""
+    """Read a metadata file, truncated at the limit."""
     read = from_pyproject if member.path.endswith(".toml") else from_core_metadata
     try:
         content = member.read(limits.metadata + 1)
@@ -62,5 +61,5 @@ def read_metadata(member: Member, name: str, limits: Limits) -> Metadata:
         return Metadata(name).with_problem(f"{member.path}: {problem}")
     found = read(content[: limits.metadata], name)
     if len(content) > limits.metadata:
-        return found.with_problem(f"{member.path} is too long to be read whole")
+        return found.with_problem(f"{member.path} is too long and was truncated")
     return found

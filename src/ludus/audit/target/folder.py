@@ -1,4 +1,4 @@
-"""A project's folder, walked without following links."""
+"""Project folders, walked without following links."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from ludus.audit.findings import make_finding
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError, Limits
+from ludus.audit.rules import make_finding
 from ludus.audit.target.contract import Member, Target, read_metadata
 from ludus.audit.target.metadata import Metadata
 
@@ -20,7 +19,7 @@ _METADATA = ("pyproject.toml", "PKG-INFO", "METADATA")
 
 
 def open_folder(path: Path, limits: Limits) -> Target:
-    """Read a project's folder; dependencies come from ``pyproject.toml``."""
+    """Read a project folder; dependencies are taken from ``pyproject.toml``."""
     target = Target("folder", str(path), Metadata(path.resolve().name), [])
     walk(path, target, limits)
     by_path = {member.path: member for member in target.members}
@@ -35,11 +34,11 @@ def open_folder(path: Path, limits: Limits) -> Target:
 
 
 def walk(root: Path, target: Target, limits: Limits) -> None:
-    """Add the regular files below a folder; links that lead out of it are findings."""
+    """Add the regular files below a folder; links to the outside are reported."""
     inside = root.resolve()
     for folder, folders, files in os.walk(root):
         here = Path(folder)
-        # An environment of its own is what the project runs on, not the project.
+        # Virtual environments are not part of the project.
         folders[:] = sorted(
             name
             for name in folders
@@ -56,16 +55,16 @@ def walk(root: Path, target: Target, limits: Limits) -> None:
             elif stat.S_ISREG(status.st_mode):
                 target.members.append(Member(relative, status.st_size, file_reader(path)))
         if len(target.members) > limits.files:
-            target.incomplete.append(f"only the first {limits.files} files were looked at")
+            target.incomplete.append(f"only the first {limits.files} files were read")
             return
 
 
 def file_reader(path: Path) -> Callable[[int], bytes]:
-    """Return a reader of a regular file's beginning; never waits for a pipe, follows no link."""
+    """Return a function that reads the beginning of a regular file, without following links."""
 
     def read(most: int) -> bytes:
         try:
-            # Between listing and reading, the file may have become something else.
+            # The file may have been replaced since it was listed.
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(handle, "rb") as file:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):

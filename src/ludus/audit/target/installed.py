@@ -1,4 +1,4 @@
-"""A distribution of this Python, found by its metadata and never imported."""
+"""Installed distributions, found by their metadata and not imported."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import urllib.parse
 from importlib import metadata
 from pathlib import Path
 
-from ludus.audit.findings import make_finding
-from ludus.audit.limits import Limits
-from ludus.audit.problems import AuditError
+from ludus.audit.limits import AuditError, Limits
+from ludus.audit.rules import make_finding
 from ludus.audit.target.contract import Member, Target
 from ludus.audit.target.folder import file_reader, walk
 from ludus.audit.target.metadata import Metadata, from_core_metadata
@@ -24,7 +23,7 @@ _LARGEST_CHECKED = 256 * 2**20
 
 
 def installed_metadata(name: str) -> Metadata | None:
-    """Return what is known of an installed distribution, or ``None``."""
+    """Return the metadata of an installed distribution, or ``None``."""
     try:
         found = metadata.distribution(name)
         text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""
@@ -34,16 +33,16 @@ def installed_metadata(name: str) -> Metadata | None:
 
 
 def open_installed(name: str, limits: Limits) -> Target:
-    """Read the files that an installed distribution recorded, and compare them with the record.
+    """Read the files of an installed distribution and compare them with its ``RECORD``.
 
     Raises:
-        AuditError: Nothing of that name is installed.
+        AuditError: There is no installed distribution of that name.
     """
     known = installed_metadata(name)
     if known is None:
         raise AuditError(
-            f"{name!r} is neither an installed distribution of {sys.executable} nor a path. "
-            "Give the name that pip list shows, a folder, a .whl or a .tar.gz."
+            f"{name!r} is neither a path nor installed for {sys.executable}. Give a name from "
+            "pip list, a folder, a .whl or a .tar.gz."
         )
     found = metadata.distribution(name)
     root = Path(str(found.locate_file(""))).resolve()
@@ -57,7 +56,7 @@ def open_installed(name: str, limits: Limits) -> Target:
         if row and len(target.members) < limits.files:
             _add(row, root, target)
     if not target.members:
-        target.incomplete.append("the distribution keeps no RECORD of its files")
+        target.incomplete.append("the distribution has no RECORD of its files")
     return target
 
 
@@ -73,14 +72,14 @@ def _editable_folder(found: metadata.Distribution) -> Path | None:
 
 
 def _add(row: list[str], root: Path, target: Target) -> None:
-    """Add one row of the record, unless it leads out of this Python's folders."""
+    """Add the file of one row of ``RECORD``, unless it is outside this Python's folders."""
     relative = row[0]
     path = root / relative
     if "__pycache__" in Path(relative).parts:
         return
     resolved = path.resolve()
     if not any(resolved.is_relative_to(Path(top).resolve()) for top in (root, sys.prefix)):
-        detail = "the record names a file outside this Python's folders; it was not read"
+        detail = "RECORD names a file outside this Python's folders; it was not read"
         target.findings.append(make_finding("unscanned-file", relative, message=detail))
     elif not resolved.is_file():
         target.findings.append(make_finding("changed-file", relative, message="is missing"))

@@ -1,4 +1,4 @@
-"""A package's metadata, read as data: core metadata files and ``pyproject.toml``."""
+"""Readers of core metadata files and ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from ludus.audit.findings import printable
+from ludus.terminal_text import printable
 
 __all__ = ["Metadata", "from_core_metadata", "from_pyproject", "normal_name"]
 
@@ -22,7 +22,7 @@ _MOST_TEXT = 4000
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a package says of itself; ``problems`` lists what could not be read."""
+    """Metadata of a package; ``problems`` lists what could not be read."""
 
     name: str
     version: str | None = None
@@ -34,24 +34,24 @@ class Metadata:
 
     @property
     def key(self) -> str:
-        """The name in its normal form."""
+        """The normalised name."""
         return normal_name(self.name)
 
     def with_problem(self, problem: str) -> Metadata:
-        """Return the same with one more problem."""
+        """Return a copy with one more problem."""
         return replace(self, problems=(*self.problems, problem))
 
 
 def normal_name(name: str) -> str:
-    """Return a distribution's name in its normal form, without what no name may hold.
+    """Return the normalised name of a distribution, without invalid characters.
 
-    Names are written into files and addresses, so a hostile one must not get there as it is.
+    Names are written to files and URLs, so hostile characters are removed.
     """
     return re.sub(r"[^a-z0-9-]", "", canonicalize_name(name))[:200].strip("-") or "unknown"
 
 
 def from_core_metadata(content: bytes, name: str) -> Metadata:
-    """Read a ``METADATA`` or ``PKG-INFO`` file; ``name`` stands in for a missing one."""
+    """Read a ``METADATA`` or ``PKG-INFO`` file; ``name`` is the default name."""
     parser = email.parser.BytesHeaderParser(policy=email.policy.compat32)
     headers = parser.parsebytes(content)
 
@@ -75,7 +75,7 @@ def from_core_metadata(content: bytes, name: str) -> Metadata:
 
 
 def from_pyproject(content: bytes, name: str) -> Metadata:
-    """Read ``pyproject.toml``; what is declared dynamic stays unknown."""
+    """Read ``pyproject.toml``; dynamic fields are unknown."""
     try:
         settings = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as problem:
@@ -98,12 +98,12 @@ def from_pyproject(content: bytes, name: str) -> Metadata:
     if not project:
         return found.with_problem("pyproject.toml has no [project]: dependencies are unknown")
     if dynamic:
-        return found.with_problem(f"{', '.join(sorted(dynamic))} are computed: not known")
+        return found.with_problem(f"{', '.join(sorted(dynamic))} are dynamic and not known")
     return found
 
 
 def _only_for(requirement: str, extra: str) -> str:
-    """Return a requirement with the marker that core metadata would give it."""
+    """Return a requirement of an extra with the marker of core metadata."""
     wanted, _, marker = requirement.partition(";")
     condition = f'extra == "{extra}"'
     return f"{wanted} ; ({marker.strip()}) and {condition}" if marker else f"{wanted} ; {condition}"

@@ -1,4 +1,4 @@
-"""Classic Gym's ``envs``: the registry."""
+"""Gym's ``envs`` package: the registry."""
 
 from __future__ import annotations
 

@@ -1,23 +1,23 @@
-"""Registering and building environments behind the classic contract.
+"""Registration and creation of environments with classic Gym's API.
 
-There is one registry, Ludus's: what is registered here can be built with ``ludus.make`` and the
-other way round.
+The registry is that of Ludus: environments registered here are available to ``ludus.make``, and
+vice versa.
 """
 
 from __future__ import annotations
 
+import copy
 import importlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from ludus import registration as modern
 from ludus.classic.env import Env
-from ludus.classic.envs.spec import LIMIT_TAG, ClassicFields, EnvSpec, RegisteredSpec
 from ludus.classic.error import DeprecatedEnv, Error
 from ludus.classic.from_ludus import FromLudus
-from ludus.classic.wrappers.order_enforcing import OrderEnforcing
-from ludus.classic.wrappers.time_limit import TimeLimit
+from ludus.classic.wrappers.own import OrderEnforcing, TimeLimit
 from ludus.core import env as modern_env
 from ludus.core import spec as modern_spec
 from ludus.errors import VersionNotFound
@@ -26,6 +26,65 @@ from ludus.registration.entry_point import check_arguments, load_env_creator, re
 __all__ = ["EnvRegistry", "EnvSpec", "make", "register", "registry", "spec"]
 
 _ID = re.compile(r"(?:[\w:-]+/)?[\w:.-]+-v\d+")
+_LIMIT_TAG = "wrapper_config.TimeLimit.max_episode_steps"
+
+
+@dataclass(frozen=True)
+class ClassicFields:
+    """Fields of Gym's registration that a Ludus spec does not have."""
+
+    tags: dict[str, Any] = field(default_factory=dict)
+    trials: int = 100
+    local_only: bool = False
+    max_episode_seconds: float | None = None
+
+
+@dataclass
+class RegisteredSpec(modern_spec.EnvSpec):
+    """Ludus spec of an environment that was registered with the classic API."""
+
+    classic: ClassicFields = field(default_factory=ClassicFields, kw_only=True)
+
+
+class EnvSpec:
+    """Spec of a registered environment, with the attributes of Gym's specs.
+
+    Args:
+        registered: The spec in Ludus's registry.
+        kwargs: Arguments of ``make``, which override the registered ones.
+    """
+
+    def __init__(
+        self, registered: modern_spec.EnvSpec, kwargs: dict[str, Any] | None = None
+    ) -> None:
+        extra = registered.classic if isinstance(registered, RegisteredSpec) else ClassicFields()
+        self.id = registered.id
+        self.entry_point = registered.entry_point
+        self.reward_threshold = registered.reward_threshold
+        self.nondeterministic = registered.nondeterministic
+        self.max_episode_steps = registered.max_episode_steps
+        self.order_enforce = registered.order_enforce
+        self.kwargs = {**copy.deepcopy(registered.kwargs), **(kwargs or {})}
+        self.tags = dict(extra.tags)
+        self.trials = extra.trials
+        self.local_only = extra.local_only
+        self.max_episode_seconds = extra.max_episode_seconds
+
+    @property
+    def _kwargs(self) -> dict[str, Any]:
+        return self.kwargs
+
+    @property
+    def timestep_limit(self) -> int | None:
+        """Old name of ``max_episode_steps``."""
+        return self.max_episode_steps
+
+    def make(self, **kwargs: Any) -> Any:
+        """Build the environment."""
+        return make(self.id, **{**self.kwargs, **kwargs})
+
+    def __repr__(self) -> str:
+        return f"EnvSpec({self.id})"
 
 
 def register(
@@ -43,22 +102,22 @@ def register(
     trials: int = 100,
     local_only: bool = False,
 ) -> None:
-    """Register an environment; ids need a version, and a registered id is replaced with a warning.
+    """Register an environment; an existing id is replaced with a warning.
 
     Args:
-        id: ``[namespace/]Name-vN``.
+        id: ``[namespace/]Name-vN``; the version is required.
         entry_point: ``"module:name"`` or a callable that returns the environment.
         reward_threshold: Mean return at which the task counts as solved.
-        nondeterministic: Whether seed and actions leave the outcome open.
-        max_episode_steps: Steps after which ``make``'s time limit ends an episode.
-        order_enforce: Whether ``make`` refuses ``step`` before ``reset``.
-        kwargs: Arguments for the entry point.
-        tags: Of the first versions: ``wrapper_config.TimeLimit.max_episode_steps`` sets the
-            limit, ``vnc`` switches it off.
-        timestep_limit: First name of ``max_episode_steps``.
-        max_episode_seconds: Seconds after which the time limit ends an episode.
-        trials: How many episodes an evaluation takes; descriptive.
-        local_only: Descriptive.
+        nondeterministic: Whether the environment is nondeterministic even if seeded.
+        max_episode_steps: Steps after which an episode is truncated.
+        order_enforce: Whether ``step`` before ``reset`` raises an error.
+        kwargs: Arguments of the entry point.
+        tags: From the first versions of Gym: ``wrapper_config.TimeLimit.max_episode_steps`` sets
+            the time limit, ``vnc`` disables it.
+        timestep_limit: Old name of ``max_episode_steps``.
+        max_episode_seconds: Seconds after which an episode is truncated.
+        trials: Number of episodes of an evaluation; not used.
+        local_only: Not used.
 
     Raises:
         Error: The id is malformed, or the entry point is missing.
@@ -70,7 +129,7 @@ def register(
             "be registered. Pass entry_point='module:name' or a callable."
         )
     tags = tags or {}
-    limits = (max_episode_steps, timestep_limit, tags.get(LIMIT_TAG))
+    limits = (max_episode_steps, timestep_limit, tags.get(_LIMIT_TAG))
     modern.add_spec(
         RegisteredSpec(
             id=id,
@@ -91,16 +150,17 @@ def spec(id: str) -> EnvSpec:
     """Return the spec of a registered id.
 
     Raises:
-        Error: The id is malformed; ``UnregisteredEnv``: no environment of that name;
-            ``DeprecatedEnv``: it is there, but in other versions.
+        Error: The id is malformed.
+        UnregisteredEnv: There is no environment of that name.
+        DeprecatedEnv: The environment is registered with other versions only.
     """
     return EnvSpec(_find(id))
 
 
 def make(id: str, **kwargs: Any) -> Env:
-    """Build a registered environment behind the classic contract.
+    """Build a registered environment with the classic API.
 
-    It comes in a time limit if its spec has one, else in a check of the order of calls.
+    It is wrapped in ``TimeLimit`` if its spec has a limit, else in ``OrderEnforcing``.
 
     Args:
         id: An id, or ``"module:id"`` to import a module first.
@@ -108,7 +168,15 @@ def make(id: str, **kwargs: Any) -> Env:
 
     Raises:
         Error: As for :func:`spec`.
-        InvalidArgument: A keyword does not fit the environment's signature.
+        InvalidArgument: The environment does not accept an argument.
+
+    >>> env = make("CartPole-v1")
+    >>> env.seed(0)
+    [0]
+    >>> observation = env.reset()
+    >>> observation, reward, done, info = env.step(0)
+    >>> reward, done, info
+    (1.0, False, {})
     """
     module, colon, name = id.partition(":")
     if colon:
@@ -130,7 +198,7 @@ def make(id: str, **kwargs: Any) -> Env:
 
 
 def _classic(env: Any, found: modern_spec.EnvSpec) -> Any:
-    """Return what an entry point built as a classic environment."""
+    """Adapt a Ludus environment to the classic API; others are returned unchanged."""
     if not isinstance(env, modern_env.Env):
         return env
     env.unwrapped.spec = found
@@ -144,7 +212,7 @@ def _find(id: str) -> modern_spec.EnvSpec:
     try:
         return modern.spec(id)
     except VersionNotFound as problem:
-        # Classic Gym did not tell a version that is too new from one that is too old.
+        # Gym raised the same error for versions that are too new and too old.
         raise DeprecatedEnv(str(problem)) from problem
 
 
@@ -157,7 +225,7 @@ def _check_id(id: str) -> None:
 
 
 class EnvRegistry:
-    """Ludus's registry with the methods of classic Gym's."""
+    """Ludus's registry with the methods of Gym's registry."""
 
     def all(self) -> list[EnvSpec]:
         """Return the specs of all environments."""

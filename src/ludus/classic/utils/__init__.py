@@ -1,4 +1,4 @@
-"""What environment authors imported from classic Gym's ``utils``."""
+"""Gym's ``utils`` package."""
 
 from __future__ import annotations
 

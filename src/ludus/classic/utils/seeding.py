@@ -1,7 +1,7 @@
-"""Classic Gym's seeding: a seed is hashed, and the hash seeds NumPy's ``RandomState``.
+"""Gym's seeding: the hash of a seed initialises NumPy's ``RandomState``.
 
-With it, environments draw the numbers they drew in Gym up to 0.21. The hash makes neighbouring
-seeds (0, 1, 2, …) give unrelated streams, which the Mersenne Twister alone does not.
+Environments then draw the same numbers as in Gym up to 0.21. Hashing gives consecutive seeds
+unrelated streams, which the Mersenne Twister alone does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["checked_seed", "create_seed", "hash_seed", "np_random", "seed_words"
 
 
 def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
-    """Return a generator and the seed that made it; ``None`` takes a seed from the system.
+    """Return a generator and its seed; ``None`` draws a seed from the operating system.
 
     Raises:
         Error: The seed is not a non-negative int.
@@ -29,7 +29,7 @@ def np_random(seed: int | None = None) -> tuple[np.random.RandomState, int]:
 
 
 def checked_seed(seed: int | None) -> int:
-    """Return the seed to use for what a user passed.
+    """Validate a seed; ``None`` draws one from the operating system.
 
     Raises:
         Error: The seed is not a non-negative int.
@@ -40,7 +40,7 @@ def checked_seed(seed: int | None) -> int:
 
 
 def create_seed(a: int | str | None = None, max_bytes: int = 8) -> int:
-    """Return a seed of at most ``max_bytes`` bytes: ``a`` cut to size, or one from the system.
+    """Return a seed of at most ``max_bytes`` bytes, from ``a`` or from the operating system.
 
     Raises:
         Error: ``a`` is neither an int nor a string.
@@ -56,7 +56,7 @@ def create_seed(a: int | str | None = None, max_bytes: int = 8) -> int:
 
 
 def hash_seed(seed: int | None = None, max_bytes: int = 8) -> int:
-    """Return the number that stands for ``seed``: the first bytes of the SHA-512 of its digits."""
+    """Return the first bytes of the SHA-512 hash of a seed's decimal digits as an integer."""
     if seed is None:
         seed = create_seed(max_bytes=max_bytes)
     digest = hashlib.sha512(str(seed).encode()).digest()
@@ -64,7 +64,7 @@ def hash_seed(seed: int | None = None, max_bytes: int = 8) -> int:
 
 
 def seed_words(seed: int) -> list[int]:
-    """Return the 32-bit words, lowest first, that seed the generator."""
+    """Return the hash of a seed as 32-bit words, lowest first."""
     hashed = hash_seed(seed)
     words = []
     while hashed:

@@ -1,4 +1,4 @@
-"""Classic Gym's vector environments, run by Ludus's engines."""
+"""Gym's vector environments, implemented with Ludus's vector backends."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def make(
     wrappers: Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None = None,
     **kwargs: Any,
 ) -> VectorEnv:
-    """Build several copies of a registered environment.
+    """Build a vector environment of a registered environment.
 
     Args:
         id: The id.
-        num_envs: How many.
+        num_envs: Number of environments.
         asynchronous: Whether they run in worker processes.
-        wrappers: Applied to every environment, the first one innermost.
+        wrappers: Wrappers of each environment, the first one innermost.
         **kwargs: Arguments of the environments.
 
     Raises:

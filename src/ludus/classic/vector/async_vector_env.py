@@ -1,4 +1,4 @@
-"""Classic environments stepped in processes of their own."""
+"""Vector environment of classic environments in worker processes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["AsyncVectorEnv"]
 
 
 class AsyncVectorEnv(VectorEnv):
-    """Step the environments in parallel, in worker processes.
+    """Steps environments in parallel, in worker processes.
 
     Args:
-        env_fns: One function per environment, which builds it.
-        observation_space: One environment's observations; by default the first one's.
-        action_space: Ignored; the first environment's is taken.
-        shared_memory: Whether observations go through shared memory.
-        copy: Return a copy of the batch of observations; otherwise the next call overwrites it.
-        context: How processes start: ``"fork"``, ``"spawn"``, ``"forkserver"``.
+        env_fns: Functions that build the environments.
+        observation_space: Observation space of one environment; by default the first one's.
+        action_space: Ignored; the first environment's is used.
+        shared_memory: Whether observations are passed through shared memory.
+        copy: Whether to return a copy of the observations; otherwise the next call overwrites them.
+        context: Start method of the processes: ``"fork"``, ``"spawn"`` or ``"forkserver"``.
         daemon: Whether the workers end with this process.
-        worker: Not supported; see Raises.
+        worker: Not supported.
 
     Raises:
         RuntimeError: The environments' observation spaces are not equal.
-        NotImplementedError: ``worker`` is given: its protocol was another one, with four values
-            per step; :class:`ludus.vector.AsyncVectorEnv` takes functions for the present one.
+        NotImplementedError: ``worker`` is given; :class:`ludus.vector.AsyncVectorEnv` supports
+            worker functions, with its own protocol.
     """
 
     _engine: engines.AsyncVectorEnv[Any, Any]
@@ -48,8 +48,8 @@ class AsyncVectorEnv(VectorEnv):
     ) -> None:
         if worker is not None:
             raise NotImplementedError(
-                "A worker function for classic Gym's protocol cannot be run. Put what it does into "
-                "a wrapper, or write it for ludus.vector.AsyncVectorEnv."
+                "Worker functions for classic Gym's protocol are not supported. Use a wrapper "
+                "instead, or write the worker for ludus.vector.AsyncVectorEnv."
             )
         super().__init__(
             engines.AsyncVectorEnv(
@@ -64,7 +64,7 @@ class AsyncVectorEnv(VectorEnv):
         )
 
     def reset_async(self) -> None:
-        """Start to reset.
+        """Start a reset.
 
         Raises:
             AlreadyPendingCallError: Another call is pending.
@@ -73,7 +73,7 @@ class AsyncVectorEnv(VectorEnv):
         self._engine.reset_async(seed=self._take_seeds())
 
     def reset_wait(self, timeout: float | None = None) -> Any:
-        """Finish to reset and return the observations.
+        """Finish a reset and return the observations.
 
         Raises:
             NoAsyncCallError: ``reset_async`` has not been called.
@@ -82,7 +82,7 @@ class AsyncVectorEnv(VectorEnv):
         return self._engine.reset_wait(timeout)[0]
 
     def step_async(self, actions: Any) -> None:
-        """Start to step.
+        """Start a step.
 
         Raises:
             AlreadyPendingCallError: Another call is pending.
@@ -91,7 +91,7 @@ class AsyncVectorEnv(VectorEnv):
         self._engine.step_async(self._batched(actions))
 
     def step_wait(self, timeout: float | None = None) -> StepResult:
-        """Finish to step; the infos are a tuple.
+        """Finish a step; the infos are a tuple.
 
         Raises:
             NoAsyncCallError: ``step_async`` has not been called.

@@ -1,4 +1,4 @@
-"""A classic environment as a part of Ludus's vector engines."""
+"""Adapter from a classic environment to Ludus's vector backends."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _KEY = "classic"
 
 
 class Slot(modern.Env[Any, Any]):
-    """One environment of a vector; its infos travel through the engine as they are.
+    """One environment of a batch, whose infos pass through the backend unchanged.
 
-    The engine merges dicts of infos into arrays; inside a tuple they stay dicts.
+    The backend merges info dicts into arrays, but keeps a dict inside a tuple.
     """
 
     def __init__(self, env: Any) -> None:
@@ -28,7 +28,7 @@ class Slot(modern.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Seed if asked to, and reset."""
+        """Seed, if a seed is given, and reset."""
         if seed is not None:
             self.env.seed(seed)
         return self.env.reset(), {}
@@ -48,7 +48,7 @@ class Slot(modern.Env[Any, Any]):
 
 
 class SlotBuilder:
-    """Builds a slot in the process that will step it."""
+    """Builds a slot in the process that steps it."""
 
     def __init__(self, env_fn: Callable[[], Any]) -> None:
         self.env_fn = env_fn
@@ -59,7 +59,7 @@ class SlotBuilder:
 
 
 def infos_of(infos: dict[str, Any], num_envs: int) -> list[dict[str, Any]]:
-    """Return one info per environment; a finished one has its last observation in it."""
+    """Return one info per environment, with ``terminal_observation`` if it has finished."""
     taken: list[dict[str, Any]] = [{} for _ in range(num_envs)]
     for source in (infos, infos.get("final_info", {})):
         for index, held in enumerate(source.get(_KEY, ())):

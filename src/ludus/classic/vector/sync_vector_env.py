@@ -1,4 +1,4 @@
-"""Classic environments stepped one after the other."""
+"""Vector environment of classic environments in this process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["SyncVectorEnv", "observation_mode"]
 
 
 class SyncVectorEnv(VectorEnv):
-    """Step the environments one after the other in this process.
+    """Steps environments one after the other in this process.
 
     Args:
-        env_fns: One function per environment, which builds it.
-        observation_space: One environment's observations; by default the first one's.
-        action_space: Ignored; the first environment's is taken.
-        copy: Return a copy of the batch of observations; otherwise the next call overwrites it.
+        env_fns: Functions that build the environments.
+        observation_space: Observation space of one environment; by default the first one's.
+        action_space: Ignored; the first environment's is used.
+        copy: Whether to return a copy of the observations; otherwise the next call overwrites them.
 
     Raises:
         RuntimeError: The environments' observation spaces are not equal.
@@ -52,17 +52,17 @@ class SyncVectorEnv(VectorEnv):
         return self._engine.reset(seed=self._take_seeds())[0]  # type: ignore[arg-type]
 
     def step_async(self, actions: Any) -> None:
-        """Remember the actions.
+        """Store the actions.
 
         Raises:
-            AlreadyPendingCallError: The step before has not been waited for.
+            AlreadyPendingCallError: A step is pending.
         """
         if self._actions is not None:
             raise AlreadyPendingCallError("Call step_wait() before the next step_async().", "step")
         self._actions = self._batched(actions)
 
     def step_wait(self, timeout: float | None = None) -> StepResult:
-        """Step every environment by its action.
+        """Step every environment.
 
         Raises:
             NoAsyncCallError: ``step_async`` has not been called.
@@ -76,5 +76,5 @@ class SyncVectorEnv(VectorEnv):
 def observation_mode(
     space: Space[Any] | None, num_envs: int
 ) -> str | tuple[Space[Any], Space[Any]]:
-    """Return the engines' argument for an observation space that was, or was not, given."""
+    """Return the backends' ``observation_mode`` for an observation space, given or not."""
     return "same" if space is None else (batch_space(space, num_envs), space)

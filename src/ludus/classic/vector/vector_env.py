@@ -1,4 +1,4 @@
-"""The contract of classic Gym's vector environments."""
+"""Base classes of Gym's vector environments and their wrappers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ StepResult = tuple[Any, npt.NDArray[Any], npt.NDArray[np.bool_], Sequence[dict[s
 
 
 class VectorEnv(Env):
-    """Several copies of a classic environment, stepped together by one of Ludus's engines.
+    """A batch of classic environments, run by one of Ludus's vector backends.
 
-    Observations are batched; actions are one per environment, in a ``Tuple`` space. A finished
-    environment is reset in the same step: the observation is the next episode's first, and the
-    info has the last one as ``terminal_observation``.
+    Observations are batched; the action space is a ``Tuple``. A finished environment is reset in
+    the same step: the observation is the first of the next episode, and the info has the final one
+    as ``terminal_observation``.
     """
 
     is_vector_env = True
@@ -51,32 +51,32 @@ class VectorEnv(Env):
         return self.reset_wait()
 
     def step(self, actions: Any) -> StepResult:  # type: ignore[override]
-        """Step every environment by its action."""
+        """Step every environment."""
         self.step_async(actions)
         return self.step_wait()
 
     def reset_async(self) -> None:
-        """Start to reset."""
+        """Start a reset."""
         raise NotImplementedError(f"{type(self).__name__} does not implement reset_async()")
 
     def reset_wait(self, timeout: float | None = None) -> Any:
-        """Finish to reset."""
+        """Finish a reset."""
         raise NotImplementedError(f"{type(self).__name__} does not implement reset_wait()")
 
     def step_async(self, actions: Any) -> None:
-        """Start to step."""
+        """Start a step."""
         raise NotImplementedError(f"{type(self).__name__} does not implement step_async()")
 
     def step_wait(self, timeout: float | None = None) -> StepResult:
-        """Finish to step."""
+        """Finish a step."""
         raise NotImplementedError(f"{type(self).__name__} does not implement step_wait()")
 
     def seed(self, seeds: int | Sequence[int] | None = None) -> None:
-        """Seed the environments with the next reset: by ``seeds + i``, or by one seed each.
+        """Set the seeds of the next reset: ``seeds + i``, or one seed per environment.
 
         Raises:
-            ClosedEnvironmentError: They are closed.
-            ValueError: Not one seed per environment.
+            ClosedEnvironmentError: The environments are closed.
+            ValueError: The number of seeds is wrong.
         """
         if self.closed:
             raise ClosedEnvironmentError("Trying to seed environments that have been closed.")
@@ -96,7 +96,7 @@ class VectorEnv(Env):
         self._engine.close(**kwargs)
 
     def _take_seeds(self) -> list[int] | None:
-        """Return the seeds for the coming reset; the resets after it go on without."""
+        """Return the seeds of the next reset and clear them."""
         seeds, self._seeds = self._seeds, None
         return seeds
 
@@ -114,7 +114,7 @@ class VectorEnv(Env):
 
 
 class VectorEnvWrapper(Wrapper):
-    """A vector environment around another one; what is not overridden passes through."""
+    """Base class of wrappers of vector environments."""
 
     def __init__(self, env: VectorEnv) -> None:
         if not isinstance(env, VectorEnv | VectorEnvWrapper):

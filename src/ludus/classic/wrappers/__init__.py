@@ -1,4 +1,4 @@
-"""Classic Gym's wrappers."""
+"""Gym's wrappers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from ludus.classic.wrappers.bridged import (
     TransformObservation,
     TransformReward,
 )
-from ludus.classic.wrappers.flatten_dict import FlattenDictWrapper
 from ludus.classic.wrappers.monitor import Monitor, capped_cubic_video_schedule
-from ludus.classic.wrappers.order_enforcing import OrderEnforcing
-from ludus.classic.wrappers.skip import SkipWrapper
-from ludus.classic.wrappers.time_aware_observation import TimeAwareObservation
-from ludus.classic.wrappers.time_limit import TimeLimit
+from ludus.classic.wrappers.own import (
+    FlattenDictWrapper,
+    OrderEnforcing,
+    SkipWrapper,
+    TimeAwareObservation,
+    TimeLimit,
+)
 
 __all__ = [
     "AtariPreprocessing",

@@ -1,7 +1,6 @@
-"""Classic Gym's other wrappers, done by the Ludus wrappers that succeeded them.
+"""Gym's wrappers that are implemented by Ludus wrappers.
 
-Each row below names the successor and translates the arguments; the classic environment goes in
-through an adapter, and the result comes out through another.
+The classic environment is adapted to Ludus, wrapped, and adapted back to the classic API.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ __all__ = [
 
 
 class BridgedWrapper(Wrapper):
-    """A classic wrapper that leaves the work to a Ludus wrapper.
+    """A classic wrapper that is implemented by a Ludus wrapper.
 
-    Public attributes of that one (``obs_rms``, ``return_queue``, …) are this one's.
+    It has the public attributes of the Ludus wrapper (``obs_rms``, ``return_queue``, …).
     """
 
     _successor: ClassVar[str]
@@ -77,7 +76,7 @@ def _bridge(
     name: str, successor: str, translate: Callable[..., dict[str, Any]]
 ) -> type[BridgedWrapper]:
     fields = {
-        "__doc__": f"Classic Gym's ``{name}``, done by :class:`ludus.wrappers.{successor}`.",
+        "__doc__": f"Gym's ``{name}``, implemented by :class:`ludus.wrappers.{successor}`.",
         "__module__": __name__,
         "_successor": successor,
         "_translate": staticmethod(translate),

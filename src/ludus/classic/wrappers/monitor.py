@@ -1,4 +1,4 @@
-"""Statistics and videos of everything an environment is used for, written to a directory."""
+"""Wrapper that writes statistics and videos of episodes to a directory."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ludus.classic import logger
 from ludus.classic.error import Error
 from ludus.classic.version import VERSION
 from ludus.classic.wrapper import Wrapper
-from ludus.classic.wrappers.monitoring.atomic import write_json
-from ludus.classic.wrappers.monitoring.stats_recorder import StatsRecorder
+from ludus.classic.wrappers.monitoring.stats_recorder import StatsRecorder, write_json
 from ludus.classic.wrappers.monitoring.video_recorder import VideoRecorder
 from ludus.wrappers.video import capped_cubic_video_schedule
 
@@ -26,33 +25,31 @@ _numbers = itertools.count()
 
 
 def detect_training_manifests(directory: str | Path) -> list[Path]:
-    """Return the manifests that monitors have written to a directory."""
+    """Return the manifests of monitors in a directory."""
     return sorted(Path(directory).glob(f"{PREFIX}.manifest.*.manifest.json"))
 
 
 class Monitor(Wrapper):
     """Record lengths, returns and videos of episodes.
 
-    Files begin with ``openaigym.`` and carry the monitor's number and the process's id (or
-    ``uid``): statistics, a manifest that lists everything, and one video with its metadata per
-    chosen episode. They are written on ``close``.
-
-    While monitored, an episode must be finished before the next ``reset``.
+    On ``close`` it writes statistics, a manifest, and a video with metadata for each recorded
+    episode. File names begin with ``openaigym.`` and contain the number of the monitor and the
+    process id or ``uid``. An episode must be finished before the next ``reset``.
 
     Args:
         env: The environment.
-        directory: Where the files go; it is created.
-        video_callable: Tells by its number whether an episode is filmed: by default the cubes
+        directory: Folder of the files; it is created.
+        video_callable: Returns whether to record the episode of a number; by default the cubes
             below 1000, then every thousandth. ``False`` for none.
-        force: Delete what earlier monitors wrote there.
-        resume: Keep it, and add to it.
-        write_upon_reset: Write at every reset, too, which is slow.
-        uid: Part of the files' names instead of the process's id.
-        mode: ``"evaluation"`` or ``"training"``, noted for each episode.
+        force: Whether to delete files of earlier monitors.
+        resume: Whether to keep files of earlier monitors.
+        write_upon_reset: Whether to write at every reset as well, which is slow.
+        uid: Part of the file names, instead of the process id.
+        mode: ``"evaluation"`` or ``"training"``, recorded for each episode.
 
     Raises:
-        Error: The directory holds manifests and neither ``force`` nor ``resume`` is given, or an
-            argument is none of the above.
+        Error: The directory has manifests and neither ``force`` nor ``resume`` is given, or an
+            argument is invalid.
     """
 
     def __init__(
@@ -100,10 +97,10 @@ class Monitor(Wrapper):
         return observation, reward, done, info
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset and begin to record the next episode.
+        """Reset and record the next episode.
 
         Raises:
-            Error: The current episode has begun and is not over.
+            Error: The current episode is not finished.
         """
         if not self.enabled:
             return self.env.reset(**kwargs)
@@ -117,7 +114,7 @@ class Monitor(Wrapper):
         return observation
 
     def close(self) -> None:
-        """Write everything and close the environment; a second call writes nothing."""
+        """Write the files and close the environment; a second call writes nothing."""
         if self.enabled:
             self._close_video()
             self._write()
@@ -125,7 +122,7 @@ class Monitor(Wrapper):
         super().close()
 
     def get_total_steps(self) -> int:
-        """Return how many steps have been taken."""
+        """Return the number of steps."""
         return self.stats_recorder.total_steps
 
     def get_episode_rewards(self) -> list[float]:
@@ -177,7 +174,7 @@ def _schedule(video_callable: Any) -> Schedule:
         return lambda _: False
     if not callable(video_callable):
         raise Error(
-            "video_callable must be a function of the episode's number, or None, or False, got "
+            "video_callable must be a function of the episode number, None or False, got "
             f"{video_callable!r} ({type(video_callable)})."
         )
     return video_callable  # type: ignore[no-any-return]

@@ -1,11 +1,11 @@
-"""Gymnasium and Ludus, in both directions.
+"""Conversion between Ludus and Gymnasium.
 
-* ``to_gymnasium`` and ``from_gymnasium`` adapt one environment, the ``_vector`` twins a vector
-  environment, the ``_space`` and ``_spec`` twins what belongs to it.
+* ``to_gymnasium`` and ``from_gymnasium`` adapt environments; the functions with ``_vector``,
+  ``_space`` and ``_spec`` convert vector environments, spaces and specs.
 * ``register_in_gymnasium`` makes ``gymnasium.make("ludus/CartPole-v1")`` work.
-* ``alias.install()`` serves Ludus under the name ``gymnasium`` to code that cannot be changed.
+* ``alias.install()`` makes ``import gymnasium`` return Ludus, for code that cannot be changed.
 
-Gymnasium itself is imported when one of the first two is used, never before.
+Gymnasium is imported only when a converter is used or environments are registered.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""One environment of either library, as an environment of the other."""
+"""Adapters between single environments of Ludus and Gymnasium."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ludus.core.env import Env
-from ludus.core.forwarding import ForwardsAttributes
-from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import VectorEnv
 from ludus.core.wrapper import Wrapper
-from ludus.interop.gymnasium.exceptions import raises_gymnasium_errors, raises_ludus_errors
+from ludus.interop.gymnasium.adapter_base import Adapter, InnerAttribute
+from ludus.interop.gymnasium.exceptions import TO_GYMNASIUM, TO_LUDUS
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.interop.gymnasium.linked_spaces import LinkedSpace, share_generators
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
@@ -33,13 +30,20 @@ __all__ = [
 
 
 def to_gymnasium(env: Any) -> Any:
-    """Return the Ludus environment as a ``gymnasium.Env``; an adapted one comes out again.
+    """Return a Ludus environment as a ``gymnasium.Env``.
 
-    A vector environment comes as a ``gymnasium.vector.VectorEnv``, as from
+    An adapted Gymnasium environment is unwrapped again. A vector environment is converted by
     :func:`~ludus.interop.gymnasium.to_gymnasium_vector`.
 
     Raises:
-        TypeError: It is an environment of neither library.
+        TypeError: ``env`` is an environment of neither library.
+
+    >>> import gymnasium, ludus
+    >>> env = to_gymnasium(ludus.make("CartPole-v1"))
+    >>> isinstance(env, gymnasium.Env)
+    True
+    >>> from_gymnasium(env)
+    <TimeLimit<OrderEnforcing<PassiveEnvChecker<CartPoleEnv<CartPole-v1>>>>>
     """
     if isinstance(env, AsLudus):
         return env.gymnasium_env
@@ -55,15 +59,15 @@ def to_gymnasium(env: Any) -> Any:
 
 
 def from_gymnasium(env: Any) -> Any:
-    """Return the ``gymnasium.Env`` as a Ludus environment; an adapted one comes out again.
+    """Return a ``gymnasium.Env`` as a Ludus environment.
 
-    A ``gymnasium.vector.VectorEnv`` comes as a Ludus vector environment, as from
+    An adapted Ludus environment is unwrapped again; Gymnasium wrappers around it become Ludus
+    wrappers. A vector environment is converted by
     :func:`~ludus.interop.gymnasium.from_gymnasium_vector`.
-    Gymnasium wrappers around an adapted Ludus environment become wrappers around that one.
 
     Raises:
-        TypeError: It is an environment of neither library.
-        CustomSpaceError: A space of it is no space.
+        TypeError: ``env`` is an environment of neither library.
+        CustomSpaceError: One of its spaces is not a space.
     """
     if isinstance(env, AsGymnasium):
         return env.ludus_env
@@ -75,7 +79,7 @@ def from_gymnasium(env: Any) -> Any:
         return from_gymnasium_vector(env)
     if not isinstance(env, gymnasium.Env):
         raise TypeError(f"from_gymnasium() takes a gymnasium.Env, got {type(env)}.")
-    # Wrappers that its package brings are to be put around what is returned.
+    # So that wrappers of the environment's package can wrap the adapter.
     let_wrappers_convert()
     innermost = env
     while isinstance(innermost, gymnasium.Wrapper):
@@ -86,202 +90,105 @@ def from_gymnasium(env: Any) -> Any:
 
 
 def wrapped(env: Env[Any, Any], wrapper: Any, kwargs: dict[str, Any]) -> Env[Any, Any]:
-    """Return the Ludus environment inside a Gymnasium wrapper, as a Ludus environment."""
+    """Wrap a Ludus environment in a Gymnasium wrapper and return it as a Ludus environment."""
     return AsLudusWrapper(wrapper(env=to_gymnasium(env), **kwargs), env, kwargs)
 
 
-class _Adapter(ForwardsAttributes):
-    """What both directions share: everything but spaces and spec is the inner environment's."""
+class _EnvAdapter(Adapter):
+    """Base class of the adapters of single environments."""
+
+    _convert: ClassVar[Any]
 
     action_space = LinkedSpace()
     observation_space = LinkedSpace()
-    _convert: ClassVar[Any]
+    metadata: Any = InnerAttribute()
+    # Checkers read these two to see whether an environment has been seeded.
+    _np_random: Any = InnerAttribute("unwrapped", "unwrapped")
+    _np_random_seed: Any = InnerAttribute("unwrapped", "unwrapped")
 
     def __init__(self, env: Any) -> None:
-        self._spec: Any = None
-        # Last, because from here on attributes that the environment has are set there.
-        setattr(self, self._inner_name, env)
+        super().__init__(env)
+        # Convert both spaces now, so that invalid ones are refused at once.
+        for name in ("action_space", "observation_space"):
+            getattr(self, name)
 
-    @property
-    def _inner(self) -> Any:
-        return self.__dict__[self._inner_name]
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the inner environment."""
+        share_generators(self)
+        return self._call("reset", seed=seed, options=options)  # type: ignore[no-any-return]
 
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The environment's metadata."""
-        return self._inner.metadata  # type: ignore[no-any-return]
-
-    @metadata.setter
-    def metadata(self, value: dict[str, Any]) -> None:
-        self._inner.metadata = value
-
-    @property
-    def render_mode(self) -> str | None:
-        """The environment's render mode."""
-        return self._inner.render_mode  # type: ignore[no-any-return]
-
-    @render_mode.setter
-    def render_mode(self, value: str | None) -> None:
-        self._inner.unwrapped.render_mode = value
-
-    @property
-    def np_random(self) -> np.random.Generator:
-        """The environment's random generator."""
-        return self._inner.np_random  # type: ignore[no-any-return]
-
-    @np_random.setter
-    def np_random(self, value: np.random.Generator) -> None:
-        self._inner.np_random = value
-
-    @property
-    def np_random_seed(self) -> int:
-        """The seed of the environment's random generator."""
-        return self._inner.np_random_seed  # type: ignore[no-any-return]
-
-    @property
-    def _np_random(self) -> np.random.Generator | None:
-        # Checkers look here to see whether an environment has been seeded.
-        return self._inner.unwrapped._np_random  # type: ignore[no-any-return]
-
-    @_np_random.setter
-    def _np_random(self, value: np.random.Generator | None) -> None:
-        self._inner.unwrapped._np_random = value
-
-    @property
-    def _np_random_seed(self) -> int | None:
-        return self._inner.unwrapped._np_random_seed  # type: ignore[no-any-return]
-
-    @_np_random_seed.setter
-    def _np_random_seed(self, value: int | None) -> None:
-        self._inner.unwrapped._np_random_seed = value
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the inner environment."""
+        share_generators(self)
+        return self._call("step", action)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Close the environment."""
+        """Close the inner environment."""
         self._inner.close()
 
     def __str__(self) -> str:
         return f"<{type(self).__name__}{self._inner}>"
 
 
-def _check_spaces(adapter: Any) -> None:
-    """Convert both spaces, so that those which cannot be are refused at once."""
-    for name in ("action_space", "observation_space"):
-        getattr(adapter, name)
-
-
-class AsGymnasium(_Adapter, gymnasium.Env):  # type: ignore[misc]
+class AsGymnasium(_EnvAdapter, gymnasium.Env):  # type: ignore[misc]
     """A Ludus environment, wrappers included, as a Gymnasium environment.
 
-    ``unwrapped`` is the adapter; around an adapted Gymnasium environment it is that one. Attributes
-    that the adapter lacks are read from and written to the Ludus environment, as
-    ``get_wrapper_attr`` and ``set_wrapper_attr`` do there.
+    ``unwrapped`` is the adapter itself, or the original if it wraps an adapted Gymnasium
+    environment. Attributes that the adapter lacks are read from and written to the Ludus
+    environment by ``get_wrapper_attr`` and ``set_wrapper_attr``.
     """
 
     _inner_name: ClassVar[str] = "ludus_env"
-    ludus_env: Env[Any, Any]
-
     _convert = staticmethod(to_gymnasium_space)
-
-    def __init__(self, env: Env[Any, Any]) -> None:
-        super().__init__(env)
-        _check_spaces(self)
+    _convert_spec = staticmethod(to_gymnasium_spec)
+    _errors = TO_GYMNASIUM
+    ludus_env: Env[Any, Any]
 
     @property
     def unwrapped(self) -> Any:
-        """The innermost environment that is one of Gymnasium."""
+        """The innermost Gymnasium environment."""
         innermost = self.ludus_env.unwrapped
         return innermost.gymnasium_env.unwrapped if isinstance(innermost, AsLudus) else self
 
-    @raises_gymnasium_errors
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environment."""
-        share_generators(self)
-        return self.ludus_env.reset(seed=seed, options=options)
 
-    @raises_gymnasium_errors
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step the environment."""
-        share_generators(self)
-        return self.ludus_env.step(action)
+class _FromGymnasium(_EnvAdapter):
+    _inner_name: ClassVar[str] = "gymnasium_env"
+    _convert = staticmethod(from_gymnasium_space)
+    _convert_spec = staticmethod(from_gymnasium_spec)
+    _errors = TO_LUDUS
+    gymnasium_env: Any
 
-    @raises_gymnasium_errors
-    def render(self) -> Any:
-        """Render the environment."""
-        return self.ludus_env.render()
+
+class AsLudus(_FromGymnasium, Env[Any, Any]):
+    """A Gymnasium environment, wrappers included, as a Ludus environment.
+
+    ``unwrapped`` is the adapter itself. Attributes that it lacks are read from and written to the
+    Gymnasium environment by ``get_wrapper_attr`` and ``set_wrapper_attr``. ``get_state`` is not
+    supported, because Gymnasium environments do not define their state.
+    """
 
     @property
     def spec(self) -> Any:
-        """The spec that was assigned, else the environment's own, converted."""
-        if self._spec is None and self.ludus_env.spec is not None:
-            self._spec = to_gymnasium_spec(self.ludus_env.spec)
-        return self._spec
+        """The spec that was assigned, else the inner environment's spec, converted."""
+        return super().spec
 
     @spec.setter
     def spec(self, value: Any) -> None:
         self._spec = value
-
-
-class _StepsGymnasium(_Adapter):
-    """An adapter whose steps are those of a Gymnasium environment."""
-
-    _inner_name: ClassVar[str] = "gymnasium_env"
-    _convert = staticmethod(from_gymnasium_space)
-    gymnasium_env: Any
-
-    @raises_ludus_errors
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environment."""
-        share_generators(self)
-        return self.gymnasium_env.reset(seed=seed, options=options)  # type: ignore[no-any-return]
-
-    @raises_ludus_errors
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step the environment."""
-        share_generators(self)
-        return self.gymnasium_env.step(action)  # type: ignore[no-any-return]
-
-    @raises_ludus_errors
-    def render(self) -> Any:
-        """Render the environment."""
-        return self.gymnasium_env.render()
-
-
-class AsLudus(_StepsGymnasium, Env[Any, Any]):
-    """A Gymnasium environment, wrappers included, as a Ludus environment.
-
-    ``unwrapped`` is the adapter. Attributes that it lacks are read from and written to the
-    Gymnasium environment, as ``get_wrapper_attr`` and ``set_wrapper_attr`` do there. Its state
-    cannot be saved, because Gymnasium environments do not say what it is.
-    """
-
-    def __init__(self, env: Any) -> None:
-        super().__init__(env)
-        _check_spaces(self)
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """The spec that was assigned, else the environment's own, converted."""
-        if self._spec is None and self.gymnasium_env.spec is not None:
-            self._spec = from_gymnasium_spec(self.gymnasium_env.spec)
-        return self._spec  # type: ignore[no-any-return]
-
-    @spec.setter
-    def spec(self, value: EnvSpec | None) -> None:
-        self._spec = value
-        # Environments look at their own spec, which Gymnasium's make would have given to them.
+        # The environment may read its own spec, which gymnasium.make would have set.
         if value is not None and self.gymnasium_env.spec is None:
             self.gymnasium_env.unwrapped.spec = copied_to_gymnasium(value)
 
 
-class AsLudusWrapper(_StepsGymnasium, Wrapper[Any, Any, Any, Any]):  # type: ignore[misc]
+class AsLudusWrapper(_FromGymnasium, Wrapper[Any, Any, Any, Any]):
     """A Gymnasium wrapper around an adapted Ludus environment, as a Ludus wrapper.
 
     ``env`` is the Ludus environment inside, ``gymnasium_env`` the Gymnasium wrapper.
     """
+
+    spec = Wrapper.spec
 
     def __init__(
         self, wrapper: Any, env: Env[Any, Any], recorded: dict[str, Any] | None = None
@@ -291,13 +198,12 @@ class AsLudusWrapper(_StepsGymnasium, Wrapper[Any, Any, Any, Any]):  # type: ign
         Args:
             wrapper: The Gymnasium wrapper.
             env: The Ludus environment that it wraps.
-            recorded: The arguments it was built with; by default those it has recorded itself.
+            recorded: Its constructor arguments; by default those that it recorded itself.
         """
         Wrapper.__init__(self, env)
         saved = vars(wrapper).get("_saved_kwargs", vars(wrapper).get(ARGUMENTS))
         self._recorded = saved if recorded is None else recorded
         super().__init__(wrapper)
-        _check_spaces(self)
 
     def _layer(self) -> tuple[type, dict[str, Any] | None]:
         return type(self.gymnasium_env), self._recorded

@@ -1,12 +1,11 @@
-"""Ludus under the name ``gymnasium``, for code that imports Gymnasium and cannot be changed.
+"""Import alias: ``import gymnasium`` returns Ludus, for code that cannot be changed.
 
-:func:`install` puts a finder in front of Python's import system. From then on ``import gymnasium``
-and every module below it give Ludus's own objects: ``gymnasium.Env is ludus.Env``. Classes that
-Gymnasium has too carry its module names, because libraries compare these strings and pickles
-store them. ``gymnasium.__ludus__`` is true.
+:func:`install` adds an import finder. From then on ``gymnasium`` and its submodules contain Ludus's
+objects: ``gymnasium.Env is ludus.Env``. Classes that Gymnasium also has get its module names,
+because libraries compare these strings and pickles store them. ``gymnasium.__ludus__`` is true.
 
-Child processes are served as well: through the environment variable ``LUDUS_AS_GYMNASIUM``, which
-a start-up file of Python acts on (:mod:`ludus.interop.gymnasium.launch`).
+Child processes get the alias through the environment variable ``LUDUS_AS_GYMNASIUM``, which is
+read when Python starts (:mod:`ludus.interop.gymnasium.launch`).
 """
 
 from __future__ import annotations
@@ -27,8 +26,19 @@ from typing import Any
 
 from ludus import logger
 from ludus.errors import Error
-from ludus.interop.gymnasium.alias_imports import CLOSED, IMPORTED, IMPORTED_MODULES, RENAMED
-from ludus.interop.gymnasium.alias_table import ALIAS, EAGER, LIVE, ROWS, VERSION, Row, submodules
+from ludus.interop.gymnasium.alias_table import (
+    ALIAS,
+    CLOSED,
+    EAGER,
+    IMPORTED,
+    IMPORTED_MODULES,
+    LIVE,
+    RENAMED,
+    ROWS,
+    VERSION,
+    Row,
+    submodules,
+)
 from ludus.interop.gymnasium.constants import CONSTANTS
 from ludus.interop.gymnasium.launch import child_environment
 from ludus.interop.gymnasium.relabelling import Relabelling
@@ -37,22 +47,22 @@ __all__ = ["install", "installed_finder", "is_installed", "uninstall"]
 
 
 def install(*, children: bool = True) -> None:
-    """Serve Ludus as ``gymnasium`` from now on; a second call does nothing.
+    """Install the alias; a second call does nothing.
 
     Args:
-        children: Whether Python processes started from here on are served, too. It sets
-            ``LUDUS_AS_GYMNASIUM`` and extends ``PYTHONPATH`` in this process's environment.
+        children: Whether child processes get the alias too. Sets ``LUDUS_AS_GYMNASIUM`` and
+            extends ``PYTHONPATH`` in this process's environment.
 
     Raises:
-        Error: Gymnasium itself has been imported already.
+        Error: Gymnasium has already been imported.
     """
     finder = installed_finder()
     if finder is None:
         loaded = sys.modules.get(ALIAS)
         if loaded is not None:
             raise Error(
-                f"Gymnasium is imported already, from {getattr(loaded, '__file__', 'somewhere')}; "
-                "Ludus can take its name only before. Call alias.install() first thing, or start "
+                f"Gymnasium is imported already, from {getattr(loaded, '__file__', 'somewhere')}, "
+                "so it cannot be replaced. Call alias.install() before the first import, or start "
                 "the program with `ludus as-gymnasium -- python program.py`."
             )
         finder = _AliasFinder()
@@ -63,7 +73,7 @@ def install(*, children: bool = True) -> None:
 
 
 def uninstall() -> None:
-    """Undo :func:`install` in this process: names, modules, class labels, and environment."""
+    """Undo :func:`install`: the finder, modules, class names and environment variables."""
     finder = installed_finder()
     if finder is None:
         return
@@ -75,17 +85,17 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """Tell whether Ludus is being served as ``gymnasium``."""
+    """Return whether the alias is installed."""
     return installed_finder() is not None
 
 
 def installed_finder() -> _AliasFinder | None:
-    """Return the finder that serves Ludus, ``None`` if it is not installed."""
+    """Return the installed finder, or ``None``."""
     return next((finder for finder in sys.meta_path if isinstance(finder, _AliasFinder)), None)
 
 
 class _AliasModule(ModuleType):
-    """One of Gymnasium's modules; its names are looked up in Ludus when first used."""
+    """A module of Gymnasium whose names are looked up in Ludus on first access."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -101,12 +111,12 @@ class _AliasModule(ModuleType):
         if f"{self.__name__}.{name}" in LIVE:
             source = importlib.import_module(ROWS[self.__name__].sources.split()[0])
             setattr(source, name, value)
-        # Importing `utils.colorize` would bind the module over the function of that name.
+        # Importing `utils.colorize` would replace the function of that name by the module.
         elif not (isinstance(value, _AliasModule) and _home(self.__name__, name) is not None):
             super().__setattr__(name, value)
 
     def __reduce__(self) -> Any:
-        # Functions sent to other processes take the modules they use along by name.
+        # Functions sent to other processes pickle the modules they use by name.
         return importlib.import_module, (self.__name__,)
 
     def __dir__(self) -> list[str]:
@@ -114,10 +124,10 @@ class _AliasModule(ModuleType):
 
 
 def _look_up(module: str, name: str) -> Any:
-    """Return what Ludus has for ``module.name``.
+    """Return Ludus's object for ``module.name``.
 
     Raises:
-        AttributeError: It has nothing of that name.
+        AttributeError: There is none.
     """
     home = _home(module, name)
     if home is None and name in submodules(module):
@@ -148,7 +158,7 @@ def _in_sources(module: str, name: str) -> Any:
         name = f"{name.removesuffix('Env')}{row.version}Env"
     for source in _sources(row):
         value = getattr(importlib.import_module(source), name, _MISSING)
-        # A module of Ludus's own is not what Gymnasium has under this name.
+        # A module of Ludus with this name is not Gymnasium's object of that name.
         if value is not _MISSING and not _is_own_module(value):
             return value
     return _MISSING
@@ -163,7 +173,7 @@ def _in_constants(module: str, name: str) -> Any:
 
 
 def _in_imports(module: str, name: str) -> Any:
-    """Look among the names that Gymnasium's own modules import from one another."""
+    """Look up a name that Gymnasium's modules import from one another."""
     if submodules(module):
         return _MISSING
     if name in IMPORTED_MODULES:
@@ -175,12 +185,12 @@ def _in_imports(module: str, name: str) -> Any:
 def _missing(module: str, name: str) -> AttributeError:
     if module in CLOSED and name in RENAMED:
         return AttributeError(
-            f"module {module!r} has no attribute {name!r}: its name is `wrappers.{RENAMED[name]}` "
+            f"module {module!r} has no attribute {name!r}: it is called `wrappers.{RENAMED[name]}` "
             f"since Gymnasium 1.0"
         )
     return AttributeError(
-        f"module {module!r} has no attribute {name!r}: Ludus is being served under the name "
-        f"{ALIAS!r} and has nothing of that name"
+        f"module {module!r} has no attribute {name!r}: Ludus is imported as {ALIAS!r} and has no "
+        "such name"
     )
 
 
@@ -193,7 +203,7 @@ def _public_names(module: str) -> list[str]:
 
 
 def _home(module: str, name: str) -> str | None:
-    """Return the module that defines a name which ``module`` offers."""
+    """Return the module that defines a name of ``module``."""
     row = ROWS[module]
     if name in row.defines.split():
         return module
@@ -216,7 +226,7 @@ def _exists(source: str) -> bool:
 
 
 class _AliasFinder(MetaPathFinder, Loader):
-    """Finds, and loads, Gymnasium's modules as views of Ludus."""
+    """Import finder and loader of the alias modules."""
 
     def __init__(self) -> None:
         self._relabelling = Relabelling()
@@ -228,11 +238,11 @@ class _AliasFinder(MetaPathFinder, Loader):
         row = ROWS.get(fullname)
         if row is None or not _sources(row):
             return None
-        # An empty search path keeps an installed Gymnasium from filling the gaps.
+        # An empty search path prevents imports from an installed Gymnasium.
         return ModuleSpec(fullname, self, origin="ludus", is_package=bool(submodules(fullname)))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _AliasModule(spec.name, f"Ludus, served as ``{spec.name}``.")
+        return _AliasModule(spec.name, f"Ludus, imported as ``{spec.name}``.")
 
     def exec_module(self, module: ModuleType) -> None:
         row = ROWS[module.__name__]
@@ -249,19 +259,19 @@ class _AliasFinder(MetaPathFinder, Loader):
     def find_distributions(
         self, context: DistributionFinder.Context | None = None
     ) -> Iterator[Distribution]:
-        """Answer ``importlib.metadata`` for ``gymnasium``, installed or not."""
+        """Find the distribution ``gymnasium`` for ``importlib.metadata``, installed or not."""
         name = getattr(context, "name", None)
         if name is not None and re.sub(r"[-_.]+", "-", name).lower() == ALIAS:
             yield _AliasDistribution()
 
     def extend_environment(self) -> None:
-        """Let the processes started from here on find Ludus as Gymnasium, too."""
+        """Set the environment variables that install the alias in child processes."""
         for name, value in child_environment().items():
             self._environment.setdefault(name, os.environ.get(name))
             os.environ[name] = value
 
     def restore(self) -> None:
-        """Give classes and specs their own names, and the environment its variables, back."""
+        """Restore the names of classes and specs, and the environment variables."""
         self._relabelling.undo()
         for name, value in self._environment.items():
             if value is None:
@@ -273,8 +283,8 @@ class _AliasFinder(MetaPathFinder, Loader):
         found = [getattr(module, name) for name in names if hasattr(module, name)]
         if names and not found:
             raise ModuleNotFoundError(
-                f"No module named {module.__name__!r}: Ludus is being served under the name "
-                f"{ALIAS!r} and has none of {', '.join(names)}",
+                f"No module named {module.__name__!r}: Ludus is imported as {ALIAS!r} and has none "
+                f"of {', '.join(names)}",
                 name=module.__name__,
             )
         for value in found:
@@ -283,7 +293,7 @@ class _AliasFinder(MetaPathFinder, Loader):
 
 
 class _AliasDistribution(Distribution):
-    """What ``importlib.metadata`` says about the served Gymnasium."""
+    """Metadata of the alias for ``importlib.metadata``."""
 
     @property
     def metadata(self) -> Any:
@@ -299,5 +309,5 @@ class _AliasDistribution(Distribution):
         return None
 
     def locate_file(self, path: Any) -> Path:
-        """Return the path below the directory that holds Ludus."""
+        """Return a path below the directory that contains Ludus."""
         return Path(__file__).parents[3].joinpath(path)

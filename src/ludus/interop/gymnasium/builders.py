@@ -1,4 +1,4 @@
-"""The entry points of Ludus's ids in Gymnasium's registry."""
+"""Entry points of the Ludus environments in Gymnasium's registry."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Numbers and functions that Gymnasium's modules of environments have and Ludus's have not.
+"""Constants and Blackjack functions of Gymnasium's environment modules.
 
-Ludus's environments do not read them: a constant that is assigned here changes nothing.
+They are for programs that import them. Ludus's environments do not use them, so assigning one has
+no effect. A hand in Blackjack is a list of cards, an ace is 1.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from ludus.interop.gymnasium import blackjack_hands
 
 __all__ = ["CONSTANTS"]
 
@@ -113,6 +113,51 @@ _CAMERAS: dict[str, dict[str, Any]] = {
     "walker2d": {**_UPRIGHT, "distance": 4.0},
 }
 
+_DECK = [*range(1, 11), 10, 10, 10]
+
+
+def cmp(a: float, b: float) -> float:
+    """Return 1, 0 or -1 as ``a`` is greater than, equal to or less than ``b``."""
+    return float(a > b) - float(a < b)
+
+
+def draw_card(np_random: np.random.Generator) -> int:
+    """Draw a card with replacement."""
+    return int(np_random.choice(_DECK))
+
+
+def draw_hand(np_random: np.random.Generator) -> list[int]:
+    """Draw two cards."""
+    return [draw_card(np_random), draw_card(np_random)]
+
+
+def usable_ace(hand: Sequence[int]) -> int:
+    """Return 1 if the hand has an ace that can count 11, else 0."""
+    return int(1 in hand and sum(hand) + 10 <= 21)
+
+
+def sum_hand(hand: Sequence[int]) -> int:
+    """Return the total; a usable ace counts 11."""
+    return sum(hand) + 10 * usable_ace(hand)
+
+
+def is_bust(hand: Sequence[int]) -> bool:
+    """Return whether the total exceeds 21."""
+    return sum_hand(hand) > 21
+
+
+def score(hand: Sequence[int]) -> int:
+    """Return the total, 0 for a bust hand."""
+    return 0 if is_bust(hand) else sum_hand(hand)
+
+
+def is_natural(hand: Any) -> bool:
+    """Return whether the hand is an ace and a ten."""
+    return sorted(hand) == [1, 10]
+
+
+_HANDS = (cmp, draw_card, draw_hand, usable_ace, sum_hand, is_bust, score, is_natural)
+
 CONSTANTS: dict[str, dict[str, Any]] = {
     "gymnasium.envs.box2d.bipedal_walker": _WALKER,
     "gymnasium.envs.box2d.car_dynamics": _CAR,
@@ -124,9 +169,7 @@ CONSTANTS: dict[str, dict[str, Any]] = {
         for robot, camera in _CAMERAS.items()
         for version in (4, 5)
     },
-    "gymnasium.envs.toy_text.blackjack": {
-        name: getattr(blackjack_hands, name) for name in blackjack_hands.__all__
-    },
+    "gymnasium.envs.toy_text.blackjack": {"deck": _DECK, **{f.__name__: f for f in _HANDS}},
     "gymnasium.envs.toy_text.cliffwalking": {"UP": 0, "RIGHT": 1, "DOWN": 2, "LEFT": 3},
     "gymnasium.envs.toy_text.frozen_lake": {"LEFT": 0, "DOWN": 1, "RIGHT": 2, "UP": 3},
 }

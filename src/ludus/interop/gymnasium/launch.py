@@ -1,9 +1,9 @@
-"""Starting programs with Ludus in the place of Gymnasium.
+"""Start programs with Ludus in place of Gymnasium.
 
-The variable ``LUDUS_AS_GYMNASIUM=1`` asks a Python process to serve Ludus as ``gymnasium``. It is
-acted on at start-up by ``ludus_alias.pth``, which an installation puts beside Ludus, and where
-that is not there (running from a checkout) by the ``sitecustomize`` in a directory of Ludus's
-own, put on ``PYTHONPATH``. Either way all children, however started, inherit both.
+``LUDUS_AS_GYMNASIUM=1`` installs the import alias when a Python process starts. The variable is
+read by ``ludus_alias.pth``, which is installed beside Ludus, or by the ``sitecustomize`` module in
+the folder ``site``, which is put on ``PYTHONPATH`` for running from a checkout. Child processes
+inherit both variables.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _SITE = str(Path(__file__).with_name("site"))
 
 
 def child_environment() -> dict[str, str]:
-    """Return the environment variables that make a child process serve Ludus as Gymnasium."""
+    """Return the environment variables that install the alias in a child process."""
     inherited = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     path = [_SITE, *(part for part in inherited if part != _SITE)]
     return {VARIABLE: "1", "PYTHONPATH": os.pathsep.join(path)}
 
 
 def run(argv: list[str]) -> int:
-    """Run a command with Ludus in the place of Gymnasium and return its exit status.
+    """Run a command with Ludus in place of Gymnasium and return its exit status.
 
     Args:
-        argv: The command, for example ``["python", "train.py"]``; a Python file alone is run by
-            this interpreter.
+        argv: The command, for example ``["python", "train.py"]``; a Python file is run by this
+            interpreter.
 
     Returns:
         The command's status; 128 + n if signal n ended it; 127 if it cannot be found.
@@ -47,7 +47,7 @@ def run(argv: list[str]) -> int:
     if argv[0].endswith(".py"):
         argv = [sys.executable, *argv]
     try:
-        # The command is the user's own; running it is the purpose.
+        # Running the user's command is the purpose.
         process = subprocess.Popen(argv, env={**os.environ, **child_environment()})  # noqa: S603
     except (FileNotFoundError, PermissionError) as problem:
         sys.stderr.write(f"ludus as-gymnasium: cannot run {argv[0]!r}: {problem.strerror}\n")
@@ -56,7 +56,7 @@ def run(argv: list[str]) -> int:
     def pass_on(number: int, _: FrameType | None) -> None:
         process.send_signal(number)
 
-    # The terminal sends Ctrl-C to both; a request to end comes to this process alone.
+    # The terminal sends SIGINT to both processes, but SIGTERM reaches only this one.
     previous = signal.signal(signal.SIGTERM, pass_on)
     try:
         status = _wait(process)

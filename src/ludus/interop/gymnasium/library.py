@@ -1,8 +1,4 @@
-"""The one place that imports Gymnasium.
-
-Raises:
-    DependencyNotInstalled: On import, if Gymnasium is missing or too old.
-"""
+"""Import of Gymnasium; raises DependencyNotInstalled if it is missing or too old."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from ludus.optional import missing
 __all__ = ["gymnasium"]
 
 OLDEST = (1, 1)
-"""``AutoresetMode`` and ``set_wrapper_attr(force=...)`` came with this version."""
+"""The first version with ``AutoresetMode`` and ``set_wrapper_attr(force=...)``."""
 
 try:
     import gymnasium

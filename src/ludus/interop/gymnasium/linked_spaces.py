@@ -1,4 +1,4 @@
-"""Spaces of an adapted environment: converted, and drawing from the original's generators."""
+"""Converted spaces of an adapted environment that share the original's random generators."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["LinkedSpace", "share_generators"]
 
 
 class LinkedSpace:
-    """Attribute of an adapter: the space of that name of the environment inside, converted.
+    """Attribute of an adapter: the inner environment's space of that name, converted.
 
-    It is converted again when the environment has replaced it, as some do on a reset. A space that
-    is assigned stays. The adapter has ``_inner`` and a method ``_convert``.
+    It is converted again when the environment replaces its space, as some do on a reset. An
+    assigned space is kept. The adapter needs ``_inner`` and ``_convert``.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -37,17 +37,17 @@ class LinkedSpace:
 
 
 def share_generators(adapter: Any) -> None:
-    """Let the spaces inside draw from where those of the adapter do, whichever was seeded last."""
+    """Synchronise the generators of an adapter's spaces with those of the inner environment."""
     for held in adapter.__dict__.values():
         if type(held) is _Link:
             held.share()
 
 
 class _Link:
-    """A space and what it was converted to; both draw samples from the same generators.
+    """A space and its conversion, which sample from the same generators.
 
     An environment may sample from its own spaces, which its users have seeded, or seed the spaces
-    that its users sample from.
+    that its users sample from. So the generator that was replaced last is used by both.
     """
 
     def __init__(self, inner: Any, outer: Any) -> None:

@@ -1,8 +1,7 @@
-"""Ludus environments in Gymnasium's registry, under the namespace ``ludus``.
+"""Registration of the Ludus environments in Gymnasium, in the namespace ``ludus``.
 
-Gymnasium looks for no entry points of installed packages (since 1.0), so something has to call
-:func:`register_in_gymnasium`; importing :mod:`ludus.gymnasium` does. It enters names only: what
-builds the environments loads when one is made.
+Gymnasium 1.0 and later loads no plugins, so :func:`register_in_gymnasium` has to be called;
+importing :mod:`ludus.gymnasium` does that. Environments are imported when they are made.
 """
 
 from __future__ import annotations
@@ -21,20 +20,24 @@ __all__ = ["register_in_gymnasium"]
 NAMESPACE = "ludus"
 BUILDERS = "ludus.interop.gymnasium.builders"
 SHARED = frozenset({"ALE", "MinAtar", "phys2d", "tabular"})
-"""Namespaces that other packages fill in Gymnasium's registry; their names are left to them."""
+"""Namespaces that other packages use in Gymnasium's registry."""
 
 
 def register_in_gymnasium() -> None:
-    """Enter every registered Ludus environment as ``ludus/<id>`` into Gymnasium's registry.
+    """Register every Ludus environment as ``ludus/<id>`` in Gymnasium.
 
-    The bundled research tasks are entered as ``mlgym/<id>-v0``.
-
-    An id that has a namespace keeps it, but for those that another package has in Gymnasium too:
-    ``ALE/Pong-v5`` becomes ``ludus/ALE-Pong-v5``. Ids that Gymnasium knows already are left alone,
-    so a second call adds only what has been registered since.
+    Bundled research tasks are registered as ``mlgym/<id>-v0``. An id with a namespace keeps it,
+    unless other packages use the namespace in Gymnasium: ``ALE/Pong-v5`` becomes
+    ``ludus/ALE-Pong-v5``. Existing ids are not replaced, so a second call adds only new ones.
 
     Raises:
         DependencyNotInstalled: Gymnasium is missing.
+
+    >>> import gymnasium
+    >>> register_in_gymnasium()
+    >>> env = gymnasium.make("ludus/CartPole-v1")
+    >>> env.observation_space.shape
+    (4,)
     """
     registration = require(
         "gymnasium.envs.registration", extra="gymnasium", purpose="Registering in Gymnasium"
@@ -48,7 +51,7 @@ def register_in_gymnasium() -> None:
 
 
 def _register_tasks(registration: Any) -> None:
-    """Enter the research tasks that come with Ludus, whose specs are made when one is asked for."""
+    """Register the bundled research tasks, whose specs are created on demand."""
     for env_id in bundled_env_ids():
         if env_id not in registration.registry:
             _register(registration, env_id, EnvSpec(env_id, "", nondeterministic=True))
@@ -62,7 +65,7 @@ def _name_in_gymnasium(spec: EnvSpec) -> str:
 
 def _register(registration: Any, target: str, spec: EnvSpec) -> None:
     if isinstance(spec, registration.EnvSpec):
-        # Ludus is being served under Gymnasium's name: one registry, a second name.
+        # The alias is installed, so both registries are the same.
         registry[target] = dataclasses.replace(spec, id=target)
         return
     registration.register(

@@ -1,8 +1,8 @@
-"""Gymnasium's names on Ludus's classes and specs while Ludus is served in its place.
+"""Gymnasium's module names on Ludus's classes and specs while the alias is installed.
 
 Libraries compare module names, pickles store them, and programs read ``spec.entry_point``. Every
-change is recorded, so that it can be undone, and entered into
-:data:`ludus.served_names.OWN_NAMES`, so that files and sandboxes get Ludus's own names.
+change is recorded so that it can be undone, and entered into
+:data:`ludus.served_names.OWN_NAMES`, so that files and sandboxes use Ludus's own names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Relabelling"]
 
 
 class Relabelling:
-    """The changes that serving Ludus as Gymnasium has made to classes and to the registry."""
+    """The changes that the alias has made to classes and to the registry."""
 
     def __init__(self) -> None:
         self._classes: list[tuple[type, str]] = []
@@ -27,13 +27,13 @@ class Relabelling:
         self._served: list[str] = []
 
     def label(self, cls: type, module: str) -> None:
-        """Let a class of Ludus carry the name of one of Gymnasium's modules."""
+        """Set ``__module__`` of a Ludus class to one of Gymnasium's modules."""
         self._classes.append((cls, cls.__module__))
         self._serve(f"{module}:{cls.__name__}", f"{cls.__module__}:{cls.__name__}")
         cls.__module__ = module
 
     def rename_entry_points(self) -> None:
-        """Enter built-in environments that Gymnasium has, too, with Gymnasium's entry points."""
+        """Give built-in environments that Gymnasium also has Gymnasium's entry points."""
         names = served_names()
         for spec in list(registry.values()):
             if spec.security.trust != "builtin":
@@ -48,7 +48,7 @@ class Relabelling:
                 registry[spec.id] = renamed
 
     def undo(self) -> None:
-        """Take every change back; specs that were registered anew since stay."""
+        """Undo every change, except for specs that were registered again since."""
         for cls, module in self._classes:
             cls.__module__ = module
         for spec, renamed in self._specs:

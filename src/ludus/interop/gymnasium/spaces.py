@@ -1,4 +1,4 @@
-"""Spaces, converted between the two libraries."""
+"""Conversion of spaces between the two libraries."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from typing import Any
 from ludus import spaces as ludus_spaces
 from ludus.core.foreign_space import ForeignSpace
 from ludus.core.foreign_spaces import no_counterpart, rebuild
-from ludus.interop.gymnasium.custom_space import CustomSpace
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.spaces import Space
 
-__all__ = ["from_gymnasium_space", "to_gymnasium_space"]
+__all__ = ["CustomSpace", "from_gymnasium_space", "to_gymnasium_space"]
 
 
 def to_gymnasium_space(space: Space[Any]) -> Any:
-    """Return the Gymnasium space with the same members, which continues the same samples.
+    """Return the equivalent Gymnasium space, with the same random state.
 
-    A space that is a Gymnasium space already is returned as it is. A space that is none of the
-    standard ones, or has such a part, becomes one that asks the Ludus space.
+    A Gymnasium space is returned unchanged. A custom space, or a custom part of a space, becomes a
+    :class:`CustomSpace`.
 
     Raises:
-        CustomSpaceError: It is no space.
+        CustomSpaceError: ``space`` is not a space.
+
+    >>> from ludus.spaces import Discrete
+    >>> to_gymnasium_space(Discrete(3))
+    Discrete(3)
     """
     if isinstance(space, gymnasium.Space):
         return space
@@ -37,13 +40,13 @@ def _gymnasium_part(part: Any) -> Any:
 
 
 def from_gymnasium_space(space: Any) -> Space[Any]:
-    """Return the Ludus space with the same members, which continues the same samples.
+    """Return the equivalent Ludus space, with the same random state.
 
-    A space that is a Ludus space already is returned as it is. A space, or a part of one, that is
-    none of the standard ones becomes a space that asks a copy of the original.
+    A Ludus space is returned unchanged. A custom space, or a custom part of a space, becomes a
+    :class:`~ludus.core.foreign_space.ForeignSpace` around a copy.
 
     Raises:
-        CustomSpaceError: It is no space.
+        CustomSpaceError: ``space`` is not a space.
     """
     if isinstance(space, Space):
         return space
@@ -53,3 +56,44 @@ def from_gymnasium_space(space: Any) -> Space[Any]:
 
 def _ludus_part(part: Any) -> Space[Any]:
     return part.ludus_space if isinstance(part, CustomSpace) else ForeignSpace(part)
+
+
+class CustomSpace(gymnasium.Space):  # type: ignore[misc]
+    """A Gymnasium space that delegates to a Ludus space without a Gymnasium counterpart."""
+
+    def __init__(self, space: Space[Any]) -> None:
+        self.ludus_space = space
+        super().__init__(space.shape, space.dtype)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Whether elements can be flattened to arrays."""
+        return self.ludus_space.is_np_flattenable
+
+    @property
+    def np_random(self) -> Any:
+        """The generator of samples."""
+        return self.ludus_space.np_random
+
+    def seed(self, seed: Any = None) -> Any:
+        """Seed the generator of samples."""
+        return self.ludus_space.seed(seed)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """Draw a sample."""
+        return self.ludus_space.sample(mask=mask, probability=probability)
+
+    def contains(self, x: Any) -> bool:
+        """Return whether ``x`` is an element."""
+        return self.ludus_space.contains(x)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CustomSpace) and self.ludus_space == other.ludus_space
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"CustomSpace({self.ludus_space!r})"
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(dict(state))

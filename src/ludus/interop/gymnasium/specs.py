@@ -1,4 +1,4 @@
-"""Specs, converted between the two libraries; either library can build from a converted spec."""
+"""Conversion of specs; either library can build environments from a converted spec."""
 
 from __future__ import annotations
 
@@ -34,46 +34,44 @@ _BARE: dict[str, Any] = {
 }
 
 
+def _to_build(spec: Any) -> Any:
+    """Return a spec without its kwargs, and without the standard wrappers: ``make`` adds both.
+
+    Additional wrappers go around the standard ones, so a spec that has some keeps them.
+    """
+    return dataclasses.replace(spec, kwargs={}, **({} if spec.additional_wrappers else _BARE))
+
+
 @dataclasses.dataclass(frozen=True)
 class LudusEntryPoint:
-    """Builds the environment of a Ludus spec for Gymnasium."""
+    """Builds the environment of a Ludus spec for ``gymnasium.make``."""
 
     spec: EnvSpec
 
     def __call__(self, **kwargs: Any) -> Any:
-        """Build it, leaving the standard wrappers to the caller, ``gymnasium.make``.
-
-        With additional wrappers in the spec the standard ones belong inside them, so all are
-        applied here.
-        """
+        """Build the environment."""
         from ludus.interop.gymnasium.adapter import to_gymnasium
 
-        spec = dataclasses.replace(self.spec, kwargs={})
-        if not spec.additional_wrappers:
-            spec = dataclasses.replace(spec, **_BARE)
-        return to_gymnasium(make(spec, **kwargs))
+        return to_gymnasium(make(_to_build(self.spec), **kwargs))
 
 
 @dataclasses.dataclass(frozen=True)
 class GymnasiumEntryPoint:
-    """Builds the environment of a Gymnasium spec for Ludus."""
+    """Builds the environment of a Gymnasium spec for ``ludus.make``."""
 
     spec: Any
 
     def __call__(self, **kwargs: Any) -> Any:
-        """Build it, leaving the standard wrappers to the caller, ``ludus.make``."""
+        """Build the environment."""
         from ludus.interop.gymnasium.adapter import from_gymnasium
 
-        spec = dataclasses.replace(self.spec, kwargs={})
-        if not spec.additional_wrappers:
-            spec = dataclasses.replace(spec, **_BARE)
-        return from_gymnasium(gymnasium.make(spec, **kwargs))
+        return from_gymnasium(gymnasium.make(_to_build(self.spec), **kwargs))
 
 
 def to_gymnasium_spec(spec: EnvSpec) -> Any:
     """Return a Gymnasium spec from which ``gymnasium.make`` builds the same environment.
 
-    Wrappers that the spec records are applied by its entry point, not by Gymnasium.
+    The entry point of the new spec applies the recorded wrappers.
     """
     if isinstance(spec, gymnasium.envs.registration.EnvSpec):
         return spec
@@ -87,7 +85,7 @@ def to_gymnasium_spec(spec: EnvSpec) -> Any:
 
 
 def copied_to_gymnasium(spec: EnvSpec) -> Any:
-    """Return the spec of an environment that is Gymnasium's own as Gymnasium's ``make`` has it."""
+    """Return the spec of an adapted Gymnasium environment as ``gymnasium.make`` would set it."""
     return gymnasium.envs.registration.EnvSpec(
         **{name: getattr(spec, name) for name in (*_SHARED, "entry_point", "vector_entry_point")},
         kwargs=copy.deepcopy(spec.kwargs),
@@ -97,7 +95,7 @@ def copied_to_gymnasium(spec: EnvSpec) -> Any:
 def from_gymnasium_spec(spec: Any) -> EnvSpec:
     """Return a Ludus spec from which ``ludus.make`` builds the same environment.
 
-    Wrappers that the spec records are applied by its entry point, not by Ludus.
+    The entry point of the new spec applies the recorded wrappers.
     """
     if isinstance(spec, EnvSpec):
         return spec

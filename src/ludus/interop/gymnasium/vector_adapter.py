@@ -1,4 +1,4 @@
-"""A vector environment of either library, as a vector environment of the other."""
+"""Adapters between vector environments of Ludus and Gymnasium."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, ClassVar
 
-from ludus.core.forwarding import ForwardsAttributes
-from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import AutoresetMode, VectorEnv
-from ludus.interop.gymnasium.exceptions import raises_gymnasium_errors, raises_ludus_errors
+from ludus.interop.gymnasium.adapter_base import Adapter, InnerAttribute
+from ludus.interop.gymnasium.exceptions import TO_GYMNASIUM, TO_LUDUS
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
 from ludus.interop.gymnasium.specs import from_gymnasium_spec, to_gymnasium_spec
@@ -26,13 +25,13 @@ _SPACES = ("action_space", "observation_space", "single_action_space", "single_o
 
 
 def to_gymnasium_vector(env: Any) -> Any:
-    """Return the Ludus vector environment as a ``gymnasium.vector.VectorEnv``.
+    """Return a Ludus vector environment as a ``gymnasium.vector.VectorEnv``.
 
-    An adapted one comes out again.
+    An adapted Gymnasium vector environment is unwrapped again.
 
     Raises:
-        TypeError: It is a vector environment of neither library.
-        CustomSpaceError: A space is none of the standard ones.
+        TypeError: ``env`` is a vector environment of neither library.
+        CustomSpaceError: A space has no Gymnasium equivalent.
     """
     if isinstance(env, AsLudusVector):
         return env.gymnasium_env
@@ -47,13 +46,13 @@ def to_gymnasium_vector(env: Any) -> Any:
 
 
 def from_gymnasium_vector(env: Any) -> VectorEnv[Any, Any, Any]:
-    """Return the ``gymnasium.vector.VectorEnv`` as a Ludus vector environment.
+    """Return a ``gymnasium.vector.VectorEnv`` as a Ludus vector environment.
 
-    An adapted one comes out again.
+    An adapted Ludus vector environment is unwrapped again.
 
     Raises:
-        TypeError: It is a vector environment of neither library.
-        CustomSpaceError: A space is none of the standard ones.
+        TypeError: ``env`` is a vector environment of neither library.
+        CustomSpaceError: A space has no Ludus equivalent.
     """
     if isinstance(env, AsGymnasiumVector):
         return env.ludus_env
@@ -68,14 +67,16 @@ def from_gymnasium_vector(env: Any) -> VectorEnv[Any, Any, Any]:
 
 
 def to_autoreset_mode(mode: Any, kind: type[Enum] = AutoresetMode) -> Any:
-    """Return the autoreset mode as a member of ``kind``; what is no such mode stays as it is."""
+    """Return an autoreset mode as a member of ``kind``; other values are returned unchanged."""
     if isinstance(mode, (AutoresetMode, gymnasium.vector.AutoresetMode)):
         return kind(mode.value)
     return mode
 
 
-class _VectorAdapter(ForwardsAttributes):
-    """What both directions share: everything but spaces, mode and spec is the inner one's."""
+class _VectorAdapter(Adapter):
+    """Base class of the adapters of vector environments."""
+
+    closed: Any = InnerAttribute()
 
     def __init__(self, env: Any, convert: Callable[[Any], Any], modes: type[Enum]) -> None:
         for name in _SPACES:
@@ -84,60 +85,32 @@ class _VectorAdapter(ForwardsAttributes):
         self.metadata = {
             key: to_autoreset_mode(value, modes) for key, value in env.metadata.items()
         }
-        self._spec: Any = None
-        # Last, because from here on attributes that the environment has are set there.
-        setattr(self, self._inner_name, env)
-
-    @property
-    def _inner(self) -> Any:
-        return self.__dict__[self._inner_name]
-
-    @property
-    def render_mode(self) -> str | None:
-        """The environment's render mode."""
-        return self._inner.render_mode  # type: ignore[no-any-return]
-
-    @render_mode.setter
-    def render_mode(self, value: str | None) -> None:
-        self._inner.unwrapped.render_mode = value
+        super().__init__(env)
 
     @property
     def autoreset_mode(self) -> Any:
-        """The mode in ``metadata``, so one of the library that this is a part of.
+        """The mode in ``metadata``, as a member of the adapter's own library.
 
         Raises:
-            AttributeError: The environment does not say which mode it has.
+            AttributeError: The environment does not declare a mode.
         """
         try:
             return self.metadata["autoreset_mode"]
         except KeyError:
             raise AttributeError(f"{self} has no autoreset_mode") from None
 
-    @property
-    def closed(self) -> bool:
-        """Whether the environment is closed."""
-        return self._inner.closed  # type: ignore[no-any-return]
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Reset the environments."""
+        return self._call("reset", seed=seed, options=options)  # type: ignore[no-any-return]
 
-    @closed.setter
-    def closed(self, value: bool) -> None:
-        self._inner.closed = value
-
-    @property
-    def np_random(self) -> Any:
-        """The environment's random generator."""
-        return self._inner.np_random
-
-    @np_random.setter
-    def np_random(self, value: Any) -> None:
-        self._inner.np_random = value
-
-    @property
-    def np_random_seed(self) -> Any:
-        """The seed of the environment's random generator."""
-        return self._inner.np_random_seed
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step the environments."""
+        return self._call("step", actions)  # type: ignore[no-any-return]
 
     def close(self, **kwargs: Any) -> None:
-        """Close the environment."""
+        """Close the environments."""
         self._inner.close(**kwargs)
 
     def __repr__(self) -> str:
@@ -147,80 +120,28 @@ class _VectorAdapter(ForwardsAttributes):
 class AsGymnasiumVector(_VectorAdapter, gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """A Ludus vector environment as a Gymnasium vector environment.
 
-    Attributes that it lacks, ``call`` and ``get_attr`` among them, are the Ludus environment's.
+    Attributes that it lacks, such as ``call`` and ``get_attr``, are those of the Ludus environment.
     """
 
     _inner_name: ClassVar[str] = "ludus_env"
+    _convert_spec = staticmethod(to_gymnasium_spec)
+    _errors = TO_GYMNASIUM
     ludus_env: VectorEnv[Any, Any, Any]
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         super().__init__(env, to_gymnasium_space, gymnasium.vector.AutoresetMode)
 
-    @raises_gymnasium_errors
-    def reset(
-        self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environments."""
-        return self.ludus_env.reset(seed=seed, options=options)
-
-    @raises_gymnasium_errors
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step the environments."""
-        return self.ludus_env.step(actions)
-
-    @raises_gymnasium_errors
-    def render(self) -> Any:
-        """Render the environments."""
-        return self.ludus_env.render()
-
-    @property
-    def spec(self) -> Any:
-        """The spec that was assigned, else the environment's own, converted."""
-        if self._spec is None and self.ludus_env.spec is not None:
-            self._spec = to_gymnasium_spec(self.ludus_env.spec)
-        return self._spec
-
-    @spec.setter
-    def spec(self, value: Any) -> None:
-        self._spec = value
-
 
 class AsLudusVector(_VectorAdapter, VectorEnv[Any, Any, Any]):
     """A Gymnasium vector environment as a Ludus vector environment.
 
-    Attributes that it lacks, ``call`` and ``get_attr`` among them, are Gymnasium's.
+    Attributes that it lacks, such as ``call`` and ``get_attr``, are Gymnasium's.
     """
 
     _inner_name: ClassVar[str] = "gymnasium_env"
+    _convert_spec = staticmethod(from_gymnasium_spec)
+    _errors = TO_LUDUS
     gymnasium_env: Any
 
     def __init__(self, env: Any) -> None:
         super().__init__(env, from_gymnasium_space, AutoresetMode)
-
-    @raises_ludus_errors
-    def reset(
-        self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Reset the environments."""
-        return self.gymnasium_env.reset(seed=seed, options=options)  # type: ignore[no-any-return]
-
-    @raises_ludus_errors
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step the environments."""
-        return self.gymnasium_env.step(actions)  # type: ignore[no-any-return]
-
-    @raises_ludus_errors
-    def render(self) -> Any:
-        """Render the environments."""
-        return self.gymnasium_env.render()
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """The spec that was assigned, else the environment's own, converted."""
-        if self._spec is None and self.gymnasium_env.spec is not None:
-            self._spec = from_gymnasium_spec(self.gymnasium_env.spec)
-        return self._spec  # type: ignore[no-any-return]
-
-    @spec.setter
-    def spec(self, value: EnvSpec | None) -> None:
-        self._spec = value

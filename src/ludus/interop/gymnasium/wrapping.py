@@ -1,12 +1,9 @@
 """Wrappers of either library around environments of the other.
 
-Wrappers of other packages derive from ``gymnasium.Wrapper``, which takes no environment but a
-``gymnasium.Env``, and their constructors look at its spaces. Once :mod:`ludus.gymnasium` is
-imported, or an environment of Gymnasium was adapted, these constructors convert a Ludus
-environment first, as :func:`~ludus.interop.gymnasium.to_gymnasium` does. Environments of Gymnasium
-reach them as before.
-In the same way Ludus's wrappers take environments of Gymnasium, and vector wrappers vector
-environments.
+Third-party wrappers derive from ``gymnasium.Wrapper``, which accepts a ``gymnasium.Env`` only. Once
+:mod:`ludus.gymnasium` is imported, or a Gymnasium environment was adapted, their constructors
+convert Ludus environments by :func:`~ludus.interop.gymnasium.to_gymnasium`. In the same way Ludus's
+wrappers accept Gymnasium environments, and vector wrappers vector environments.
 """
 
 from __future__ import annotations
@@ -26,14 +23,14 @@ from ludus.core.wrapper import Wrapper
 __all__ = ["ARGUMENTS", "let_wrappers_convert"]
 
 ARGUMENTS = "_ludus_arguments"
-"""The attribute in which a wrapper around a Ludus environment keeps how it was constructed."""
+"""Attribute of a wrapper around a Ludus environment that holds its constructor arguments."""
 
 _MARK = "__converts_envs__"
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def let_wrappers_convert() -> None:
-    """Let the constructors of both libraries' wrappers convert environments of the other one."""
+    """Make the wrapper constructors of both libraries convert the other's environments."""
     import gymnasium.core
     import gymnasium.vector as theirs
 
@@ -44,8 +41,8 @@ def let_wrappers_convert() -> None:
 
 
 def _extend_family(wrapper: Any, kind: type, converter: str) -> None:
-    """Extend a class of wrappers, those derived from it, and those that will be."""
-    # Where Ludus is served as Gymnasium, there is nothing to convert.
+    """Extend a wrapper class and its present and future subclasses."""
+    # If the alias is installed, there is nothing to convert.
     if issubclass(wrapper, kind) or hasattr(wrapper.__init__, _MARK):
         return
 
@@ -68,7 +65,7 @@ def _extend_family(wrapper: Any, kind: type, converter: str) -> None:
 
 def _extend(cls: Any, converted: Callable[[Any], Any]) -> None:
     original = vars(cls).get("__init__")
-    # The adapters take environments of both libraries.
+    # The adapters accept environments of both libraries.
     if original is None or hasattr(original, _MARK) or cls.__module__.startswith(__package__):
         return
 
@@ -84,15 +81,16 @@ def _extend(cls: Any, converted: Callable[[Any], Any]) -> None:
 
 
 def _record(wrapper: Any, original: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
-    """Keep the arguments of a Gymnasium wrapper around a Ludus environment, to build it again.
+    """Store the constructor arguments of a Gymnasium wrapper around a Ludus environment.
 
-    Few wrappers of other packages record theirs. Of nested constructors, the outermost counts.
+    The wrapper can then be rebuilt from a spec; few third-party wrappers record their arguments.
+    Of nested constructors, the outermost is recorded.
     """
     if ARGUMENTS in vars(wrapper) or not any(map(_is_adapted, (*args, *kwargs.values()))):
         return
     try:
         bound = inspect.signature(original).bind(wrapper, *args, **kwargs)
-    except TypeError:  # the constructor will say what is wrong
+    except TypeError:  # the constructor will raise the same
         return
     _, *names = bound.arguments
     if all(parameter.kind in _NAMED for parameter in bound.signature.parameters.values()):
@@ -102,7 +100,7 @@ def _record(wrapper: Any, original: Any, args: list[Any], kwargs: dict[str, Any]
 
 
 def _is_adapted(value: Any) -> bool:
-    """Tell whether a value is a Ludus environment as Gymnasium's, in wrappers or not."""
+    """Return whether a value is an adapted Ludus environment, in wrappers or not."""
     adapters = sys.modules.get(f"{__package__}.adapter")
     while adapters is not None and not isinstance(value, adapters.AsGymnasium):
         value = vars(value).get("env") if hasattr(value, "__dict__") else None

@@ -1,4 +1,4 @@
-"""Research tasks for Harbor: a task's folder in Harbor's form, and its grading there."""
+"""Export of research tasks to Harbor, and grading inside Harbor's verifier."""
 
 from __future__ import annotations
 

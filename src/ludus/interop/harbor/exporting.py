@@ -1,8 +1,7 @@
-"""A research task as a Harbor task (schema 1.4).
+"""Export of a research task as a Harbor task (schema 1.4).
 
-The agent's image holds the workspace and nothing else, and has no network. Grader and labels are in
-the image of a separate verifier, into which Harbor copies the files that the task declares, and no
-others.
+The agent's image contains only the workspace and has no network. Grader and labels are in the image
+of a separate verifier, into which Harbor copies only the files that the task declares.
 """
 
 from __future__ import annotations
@@ -39,23 +38,23 @@ def export_harbor_task(
     requirements: Sequence[str] = (),
     ludus: str = f"{requirement('research')}=={__version__}",
 ) -> None:
-    """Write a task as a Harbor task into a new folder.
+    """Export a task as a Harbor task to a new folder.
 
     Args:
         task: The task.
-        folder: Where to; must not exist.
-        seed: Of the data, which is built now, and of grading.
-        image: That both images start from; has Python and pip.
-        requirements: For pip, in both images; what the task's packages are called there.
-        ludus: The requirement by which the verifier's image gets Ludus.
+        folder: Folder to create.
+        seed: Seed of the data, which is built now, and of the grading.
+        image: Base image of both images; must have Python and pip.
+        requirements: Packages to install with pip in both images.
+        ludus: Pip requirement of Ludus for the verifier's image.
 
     Raises:
-        DataMissing: Data has to be fetched first.
+        DataMissing: Data has to be downloaded first.
         FileExistsError: The folder exists.
         TaskError: The task declares no submission, or cannot be prepared.
     """
     if not task.config.submission:
-        raise TaskError(f"Task {task.id} declares no submission, so a verifier would get nothing.")
+        raise TaskError(f"Task {task.id} declares no submission, so there is nothing to verify.")
     with tempfile.TemporaryDirectory() as temporary:
         made = prepare(task, seed, Path(temporary) / "made")
         folder.mkdir(parents=True)
@@ -139,7 +138,7 @@ def _dockerfile(image: str, requirements: Sequence[str], copied: Sequence[str]) 
 
 
 def _toml(settings: Mapping[str, Any]) -> str:
-    """Return settings as TOML: first what stands alone, then the tables."""
+    """Return settings as TOML: plain values first, then tables."""
     alone = [f"{k} = {_value(v)}" for k, v in settings.items() if not isinstance(v, dict)]
     tables = [
         "\n".join([f"\n[{name}]", *(f"{k} = {_value(v)}" for k, v in table.items())])
@@ -150,7 +149,7 @@ def _toml(settings: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    # JSON's texts, numbers and lists are TOML's too, but for one character.
+    # JSON strings, numbers and lists are valid TOML, except for an unescaped DEL character.
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
 
 

@@ -1,7 +1,7 @@
 """Grading in Harbor's verifier: ``python -m ludus.interop.harbor.verifying TESTS WORKSPACE LOGS``.
 
-The grader and submitted code get sandboxes of their own there too. A fault of the infrastructure
-writes no reward, which Harbor reports as a failed verifier, not as a bad agent.
+The grader and the submitted code run in separate sandboxes. After an infrastructure fault no reward
+is written, so that Harbor reports a failed verifier instead of a score.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REWARD = "reward.json"
 
 @dataclass(frozen=True, slots=True)
 class _Exported:
-    """A task of which only the grader's part is here."""
+    """An exported task: grader and labels without the data sources."""
 
     task: Task
     labels: Path
@@ -62,27 +62,26 @@ class _Exported:
         return self.labels
 
     def known_good(self, seed: int) -> None:
-        # The workspace is the agent's here.
-        return None
+        return None  # the original workspace is not part of the export
 
 
 def verify_submission(
     tests: Path, workspace: Path, logs: Path, *, backend: str | None = None
 ) -> Outcome:
-    """Grade what lies in a workspace by the test split, and write the reward.
+    """Grade the submission in a workspace on the test split and write ``reward.json``.
 
-    The reward is the normalised score, and the metric stands beside it; a submission that is
-    malformed counts as the task's floor in both.
+    The file has the normalised score as ``reward``, and the metric; a malformed submission gets
+    the task's floor in both.
 
     Args:
-        tests: The folder ``tests`` of an exported task.
-        workspace: Where the agent's files are.
-        logs: Where ``reward.json`` goes.
-        backend: Of the sandboxes; ``None`` for the first isolating one that works.
+        tests: Folder ``tests`` of an exported task.
+        workspace: Folder with the agent's files.
+        logs: Folder for ``reward.json``.
+        backend: Sandbox backend; ``None`` for the first isolating one that works.
 
     Raises:
-        GradingFailed: There is no score for no fault of the agent; no reward is written.
-        TaskError: The exported task is broken.
+        GradingFailed: An infrastructure fault; no reward is written.
+        TaskError: The exported task is invalid.
     """
     task = load_task(tests / "task")
     exported = _Exported(task, tests / "labels")
@@ -107,7 +106,7 @@ def verify_submission(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Grade, and say on the standard error what came of it."""
+    """Grade, and print the outcome to standard error."""
     tests, workspace, logs = map(Path, arguments)
     outcome = verify_submission(
         tests, workspace, logs, backend=os.environ.get(BACKEND_VARIABLE) or None
@@ -117,18 +116,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _read(workspace: Path, item: Artefact) -> bytes:
-    """Return a file of the workspace; a link in its path could lead to the labels."""
+    """Return a file of the workspace; links are refused, as they could lead to the labels."""
     place = workspace
     for part in item.path.split("/"):
         place /= part
         if place.is_symlink():
-            raise SubmissionRejected(
-                f"{item.path} is, or lies behind, a link; hand in plain files."
-            )
+            raise SubmissionRejected(f"{item.path} is or contains a link; submit regular files.")
     try:
         return read_small(place, item.max_bytes)[0]
     except OSError as problem:
-        raise SubmissionRejected(f"{item.path} cannot be taken: {problem.strerror}.") from problem
+        raise SubmissionRejected(f"{item.path} cannot be read: {problem.strerror}.") from problem
 
 
 if __name__ == "__main__":

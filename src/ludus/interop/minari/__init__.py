@@ -1,4 +1,4 @@
-"""Recordings as Minari datasets, and Minari datasets as runs; only h5py is needed."""
+"""Export and import of Minari datasets; needs h5py, not Minari."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Rows of a recording as arrays per leaf, each of shape ``(rows, environments, ...)``."""
+"""Recorded actions or observations as one array per leaf space."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,30 +19,31 @@ from ludus.spaces import Space, batch_space, from_dict
 __all__ = ["LeafColumns"]
 
 _MOST_NUMBERS = 2**26  # of one row
+_Convert = Callable[[Any, SpaceLeaf], Any]
 
 
 class LeafColumns:
-    """The actions or the observations of a recording.
+    """The actions or observations of a recording, as arrays ``(rows, environments, ...)``.
 
     Args:
         name: ``action`` or ``observation``.
-        described: The space of one environment, as the manifest describes it.
-        shape: What else the manifest says.
+        described: The space of one environment, from the manifest.
+        shape: The columns, from the manifest.
 
     Raises:
-        RecordError: Minari has no form for the space, or the manifest does not describe it.
+        RecordError: Minari does not support the space, or the manifest lacks it.
     """
 
     def __init__(self, name: str, described: Any, shape: Shape) -> None:
         if not isinstance(described, dict):
             raise RecordError(
-                f"The {name} space has no form in JSON (it is of a class of its own, or very "
+                f"The {name} space cannot be written as JSON (it is a custom class, or very "
                 "large), so Minari cannot store it. Export to Parquet instead."
             )
         try:
             self.space: Space[Any] = from_dict(described)
         except (ValueError, TypeError) as problem:
-            raise _unlike(name, f"is none: {problem}") from None
+            raise _unlike(name, f"is not a space: {problem}") from None
         self.leaves = leaves_of(self.space)
         if sum(math.prod(leaf.shape) for leaf in self.leaves) * shape.envs > _MOST_NUMBERS:
             raise _unlike(name, f"is too large for {shape.envs} environments")
@@ -53,10 +54,10 @@ class LeafColumns:
         self._values = values_of(name, whole)
 
     def arrays(self, rows: Rows) -> list[NDArray[Any]]:
-        """Return an array per leaf; strings are arrays of objects.
+        """Return an array per leaf; strings are in object arrays.
 
         Raises:
-            RecordDamaged: The columns are not there, or not of the space.
+            RecordDamaged: Columns are missing or do not match the space.
         """
         how = self._values
         if isinstance(how, Coded):
@@ -65,7 +66,7 @@ class LeafColumns:
         found = []
         for leaf in how.leaves:
             given = rows.columns.get(leaf.name)
-            # Floats of actions are kept in the dtype they were given in.
+            # Float actions are recorded in the dtype in which they were passed.
             as_given = given is not None and self._name == "action" and leaf.dtype.kind not in "iu"
             dtype = given.dtype if given is not None and as_given else leaf.dtype
             values = column(rows.columns, leaf.name, dtype, leaf.shape)
@@ -73,40 +74,37 @@ class LeafColumns:
         return found
 
     def parts(self, value: Any) -> list[Any]:
-        """Return the leaves of one recorded value, each for all environments.
+        """Return the leaves of one recorded value of all environments.
 
         Raises:
-            RecordDamaged: It does not have the structure of the space.
+            RecordDamaged: The value does not match the space.
         """
-        try:
-            found = [follow(value, leaf.path) for leaf in self.leaves]
-            return [
-                _texts(part, self._is_batch) if leaf.is_text else self._array(part, leaf)
-                for leaf, part in zip(self.leaves, found, strict=True)
-            ]
-        except (KeyError, IndexError, TypeError, ValueError) as problem:
-            raise self._odd(problem) from None
+        return self._leaves(value, lambda part, _: _texts(part, self._is_batch), self._array)
 
     def single(self, value: Any) -> list[Any]:
-        """Return the leaves of one environment's value; as :meth:`parts`."""
+        """Return the leaves of one environment's value, like :meth:`parts`."""
+        return self._leaves(
+            value,
+            lambda part, _: part,
+            lambda part, leaf: np.asarray(part, leaf.space.dtype).reshape(leaf.shape),
+        )
+
+    def _leaves(self, value: Any, text: _Convert, array: _Convert) -> list[Any]:
         try:
-            found = [follow(value, leaf.path) for leaf in self.leaves]
-            return [
-                part if leaf.is_text else np.asarray(part, leaf.space.dtype).reshape(leaf.shape)
-                for leaf, part in zip(self.leaves, found, strict=True)
-            ]
+            found = [(follow(value, leaf.path), leaf) for leaf in self.leaves]
+            return [(text if leaf.is_text else array)(part, leaf) for part, leaf in found]
         except (KeyError, IndexError, TypeError, ValueError) as problem:
             raise self._odd(problem) from None
 
     def decoded(self, text: bytes) -> Any:
-        """Return a value from the bytes of a column such as ``reset_observation``."""
+        """Decode a value of a bytes column such as ``reset_observation``."""
         return Coded(self._name, self._values.space).decoded(text)
 
     def _array(self, part: Any, leaf: SpaceLeaf) -> NDArray[Any]:
         array = np.asarray(part)
         if array.dtype.kind not in "biuf":
             raise ValueError(f"an array of dtype {array.dtype}")
-        # Bare Python numbers have no dtype of their own.
+        # Python numbers have no dtype.
         if not isinstance(part, np.ndarray | np.generic):
             array = array.astype(leaf.space.dtype)
         return array.reshape((self._envs, *leaf.shape))
@@ -132,7 +130,7 @@ def _unlike(name: str, reason: str) -> RecordDamaged:
 def _texts(part: Any, is_batch: bool) -> NDArray[Any]:
     values = list(part) if is_batch else [part]
     if not all(isinstance(text, str) for text in values):
-        raise TypeError("something else than text")
+        raise TypeError("a value that is not a string")
     found = np.empty(len(values), object)
     found[:] = values
     return found

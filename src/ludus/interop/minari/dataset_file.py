@@ -1,7 +1,7 @@
-"""``main_data.hdf5`` from elsewhere, read without trust.
+"""Reader of an untrusted ``main_data.hdf5``.
 
-Nothing outside of the file is ever opened, no filter is loaded, nothing is unpickled, and how much
-is read is known before it is read.
+No other file is opened, no filter plugin is loaded, nothing is unpickled, and sizes are checked
+before reading.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ludus.errors import RecordDamaged, RecordError
-from ludus.interop.minari.library import load_h5py
-from ludus.interop.minari.spaces import SpaceLeaf
+from ludus.interop.minari.spaces import SpaceLeaf, load_h5py
 from ludus.record.format.columns import DTYPES
 
 __all__ = ["DatasetFile", "EpisodeReader", "opened"]
@@ -30,15 +30,15 @@ _LIBRARY_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, Overf
 
 @contextlib.contextmanager
 def opened(file: BinaryIO, size: int, most_bytes: int) -> Iterator[DatasetFile]:
-    """Open a file for the time of the block.
+    """Open a dataset as a context manager.
 
     Args:
-        file: It, opened for reading.
-        size: Its bytes.
-        most_bytes: How much may be read from it in all.
+        file: The file, opened for reading.
+        size: Size of the file in bytes.
+        most_bytes: Limit of the bytes read in all.
 
     Raises:
-        RecordDamaged: It is no HDF5 file.
+        RecordDamaged: The file is not HDF5.
     """
     h5py = load_h5py()
     with _reported():
@@ -49,7 +49,7 @@ def opened(file: BinaryIO, size: int, most_bytes: int) -> Iterator[DatasetFile]:
 
 @contextlib.contextmanager
 def _reported() -> Iterator[None]:
-    """Say of whatever h5py raises that the file is to blame."""
+    """Report exceptions of h5py as damage of the file."""
     try:
         yield
     except _LIBRARY_ERRORS as problem:
@@ -67,10 +67,10 @@ class DatasetFile:
 
     @_reported()
     def seed(self, number: int) -> int | None:
-        """Return an episode's seed, ``None`` if it has none.
+        """Return the seed of an episode, or ``None``.
 
         Raises:
-            RecordDamaged: There is no such episode, or its seed is no integer.
+            RecordDamaged: The episode is missing, or its seed is not an integer.
         """
         attributes = self._child(self._root, f"episode_{number}", self._h5py.Group).attrs
         if "seed" not in attributes:
@@ -78,7 +78,7 @@ class DatasetFile:
         found = attributes.get_id("seed")
         is_text = self._h5py.check_string_dtype(found.dtype) is not None
         if found.shape != () or not (is_text or found.dtype.kind in "iu"):
-            raise _damaged(f"the seed of episode {number} is no integer")
+            raise _damaged(f"the seed of episode {number} is not an integer")
         # Seeds of more than 64 bits are written as text.
         digits = str(attributes["seed"])
         if not _SEED.fullmatch(digits):
@@ -89,10 +89,10 @@ class DatasetFile:
     def episode(
         self, number: int, actions: Sequence[SpaceLeaf], observations: Sequence[SpaceLeaf]
     ) -> EpisodeReader:
-        """Return an episode to be read row by row.
+        """Return a reader of one episode.
 
         Raises:
-            RecordDamaged: It is not there, does not fit the spaces, or is too large.
+            RecordDamaged: The episode is missing, does not match the spaces, or is too large.
         """
         group = self._child(self._root, f"episode_{number}", self._h5py.Group)
         rewards = self._child(group, "rewards", self._h5py.Dataset)
@@ -111,7 +111,7 @@ class DatasetFile:
             found.append([self._leaf(group, name, leaf, rows) for leaf in leaves])
         held = sum(each.held for each in (*columns, *found[0], *found[1]))
         if held > _MOST_HELD:
-            raise _damaged(f"its chunks are too large: {held} bytes would have to be held")
+            raise _damaged(f"its chunks are too large: they need {held} bytes of memory")
         self._spend(sum(each.size for each in (*columns, *found[0], *found[1])))
         return EpisodeReader(steps, columns, *found)
 
@@ -126,37 +126,37 @@ class DatasetFile:
         return self._column(dataset, (rows, *leaf.shape), dtype)
 
     def _child(self, group: Any, name: str, kind: type) -> Any:
-        """Return a member of a group that lies in this very file."""
+        """Return a member of a group that is stored in this file."""
         link = group.get(name, getlink=True)
         if link is None:
             raise _damaged(f"there is no {name!r:.100} in {group.name!r:.100}")
         if not isinstance(link, self._h5py.HardLink):
-            raise _damaged(f"{name!r:.100} in {group.name!r:.100} is a link to somewhere else")
+            raise _damaged(f"{name!r:.100} in {group.name!r:.100} is a soft or external link")
         found = group[name]
         if not isinstance(found, kind):
-            raise _damaged(f"{found.name!r:.100} is no {kind.__name__}")
+            raise _damaged(f"{found.name!r:.100} is not a {kind.__name__}")
         return found
 
     def _column(self, dataset: Any, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> _Column:
-        """Return a dataset of numbers that has been looked at.
+        """Check a numeric dataset.
 
         Args:
-            dataset: It.
-            shape: That it must have.
-            dtype: That its numbers must fit into; ``None`` for any.
+            dataset: The dataset.
+            shape: The required shape.
+            dtype: The dtype to which it must be safely castable; ``None`` for any.
         """
         self._check_storage(dataset)
         found = dataset.dtype.newbyteorder("<")
         if found.str not in DTYPES:
             raise _damaged(f"{dataset.name!r:.100} has the dtype {dataset.dtype!s:.50}")
         if dtype is not None and not np.can_cast(found, dtype, "safe"):
-            raise _damaged(f"{dataset.name!r:.100} has the dtype {found}; expected was {dtype}")
+            raise _damaged(f"{dataset.name!r:.100} has the dtype {found}; expected {dtype}")
         if dataset.shape != shape:
             raise _damaged(f"{dataset.name!r:.100} has the shape {dataset.shape}, not {shape}")
         width = found.itemsize * math.prod(shape[1:])
         rows = max(1, min(shape[0], _READ_BYTES // max(1, width)))
         if dataset.chunks is not None:
-            # Whole chunks at a time, because each is unpacked anew for every part of it.
+            # Whole chunks, because a chunk is decompressed again for every partial read.
             rows = max(rows, dataset.chunks[0])
             held = max(rows * width, found.itemsize * math.prod(dataset.chunks))
         else:
@@ -167,8 +167,8 @@ class DatasetFile:
         self._check_storage(dataset)
         info = self._h5py.check_string_dtype(dataset.dtype)
         if info is None or dataset.shape != (rows,):
-            raise _damaged(f"{dataset.name!r:.100} is no column of {rows} texts")
-        # Texts may share their bytes, which cannot be more than the file has.
+            raise _damaged(f"{dataset.name!r:.100} is not a column of {rows} strings")
+        # Strings may share their bytes, so one string can be as long as the file.
         longest = self._size if info.length is None else info.length
         count = max(1, min(rows, _READ_BYTES // max(1, longest)))
         return _Column(dataset, count, _READ_BYTES, rows, self._spend)
@@ -176,12 +176,12 @@ class DatasetFile:
     def _check_storage(self, dataset: Any) -> None:
         name = f"{dataset.name!r:.100}"
         if dataset.is_virtual or dataset.external:
-            raise _damaged(f"{name} has its data in another file")
+            raise _damaged(f"{name} refers to data in another file")
         settings = dataset.id.get_create_plist()
         for index in range(settings.get_nfilters()):
             code = settings.get_filter(index)[0]
             if code not in _FILTERS:
-                raise _damaged(f"{name} is packed by the unknown filter {code}")
+                raise _damaged(f"{name} is compressed with the unknown filter {code}")
         if dataset.shape is None or math.prod(dataset.shape) > 2**50:
             raise _damaged(f"{name} is empty or too large")
 
@@ -189,39 +189,29 @@ class DatasetFile:
         self._left -= size
         if self._left < 0:
             raise RecordError(
-                f"main_data.hdf5 unpacks to more than {self._most_bytes} bytes; if you trust it, "
-                "allow more (most_bytes)."
+                f"main_data.hdf5 contains more than {self._most_bytes} bytes of arrays; if you "
+                "trust it, raise most_bytes."
             )
 
 
+@dataclass(frozen=True, slots=True)
 class _Column:
-    """A dataset to be read a few rows at a time."""
+    """A dataset that is read in blocks of rows."""
 
-    __slots__ = ("_dataset", "_rows", "_spend", "held", "size")
-
-    def __init__(
-        self,
-        dataset: Any,
-        rows: int,
-        held: int,
-        size: int,
-        spend: Callable[[int], None] | None = None,
-    ) -> None:
-        self._dataset = dataset
-        self._rows = rows
-        self._spend = spend
-        self.held = held
-        """Bytes in memory at a time."""
-        self.size = size
-        """Bytes in all; those of texts are known, and spent, when they are read."""
+    dataset: Any
+    rows: int
+    held: int
+    """Bytes of memory needed at a time."""
+    size: int
+    """Bytes in all; strings are counted when they are read."""
+    spend: Callable[[int], None] | None = None
 
     def __iter__(self) -> Iterator[Any]:
-        dataset, rows = self._dataset, self._rows
-        for start in range(0, dataset.shape[0], rows):
+        for start in range(0, self.dataset.shape[0], self.rows):
             with _reported():
-                part = dataset[start : start + rows]
-                if self._spend is not None:
-                    self._spend(sum(map(len, part)))
+                part = self.dataset[start : start + self.rows]
+                if self.spend is not None:
+                    self.spend(sum(map(len, part)))
                     part = [bytes(text).decode() for text in part]
                 else:
                     part = part.astype(part.dtype.newbyteorder("="), copy=False)
@@ -229,7 +219,7 @@ class _Column:
 
 
 class EpisodeReader:
-    """One episode: its number of steps, and its columns, each of which can be iterated once."""
+    """One episode: its number of steps and its columns, each iterable once."""
 
     def __init__(
         self,
@@ -244,11 +234,11 @@ class EpisodeReader:
         self._observations = observations
 
     def actions(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the leaves of each action."""
+        """Iterate over the leaves of each action."""
         return zip(*self._actions, strict=True)
 
     def observations(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the leaves of each observation, one more than there are actions."""
+        """Iterate over the leaves of each observation, one more than there are actions."""
         return zip(*self._observations, strict=True)
 
 

@@ -1,4 +1,4 @@
-"""Which environment Minari shall build when it is asked for the one behind a dataset."""
+"""The Gymnasium spec from which Minari rebuilds the environment of a dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ludus.interop.gymnasium.plugin import BUILDERS, NAMESPACE
 
 __all__ = ["spec_json"]
 
-# Of make_vec, not of one environment.
+# Arguments of make_vec, not of one environment.
 _OF_BATCHES = {
     "autoreset_mode",
     "max_episode_steps",
@@ -19,7 +19,7 @@ _OF_BATCHES = {
     "vectorization_mode",
     "wrappers",
 }
-# Gymnasium puts its own around what it makes, or they change nothing that is seen.
+# Wrappers that gymnasium.make adds itself, or that change no observations.
 _PLAIN_WRAPPERS = {
     "HumanRendering",
     "OrderEnforcing",
@@ -32,17 +32,17 @@ _PLAIN_WRAPPERS = {
 
 
 def spec_json(subject: Mapping[str, Any]) -> str | None:
-    """Return the JSON of a Gymnasium ``EnvSpec``, ``None`` if none describes the environment.
+    """Return a Gymnasium ``EnvSpec`` as JSON, or ``None`` if it cannot describe the environment.
 
-    An id that Gymnasium knows leads to Gymnasium's environment, any other to that of Ludus.
+    An id that is registered in Gymnasium refers to Gymnasium's environment, others to Ludus's.
 
     Args:
-        subject: Of a recording's manifest.
+        subject: Field ``subject`` of a recording's manifest.
     """
     try:
         return _spec_json(subject)
     except (AttributeError, KeyError, TypeError, ValueError):
-        return None  # an argument that JSON has no form for, or a manifest that is none of ours
+        return None  # an argument that is not JSON, or a malformed manifest
 
 
 def _spec_json(subject: Mapping[str, Any]) -> str | None:
@@ -71,7 +71,7 @@ def _spec_json(subject: Mapping[str, Any]) -> str | None:
 
 
 def _known(env_id: str) -> dict[str, Any]:
-    """Return who builds an id for Gymnasium."""
+    """Return id, entry point and arguments of an environment in Gymnasium."""
     try:
         from gymnasium.envs.registration import registry
     except ImportError:

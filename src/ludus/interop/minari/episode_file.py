@@ -1,4 +1,4 @@
-"""``main_data.hdf5``: episodes written as they grow, however long they are."""
+"""Writer of ``main_data.hdf5``, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import RecordError
-from ludus.interop.minari.library import load_h5py
+from ludus.interop.minari.spaces import load_h5py
 
 __all__ = ["EpisodeFile"]
 
@@ -21,22 +21,22 @@ _CHUNK_BYTES = 2**16
 
 @dataclass(slots=True)
 class _Growing:
-    """An episode that has begun."""
+    """An unfinished episode."""
 
     number: int
     seed: int | None
     steps: int = 0
     pieces: list[Mapping[str, NDArray[Any]]] = field(default_factory=list)
     group: Any = None
-    """Where pieces are that could not be held in memory."""
+    """HDF5 group of the pieces that are no longer in memory."""
 
 
 class EpisodeFile:
-    """Writes one group per finished episode, in the order in which they end; a context manager.
+    """Context manager that writes one group per episode, in the order in which they end.
 
     Args:
-        path: Of the file, which must not exist.
-        unfinished: Whether episodes that are cut short are kept too.
+        path: File to create.
+        unfinished: Whether unfinished episodes are written too.
     """
 
     def __init__(self, path: Path, *, unfinished: bool) -> None:
@@ -46,13 +46,13 @@ class EpisodeFile:
         self._growing: dict[int, _Growing] = {}
         self._held = 0
         self.episodes = 0
-        """Episodes that are whole in the file."""
+        """Number of written episodes."""
         self.steps = 0
-        """Their steps."""
+        """Number of written steps."""
         self.left_out = 0
-        """Episodes that began but were cut short, and are not in the file."""
+        """Number of unfinished episodes that were not written."""
         self.still_growing = 0
-        """Those of them that nothing but the end of the recording cut."""
+        """Number of these that the end of the recording cut off."""
 
     def __enter__(self) -> Self:
         return self
@@ -63,13 +63,13 @@ class EpisodeFile:
     def add(
         self, env_index: int, number: int, seed: int | None, piece: Mapping[str, NDArray[Any]]
     ) -> None:
-        """Add rows of an episode; another number than before means that the one before was cut.
+        """Add rows of an episode; a new number ends the environment's previous episode.
 
         Args:
-            env_index: Whose episode it is.
-            number: Which one.
-            seed: It began with.
-            piece: Arrays by the names of the datasets; they must be the file's own.
+            env_index: Index of the environment.
+            number: Number of its episode.
+            seed: Seed of the episode.
+            piece: Arrays by dataset name; they are kept, not copied.
         """
         growing = self._growing.get(env_index)
         if growing is None or growing.number != number:
@@ -84,7 +84,7 @@ class EpisodeFile:
             self._held = 0
 
     def finish(self, env_index: int) -> None:
-        """Write the environment's episode."""
+        """Write the environment's current episode."""
         growing = self._growing.pop(env_index)
         name = f"episode_{self.episodes}"
         if growing.group is None:
@@ -96,7 +96,7 @@ class EpisodeFile:
             self._spill(f"growing_{env_index}", growing)
             self._file.move(f"growing_{env_index}", name)
             group = self._file[name]
-        group.create_group("infos")  # Without, Minari cannot show the episode.
+        group.create_group("infos")  # Minari cannot show the episode without it.
         group.attrs["id"] = self.episodes
         group.attrs["total_steps"] = growing.steps
         if growing.seed is not None:
@@ -106,7 +106,7 @@ class EpisodeFile:
         self.steps += growing.steps
 
     def cut(self, env_index: int) -> None:
-        """Note that the environment's episode, if one has begun, goes on no more."""
+        """End the environment's current episode, if there is one, as unfinished."""
         if env_index not in self._growing:
             return
         if self._unfinished:
@@ -119,7 +119,7 @@ class EpisodeFile:
         self.left_out += 1
 
     def close(self) -> None:
-        """Cut what has not ended, and write everything."""
+        """End all unfinished episodes and close the file."""
         before = self.left_out
         for env_index in sorted(self._growing):
             self.cut(env_index)

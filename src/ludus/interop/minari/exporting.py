@@ -1,4 +1,4 @@
-"""A recording as a Minari dataset: one group per episode, with its observations."""
+"""Export of a recording as a Minari dataset."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from ludus.errors import RecordDamaged, RecordError
 from ludus.interop.minari.columns import LeafColumns
 from ludus.interop.minari.env_spec import spec_json
 from ludus.interop.minari.episode_file import EpisodeFile
-from ludus.interop.minari.library import load_h5py
-from ludus.interop.minari.spaces import write_space
+from ludus.interop.minari.spaces import load_h5py, write_space
 from ludus.interop.recordings import (
     Progress,
     Rows,
@@ -37,21 +36,21 @@ from ludus.record.run.reader import RunReader, read_run
 __all__ = ["DATA", "METADATA", "MinariExport", "export_minari"]
 
 DATA, METADATA = "main_data.hdf5", "metadata.json"
-_VERSION = "0.5.4"  # of the layout written here
+_VERSION = "0.5.4"  # of the dataset layout
 _NAME = re.compile(r"[-_\w]+-v\d+")
 _ABOUT = {"algorithm_name", "author", "author_email", "code_permalink", "description"}
 
 
 @dataclass(frozen=True, slots=True)
 class MinariExport:
-    """What was written."""
+    """Result of an export."""
 
     path: Path
     dataset_id: str
     episodes: int
     steps: int
     left_out: int
-    """Episodes that were cut short, by a reset or the end of the recording."""
+    """Number of episodes that were unfinished at a reset or the end of the recording."""
 
 
 def export_minari(
@@ -63,34 +62,34 @@ def export_minari(
     about: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> MinariExport:
-    """Write a recording as a dataset that ``minari.load_dataset`` reads.
+    """Export a recording as a dataset for ``minari.load_dataset``.
 
-    Observations that were not stored are recomputed by executing the recording again. Episodes are
-    numbered in the order in which they ended. Infos were not recorded and are missing.
+    Observations that were not stored are recomputed by a replay. Episodes are numbered in the order
+    in which they ended. Infos are not recorded and therefore missing.
 
     Args:
         run: The run folder.
-        path: ``<root>/<dataset id>``, where nothing may be yet; Minari finds it by its id if the
-            environment variable ``MINARI_DATASETS_PATH`` names the root.
-        dataset_id: The id if it has a namespace, ``namespace/name-v0``; otherwise it is the last
-            part of the path.
-        unfinished: Also write episodes that were cut short; their last step has no flag set.
+        path: Folder to create, ``<root>/<dataset id>``. Minari finds the dataset by its id if the
+            environment variable ``MINARI_DATASETS_PATH`` is the root.
+        dataset_id: The id with its namespace, ``namespace/name-v0``; by default the last part of
+            the path.
+        unfinished: Also write unfinished episodes; no flag is set in their last step.
         about: Minari's fields ``author``, ``author_email``, ``algorithm_name``, ``code_permalink``
             and ``description``.
-        progress: Called with the rows done and the rows in all.
+        progress: Called with the number of rows done and the total.
 
     Raises:
-        ReplayImpossible: Observations are missing and the environment cannot be executed again.
-        RecordDamaged: The recording is broken.
-        RecordError: It is no recording, Minari has no form for its spaces, the id is malformed, or
-            ``path`` exists or cannot be written.
+        ReplayImpossible: Observations are missing and a replay is not possible.
+        RecordDamaged: The recording is damaged.
+        RecordError: ``run`` is not a recording, Minari does not support its spaces, the id is
+            malformed, or ``path`` exists or cannot be written.
         DependencyNotInstalled: h5py is missing.
     """
     load_h5py()
     target = Path(path)
     name = _checked_id(target, dataset_id)
     if unknown := sorted((about or {}).keys() - _ABOUT):
-        raise RecordError(f"Minari knows no field {unknown[0]!r}; it knows {sorted(_ABOUT)}.")
+        raise RecordError(f"Minari has no field {unknown[0]!r}; it has {sorted(_ABOUT)}.")
     reader = read_run(run)
     exporter = _Exporter(reader)
     with whole_folder(target) as draft:
@@ -114,16 +113,16 @@ def _checked_id(path: Path, dataset_id: str | None) -> str:
     parts = name.split("/")
     if not _NAME.fullmatch(parts[-1]) or not all(re.fullmatch(r"[-_\w]+", part) for part in parts):
         raise RecordError(
-            f"{name!r} is no id of a Minari dataset; expected (namespace/)name-v0, of letters, "
+            f"{name!r} is not a Minari dataset id; expected (namespace/)name-v0, with letters, "
             "digits, dashes and underscores."
         )
     if path.parts[-len(parts) :] != tuple(parts):
-        raise RecordError(f"Minari looks for {name} in a folder {name}; {path} is another one.")
+        raise RecordError(f"The folder of the dataset {name} must end in {name}, got {path}.")
     return name
 
 
 class _Exporter:
-    """Turns rows into pieces of episodes."""
+    """Splits rows into pieces of episodes."""
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
@@ -142,7 +141,7 @@ class _Exporter:
         return recomputed_rows(self._reader)
 
     def take(self, rows: Rows, file: EpisodeFile) -> None:
-        """Hand the rows on to the file, cut into episodes."""
+        """Write rows to the file, split into episodes."""
         if not rows.count:
             return
         self._resets += len(rows.resets)
@@ -165,7 +164,7 @@ class _Exporter:
             if not segment.first_step:
                 parts = self._with_first(parts, seen, firsts, opened, segment)
             piece |= _named("observations", self._seen, parts)
-            # Copies, because the rows are gone when the episode is written.
+            # Copies, because the rows are reused before the episode is written.
             own = {name: np.array(array) for name, array in piece.items()}
             file.add(index, segment.number, segment.seed, own)
             if segment.ended:
@@ -180,7 +179,7 @@ class _Exporter:
         opened: dict[int, Any],
         segment: Segment,
     ) -> list[NDArray[Any]]:
-        """Return the observations with the one that the episode began with before them."""
+        """Return the observations, preceded by the episode's first one."""
         index, start = segment.env_index, segment.start
         if not segment.by_reset:
             before = [each[start - 1 : start] for each in seen] if start else self._last
@@ -196,7 +195,10 @@ class _Exporter:
     def _with_last(
         self, parts: list[NDArray[Any]], texts: list[bytes], segment: Segment
     ) -> list[NDArray[Any]]:
-        """Return the observations, the last of which belongs to the next episode, with the own."""
+        """Return the observations, the last one replaced by the episode's final observation.
+
+        Under same-step autoreset, the step returns the first observation of the next episode.
+        """
         text = texts[segment.stop - 1]
         finals = self._seen.decoded(text) if text else ()
         try:
@@ -209,9 +211,9 @@ class _Exporter:
         return replaced
 
     def metadata(self, file: EpisodeFile) -> dict[str, Any]:
-        """Return what Minari wants to know, and what an import wants to know in addition."""
+        """Return the dataset's metadata, including what an import needs."""
         manifest = self._reader.manifest
-        # Whether the episodes are everything that happened, so that the seeds of some suffice.
+        # Whether the dataset has every episode, so that some may lack a seed.
         is_all = self._resets == file.episodes + file.still_growing and not self._has_options
         subject = self._subject
         if self._has_options:

@@ -1,4 +1,4 @@
-"""A Minari dataset as a run: its episodes, one after the other, of one environment."""
+"""Import of a Minari dataset as a run of one environment."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from ludus.errors import RecordDamaged, RecordError
 from ludus.interop.minari.dataset_file import DatasetFile, opened
 from ludus.interop.minari.exporting import DATA, METADATA
 from ludus.interop.minari.metadata import Metadata, read_metadata
-from ludus.interop.minari.plain_json import MAX_BYTES
-from ludus.interop.minari.spaces import assembled, leaves_of
+from ludus.interop.minari.spaces import MAX_BYTES, assembled, leaves_of
 from ludus.interop.recordings import IMPORTED, Progress, shape_of, whole_folder
 from ludus.record.episodes.recorder import Recorder
 from ludus.record.episodes.row_buffer import RowBuffer
@@ -33,19 +32,19 @@ __all__ = ["MinariImport", "import_minari"]
 
 _ROWS = 4096
 _MOST_BYTES = 2**34
-_NO_ENV = "it was imported, and nothing tells how its environment was built"
+_NO_ENV = "it was imported, and it is not known how its environment was built"
 _UNSEEDED = "it was imported, and the seeds of some episodes are unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class MinariImport:
-    """What was read."""
+    """Result of an import."""
 
     path: Path
     episodes: int
     steps: int
     unreplayable: str | None
-    """Why nobody can execute the episodes again; ``None`` if somebody can."""
+    """Why the run cannot be replayed; ``None`` if it can."""
 
 
 def import_minari(
@@ -56,25 +55,23 @@ def import_minari(
     most_bytes: int = _MOST_BYTES,
     progress: Progress | None = None,
 ) -> MinariImport:
-    """Write the episodes of a Minari dataset, which need not be trusted, as a run folder.
+    """Import an untrusted Minari dataset as a run folder; infos are not imported.
 
-    The run can be replayed, and its kind is ``episodes``, only if it is known which environment it
-    came from and what every episode began with: the dataset was exported from a recording of one
-    environment, or ``env`` is given and every episode has a seed. Otherwise its kind is
-    ``imported``. Infos are left behind.
+    The run can be replayed, and has the kind ``episodes``, if the environment and the start of each
+    episode are known: the dataset was exported from a recording of one environment, or ``env`` is
+    given and every episode has a seed. Otherwise it has the kind ``imported``.
 
     Args:
         dataset: The dataset's folder, or the folder ``data`` in it.
-        run: The run folder to write, where nothing may be yet.
-        env: The environment that the dataset was made with, built as it was then; it is neither
-            stepped nor closed.
-        most_bytes: How much the arrays may unpack to.
-        progress: Called with the episodes done and the episodes in all.
+        run: Run folder to create.
+        env: The environment of the dataset, built as it was then; it is not stepped or closed.
+        most_bytes: Limit of the decompressed size of the arrays.
+        progress: Called with the number of episodes done and the total.
 
     Raises:
-        RecordDamaged: The dataset is broken.
-        RecordError: There is no dataset, it has a form that cannot be imported, ``env`` has other
-            spaces, or ``run`` exists or cannot be written.
+        RecordDamaged: The dataset is damaged.
+        RecordError: There is no dataset, its format is not supported, ``env`` has other spaces, or
+            ``run`` exists or cannot be written.
         DependencyNotInstalled: h5py is missing.
     """
     folder = Path(dataset)
@@ -83,7 +80,7 @@ def import_minari(
     with Folder(folder) as source:
         content, handle = source.read(METADATA, MAX_BYTES), source.open(DATA)
     if content is None or handle is None:
-        raise RecordError(f"{folder} is no Minari dataset: {METADATA} or {DATA} is missing.")
+        raise RecordError(f"{folder} is not a Minari dataset: {METADATA} or {DATA} is missing.")
     with handle:
         checksum, size = handle.sha256()
         metadata = read_metadata(content)
@@ -106,7 +103,7 @@ class _Import:
         self._subject, self._provenance = self._described(env)
 
     def _described(self, env: Env[Any, Any] | None) -> tuple[dict[str, Any], Any]:
-        """Return the manifest's subject and where the code comes from."""
+        """Return the manifest's subject and provenance."""
         if env is not None:
             self._check_spaces(env)
             subject = describe(env, self._actions, self._seen, stored=True)
@@ -140,9 +137,9 @@ class _Import:
         return subject, provenance()
 
     def _reason_not_to(self, subject: Any, *, in_order: bool) -> str | None:
-        """Return why the recording that the dataset came from cannot be taken up again."""
+        """Return why the original recording cannot be replayed, or ``None``."""
         if subject.get("num_envs") is not None:
-            return "it comes from many environments at once, of which it has only the episodes"
+            return "it was recorded from a batch, and only single episodes were exported"
         if subject.get("unreplayable") is not None:
             return f"{subject['unreplayable']!s:.500}"
         if not in_order and None in self._seeds:
@@ -150,10 +147,10 @@ class _Import:
         try:
             stated = shape_of({"kind": EPISODES, "subject": subject})
         except RecordDamaged as problem:
-            return f"the recording it claims to come from is not described properly: {problem}"
+            return f"the description of its original recording is invalid: {problem}"
         mine = (*self._actions.leaves, *self._seen.leaves)
         if _columns((*stated.actions, *stated.observations)) != _columns(mine):
-            return "the recording it claims to come from has other spaces"
+            return "its original recording has other spaces"
         return None
 
     def _check_spaces(self, env: Env[Any, Any]) -> None:
@@ -162,7 +159,7 @@ class _Import:
             if theirs != ours:
                 raise RecordError(
                     f"The dataset has the {name} {theirs!r:.200}, but {env!r:.100} has "
-                    f"{ours!r:.200}; it was made with another environment."
+                    f"{ours!r:.200}; the dataset was made with another environment."
                 )
 
     def write(self, path: Path, checksum: str, progress: Progress | None) -> MinariImport:
@@ -184,7 +181,7 @@ class _Import:
             )
             with run:
                 buffer = RowBuffer(self._actions, self._seen, (), _ROWS)
-                # What was not seeded must not be given a seed now.
+                # An episode without a seed must not get one now.
                 recorder = Recorder(
                     run, buffer, flush_seconds=math.inf, sync_every=None, was_reset=True
                 )
@@ -210,7 +207,7 @@ class _Import:
 
 
 def _values(space: Space[Any], rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
-    # A row of an array with one axis is a number, but values of a Box are arrays.
+    # A row of a one-dimensional array is a number, but values of a Box are arrays.
     boxes = [isinstance(leaf.space, Box) and not leaf.shape for leaf in leaves_of(space)]
     for parts in rows:
         found = parts if not any(boxes) else map(_as_box, parts, boxes)

@@ -1,4 +1,4 @@
-"""``metadata.json`` of a dataset from elsewhere."""
+"""Reader of an untrusted ``metadata.json``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ludus.errors import CodecError, RecordDamaged, RecordError
-from ludus.interop.minari.plain_json import parse_json
-from ludus.interop.minari.spaces import leaves_of, read_space
+from ludus.interop.minari.spaces import leaves_of, parse_json, read_space
 from ludus.record.format import canonical
 from ludus.spaces import Box, Space
 
@@ -30,42 +29,42 @@ _LONGEST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The recording that a dataset was exported from, as the dataset says."""
+    """The recording that a dataset was exported from, as claimed by the dataset."""
 
     run: str
     head: str
     subject: Mapping[str, Any]
     provenance: Any
     in_order: bool
-    """Whether the episodes are all that happened, one after the other."""
+    """Whether the dataset has all episodes of the recording, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a dataset says about itself."""
+    """Metadata of a dataset."""
 
     episodes: int
     action_space: Space[Any]
     observation_space: Space[Any]
     about: Mapping[str, Any]
-    """Fields worth keeping."""
+    """Descriptive fields."""
     origin: Origin | None
-    """``None`` if Ludus did not write it."""
+    """``None`` if the dataset was not exported by Ludus."""
 
 
 def read_metadata(content: bytes) -> Metadata:
-    """Return what the file says; it need not be trusted.
+    """Parse ``metadata.json``.
 
     Raises:
-        RecordDamaged: It is no such file.
-        RecordError: The dataset is of a form that cannot be read.
+        RecordDamaged: The file is malformed.
+        RecordError: The dataset's format is not supported.
     """
     try:
         data = parse_json(content)
     except ValueError as problem:
         raise _damaged(f"it cannot be read: {problem!s:.200}") from None
     if not isinstance(data, dict):
-        raise _damaged("it is no object")
+        raise _damaged("it is not an object")
     if data.get("data_format", "hdf5") != "hdf5":
         raise RecordError(
             f"The dataset has the format {data['data_format']!r:.50}; only hdf5 can be imported."
@@ -75,13 +74,12 @@ def read_metadata(content: bytes) -> Metadata:
         raise _damaged(f"total_episodes is {episodes!r:.50}")
     for name in ("action_space", "observation_space"):
         if name not in data:
-            raise RecordError(f"metadata.json has no {name}, so the arrays cannot be understood.")
+            raise RecordError(f"metadata.json has no {name}, so the arrays cannot be interpreted.")
     actions = read_space(data["action_space"], "action_space")
     observations = read_space(data["observation_space"], "observation_space")
     if data.get("jpeg_encoding", True) and (_has_images(actions) or _has_images(observations)):
         raise RecordError(
-            "The dataset holds images as JPEG, which is not what was seen. Make it with "
-            "jpeg_encoding=False."
+            "The dataset stores images as JPEG, which is lossy. Create it with jpeg_encoding=False."
         )
     about = {name: _short(data[name]) for name in _KEPT if name in data}
     return Metadata(episodes, actions, observations, about, _origin(data.get("ludus")))
@@ -100,7 +98,7 @@ def _origin(text: Any) -> Origin | None:
 
 
 def _has_images(space: Space[Any]) -> bool:
-    """Tell whether Minari would have stored a part of it as JPEG."""
+    """Return whether Minari would store a part of the space as JPEG."""
     boxes = [leaf.space for leaf in leaves_of(space) if isinstance(leaf.space, Box)]
     return any(len(box.shape) in (2, 3) and box.dtype.name == "uint8" for box in boxes)
 

@@ -1,4 +1,4 @@
-"""Spaces as Minari writes them: JSON texts, and one dataset per leaf."""
+"""Spaces in Minari's format: JSON in the metadata, one HDF5 dataset per leaf."""
 
 from __future__ import annotations
 
@@ -10,25 +10,60 @@ from typing import Any
 import numpy as np
 
 from ludus.errors import RecordDamaged, RecordError
-from ludus.interop.minari.plain_json import parse_json
+from ludus.optional import require
 from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
 from ludus.spaces import from_dict as space_from_dict
 
-__all__ = ["SpaceLeaf", "assembled", "follow", "leaves_of", "read_space", "write_space"]
+__all__ = [
+    "MAX_BYTES",
+    "SpaceLeaf",
+    "assembled",
+    "follow",
+    "leaves_of",
+    "load_h5py",
+    "parse_json",
+    "read_space",
+    "write_space",
+]
 
+MAX_BYTES = 2**24
+"""Limit of the size of a JSON text."""
 _KINDS = (Box, Discrete, MultiBinary, MultiDiscrete, Text)
 _MOST_LEAVES = 256
 _MOST_DEPTH = 16
 
 
+def load_h5py() -> Any:
+    """Import h5py.
+
+    Raises:
+        DependencyNotInstalled: It is missing.
+    """
+    return require("h5py", extra="minari", purpose="A Minari dataset, which is HDF5 files,")
+
+
+def parse_json(text: Any) -> Any:
+    """Parse untrusted JSON; infinities are allowed, as Minari writes them.
+
+    Raises:
+        ValueError: The text is not JSON, too long or nested too deeply.
+    """
+    if not isinstance(text, str | bytes) or len(text) > MAX_BYTES:
+        raise ValueError(f"it is not a text of at most {MAX_BYTES} bytes")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 @dataclass(frozen=True, slots=True)
 class SpaceLeaf:
-    """A part of a space that has a dataset of its own."""
+    """A part of a space that is stored as one HDF5 dataset."""
 
     name: str
-    """Of the dataset below ``observations`` or ``actions``; empty if it is that one itself."""
+    """Path of the dataset below ``observations`` or ``actions``; empty if there is one only."""
     path: tuple[Any, ...]
-    """Keys that lead from a value to its part."""
+    """Keys of the part in a value of the whole space."""
     space: Space[Any]
 
     @property
@@ -38,15 +73,15 @@ class SpaceLeaf:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one value."""
+        """Shape of one value."""
         return () if self.is_text else tuple(self.space.shape or ())
 
 
 def leaves_of(space: Space[Any]) -> tuple[SpaceLeaf, ...]:
-    """Return the leaves in the order of the space.
+    """Return the leaves of a space in order.
 
     Raises:
-        RecordError: Minari has no form for it.
+        RecordError: Minari does not support the space.
     """
     found = tuple(_walk((), (), space))
     if not 0 < len(found) <= _MOST_LEAVES:
@@ -59,8 +94,8 @@ def _walk(names: tuple[str, ...], path: tuple[Any, ...], space: Space[Any]) -> I
         for key, part in space.spaces.items():
             if not isinstance(key, str) or {"/", "\0"} & set(key) or key in ("", ".", ".."):
                 raise RecordError(
-                    f"Minari cannot store the key {key!r:.100} of {space!r:.200}; keys are texts "
-                    "without slashes."
+                    f"Minari cannot store the key {key!r:.100} of {space!r:.200}; keys must be "
+                    "strings without slashes."
                 )
             yield from _walk((*names, key), (*path, key), part)
     elif isinstance(space, Tuple):
@@ -70,20 +105,20 @@ def _walk(names: tuple[str, ...], path: tuple[Any, ...], space: Space[Any]) -> I
         yield SpaceLeaf("/".join(names), path, space)
     else:
         raise RecordError(
-            f"Minari has no form for values of {space!r:.200}; it has one for Box, Dict, Discrete, "
-            "MultiBinary, MultiDiscrete, Text and Tuple. Export to Parquet instead."
+            f"Minari does not support {space!r:.200}, only Box, Dict, Discrete, MultiBinary, "
+            "MultiDiscrete, Text and Tuple. Export to Parquet instead."
         )
 
 
 def follow(value: Any, path: tuple[Any, ...]) -> Any:
-    """Return the part of a value that a path leads to."""
+    """Return the part of a value at a path of keys."""
     for key in path:
         value = value[key]
     return value
 
 
 def assembled(space: Space[Any], parts: Iterator[Any]) -> Any:
-    """Return a value from its leaves, in the order of :func:`leaves_of`."""
+    """Build a value from its leaves, in the order of :func:`leaves_of`."""
     if isinstance(space, Dict):
         return {key: assembled(part, parts) for key, part in space.spaces.items()}
     if isinstance(space, Tuple):
@@ -92,10 +127,10 @@ def assembled(space: Space[Any], parts: Iterator[Any]) -> Any:
 
 
 def write_space(space: Space[Any]) -> str:
-    """Return a space as the text in a dataset's metadata.
+    """Return a space as JSON for the metadata.
 
     Raises:
-        RecordError: Minari has no form for it.
+        RecordError: Minari does not support the space.
     """
     leaves_of(space)
     return json.dumps(_written(space))
@@ -131,26 +166,26 @@ _WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
 
 
 def read_space(text: Any, what: str) -> Space[Any]:
-    """Return the space that a text in a dataset's metadata describes; it need not be trusted.
+    """Return the space that untrusted JSON in the metadata describes.
 
     Raises:
-        RecordDamaged: It describes none, or one too large.
+        RecordDamaged: It is not a space, or too large.
     """
     try:
         space = space_from_dict(_rewritten(parse_json(text), _MOST_DEPTH))
         leaves_of(space)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecordError) as problem:
         raise RecordDamaged(
-            f"metadata.json: {what} is no space that can be read: {problem!r:.300}.",
+            f"metadata.json: {what} is not a readable space: {problem!r:.300}.",
             file="metadata.json",
         ) from None
     return space
 
 
 def _rewritten(data: Any, depth: int) -> dict[str, Any]:
-    """Return Minari's form of a space in that of :mod:`ludus.spaces`, which checks it."""
+    """Convert Minari's description of a space to that of :mod:`ludus.spaces`."""
     if not isinstance(data, dict) or not depth:
-        raise ValueError("it is nested too deeply, or no object")
+        raise ValueError("it is nested too deeply, or not an object")
     kind = data["type"]
     if kind == "Dict":
         parts = dict(data["subspaces"])

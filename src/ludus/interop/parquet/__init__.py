@@ -1,4 +1,4 @@
-"""Recordings as Parquet files, one row per step of one environment, and back to the bit."""
+"""Export of recordings as Parquet files, and lossless import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording as one Parquet file, written block by block."""
+"""Export of a recording as a Parquet file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import RecordError
-from ludus.interop.parquet.layout import HEAD, MANIFEST, RECORDING, VERSION, ColumnLayout
-from ludus.interop.parquet.library import load_pyarrow
+from ludus.interop.parquet.layout import (
+    HEAD,
+    MANIFEST,
+    RECORDING,
+    VERSION,
+    ColumnLayout,
+    load_pyarrow,
+)
 from ludus.interop.recordings import (
     Progress,
     Rows,
@@ -33,18 +39,18 @@ from ludus.record.run.reader import RunReader, read_run
 
 __all__ = ["ParquetExport", "export_parquet"]
 
-_MOST_STEPS = 2**24  # in a block; no recording by Ludus comes near
+_MOST_STEPS = 2**24  # in a block; recordings by Ludus have far fewer
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetExport:
-    """What was written."""
+    """Result of an export."""
 
     path: Path
     rows: int
-    """Batched steps."""
+    """Number of steps of the batch."""
     steps: int
-    """Rows of the file: one for each environment and batched step."""
+    """Number of rows in the file: one per environment and step."""
 
 
 def export_parquet(
@@ -54,21 +60,21 @@ def export_parquet(
     observations: bool | None = None,
     progress: Progress | None = None,
 ) -> ParquetExport:
-    """Write a recording as a Parquet file, from which :func:`import_parquet` makes the same again.
+    """Export a recording as a Parquet file, which :func:`import_parquet` reads without loss.
 
-    Events other than resets and results, and free files, are left behind.
+    Only resets, steps and results are exported, not other events or additional files.
 
     Args:
         run: The run folder.
-        path: The file, which must not exist.
-        observations: Whether they are written: by default if they were stored; with ``True`` they
-            are recomputed if necessary, by executing the recording again.
-        progress: Called with the rows done and the rows in all.
+        path: File to create.
+        observations: Whether observations are written; by default if they were stored. ``True``
+            recomputes missing ones by a replay.
+        progress: Called with the number of rows done and the total.
 
     Raises:
-        ReplayImpossible: Observations are missing and the environment cannot be executed again.
-        RecordDamaged: The recording is broken.
-        RecordError: It is no recording, or ``path`` exists or cannot be written.
+        ReplayImpossible: Observations are missing and a replay is not possible.
+        RecordDamaged: The recording is damaged.
+        RecordError: ``run`` is not a recording, or ``path`` exists or cannot be written.
         DependencyNotInstalled: pyarrow is missing.
     """
     _, parquet = load_pyarrow()
@@ -98,17 +104,17 @@ def export_parquet(
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """What has to be known before the first row is written."""
+    """Properties of a recording that are needed before the first row is written."""
 
     rows: int
     trailing: tuple[Reset, ...]
     """Resets after the last row."""
     changes: dict[str, list[tuple[int, str]]]
-    """The dtypes that actions were given in, by column: each from which row on."""
+    """Dtypes of float actions by column, each with the row from which on it applies."""
 
     @property
     def widest(self) -> dict[str, np.dtype[Any]]:
-        """The dtype by column that holds all of them."""
+        """The smallest common dtype by column."""
         return {name: np.result_type(*(d for _, d in rows)) for name, rows in self.changes.items()}
 
 
@@ -155,7 +161,7 @@ def _plain(resets: Sequence[Reset]) -> list[dict[str, Any]]:
 
 
 class _Tables:
-    """Rows as tables."""
+    """Converts rows to Arrow tables."""
 
     def __init__(self, layout: ColumnLayout, schema: Any) -> None:
         self._pa, _ = load_pyarrow()
@@ -165,7 +171,7 @@ class _Tables:
         self._segments = Segments(layout.shape.envs, layout.shape.mode)
 
     def table(self, rows: Rows) -> Any:
-        """Return some rows as a table."""
+        """Return rows as a table."""
         columns = dict(self._columns(rows))
         arrays = [columns[name] for name in self._schema.names]
         return self._pa.Table.from_arrays(arrays, schema=self._schema)
@@ -212,7 +218,7 @@ class _Tables:
         yield "seed", self._pa.array(seeds.reshape(-1), mask=~seeded.reshape(-1))
 
     def _texts(self, texts: Sequence[bytes]) -> Any:
-        """Return a column with each text in the row of environment 0; null if it is empty."""
+        """Return a bytes column with each text in the row of environment 0; empty ones are null."""
         pa, envs = self._pa, self._shape.envs
         sizes = np.zeros(len(texts) * envs, np.int32)
         sizes[::envs] = [len(text) for text in texts]

@@ -1,4 +1,4 @@
-"""A Parquet file back as the run it was made from."""
+"""Import of a Parquet file that Ludus exported."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _RESET = {"seed", "options", "check"}
 
 @dataclass(frozen=True, slots=True)
 class ParquetImport:
-    """What was read."""
+    """Result of an import."""
 
     path: Path
     rows: int
-    """Batched steps."""
+    """Number of steps of the batch."""
 
 
 def import_parquet(
@@ -48,19 +48,20 @@ def import_parquet(
     *,
     progress: Progress | None = None,
 ) -> ParquetImport:
-    """Write a Parquet file that Ludus has exported as a run folder; it need not be trusted.
+    """Import an untrusted Parquet file that Ludus exported as a run folder.
 
-    The rows, resets and results are those of the original, to the bit. The chain is a new one, and
-    a signature is not part of the file; the manifest's field ``imported`` names the original.
+    Rows, resets and results are bit-identical to the original. The run gets a new hash chain and no
+    signature; the manifest's field ``imported`` names the original.
 
     Args:
         source: The file.
-        run: The run folder to write, where nothing may be yet.
-        progress: Called with the rows done and the rows in all.
+        run: Run folder to create.
+        progress: Called with the number of rows done and the total.
 
     Raises:
-        RecordDamaged: The file is broken, or has been changed in a way that can be told.
-        RecordError: There is no file, it is none of Ludus, or ``run`` exists or cannot be written.
+        RecordDamaged: The file is damaged or was changed.
+        RecordError: There is no file, it was not exported by Ludus, or ``run`` exists or cannot be
+            written.
         DependencyNotInstalled: pyarrow is missing.
     """
     try:
@@ -84,7 +85,7 @@ class _Import:
         try:
             self._recording = canonical.loads(metadata[RECORDING])
         except CodecError as problem:
-            raise damaged(f"what it says about the recording cannot be read: {problem}") from None
+            raise damaged(f"its description of the recording cannot be read: {problem}") from None
         self._check_recording()
         shape = shape_of(self._original)
         stored = self._recording["observations"]
@@ -102,10 +103,10 @@ class _Import:
     def _check_recording(self) -> None:
         found = self._recording
         if not isinstance(found, dict) or found.get("version") != VERSION:
-            raise damaged("it is of another version, or does not say which")
+            raise damaged("its version is missing or not supported")
         forms = {"rows": int, "observations": bool, "dtypes": dict, "resets": list, "results": list}
         if any(type(found.get(name)) is not form for name, form in forms.items()):
-            raise damaged("what it says about the recording is incomplete")
+            raise damaged("its description of the recording is incomplete")
         for changes in found["dtypes"].values():
             if not isinstance(changes, list) or not all(map(_is_change, changes)):
                 raise damaged("the dtypes of its actions are malformed")
@@ -135,7 +136,7 @@ class _Import:
                 for claim in self._recording["results"]:
                     run.append("result", claim)
                 run.close(outcome)
-            # Whatever else is wrong with the resets or the flags is found by reading them.
+            # Reading the episodes checks resets and flags.
             for _ in episodes(read_run(draft)):
                 pass
         return ParquetImport(path, total)
@@ -173,7 +174,7 @@ class _Import:
             run.append("reset", {"row": row, **reset})
 
     def _columns(self, group: Group) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Yield the columns in the order and the dtypes in which a recorder writes them."""
+        """Yield the columns in the order and with the dtypes of a recorder."""
         layout, batch = self._layout, self._layout.shape.batch
         actions = len(layout.shape.actions)
         for leaf in layout.leaves[:actions]:
@@ -211,6 +212,6 @@ def _is_change(row: Any) -> bool:
 
 
 def _dtype_at(changes: Sequence[Any], row: int) -> np.dtype[Any] | None:
-    """Return the dtype that actions were given in at a row; ``None`` for that of their space."""
+    """Return the dtype of float actions at a row; ``None`` for that of their space."""
     found = [dtype for first, dtype in changes if first <= row]
     return DTYPES[found[-1]] if found else None

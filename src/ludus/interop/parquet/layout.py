@@ -1,23 +1,23 @@
-"""Which columns a Parquet file of a recording has; both directions build on it.
+"""Column layout of the Parquet files, for export and import.
 
 ==================  ======================================================================
-column              what it holds
+column              content
 ==================  ======================================================================
-row                 number of the (batched) step, from 0
-env                 which environment, 0 for a single one
-episode, step       of that environment, from 0; null for a row that only resets
-seed                that the episode began with, if any
+row                 number of the (batch) step, from 0
+env                 index of the environment, 0 for a single one
+episode, step       numbers within the environment, from 0; null for a row that only resets
+seed                seed of the episode, if any
 action…             one column per leaf; bytes for spaces without a fixed size
 reward              as returned, with ``terminated`` and ``truncated``
-observation…        as returned by the step, one column per leaf, if there are any
-observation_check   of the whole batched observation; ``final_check`` of the last ones
+observation…        as returned by the step, one column per leaf, if included
+observation_check   checksum of the batch observation; ``final_check`` of the final ones
 reset               canonical JSON of the calls of ``reset`` before the step
-reset_observation   what the last of them returned, encoded by :mod:`ludus.codec`
-final_observation   last observations under same-step autoreset, encoded likewise
+reset_observation   result of the last of these calls, encoded by :mod:`ludus.codec`
+final_observation   final observations under same-step autoreset, encoded likewise
 ==================  ======================================================================
 
-Arrays are lists of a fixed size. What belongs to a whole batch (bytes, ``reset``) stands in the row
-of environment 0.
+Arrays are lists of a fixed size. Values of a whole batch (bytes, ``reset``) are in the row of
+environment 0.
 """
 
 from __future__ import annotations
@@ -30,15 +30,25 @@ from typing import Any
 import numpy as np
 
 from ludus.core.vector_env import AutoresetMode
-from ludus.interop.parquet.library import load_pyarrow
 from ludus.interop.recordings import Shape
+from ludus.optional import require
 from ludus.record.format.values import Leaf
 
-__all__ = ["HEAD", "MANIFEST", "RECORDING", "VERSION", "ColumnLayout"]
+__all__ = ["HEAD", "MANIFEST", "RECORDING", "VERSION", "ColumnLayout", "load_pyarrow"]
 
 MANIFEST, HEAD, RECORDING = b"ludus.manifest", b"ludus.head", b"ludus.recording"
-"""Keys of the file's metadata: the manifest's bytes, the chain's last hash, everything else."""
+"""Keys of the file's metadata: the manifest, the last hash of the chain, and other fields."""
 VERSION = 1
+
+
+def load_pyarrow() -> tuple[Any, Any]:
+    """Import ``pyarrow`` and ``pyarrow.parquet``.
+
+    Raises:
+        DependencyNotInstalled: They are missing.
+    """
+    pyarrow = require("pyarrow", extra="parquet", purpose="A Parquet file")
+    return pyarrow, require("pyarrow.parquet", extra="parquet", purpose="A Parquet file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +59,11 @@ class ColumnLayout:
     observations: bool
     """Whether observations are in the file."""
     dtypes: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
-    """Of actions that were given in another dtype than their space has."""
+    """Dtypes of actions that differ from those of their space."""
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Columns of actions, and of observations if they are there, as blocks hold them."""
+        """Columns of actions, and of observations if included, as in the run's blocks."""
         actions = [
             Leaf(leaf.name, (), self.dtypes.get(leaf.name, leaf.dtype), leaf.shape)
             for leaf in self.shape.actions
@@ -62,13 +72,13 @@ class ColumnLayout:
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """Columns that hold one number per batch."""
+        """Columns with one number per batch."""
         finals = ("final_check",) if self._same_step else ()
         return ("observation_check", *finals)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Columns that hold bytes, one text per batch; ``reset`` is another one."""
+        """Columns of bytes with one value per batch, except ``reset``."""
         names = [] if self.shape.actions else ["action"]
         if self.observations:
             names += [] if self.shape.observations else ["observation"]
@@ -77,20 +87,20 @@ class ColumnLayout:
 
     @property
     def row_bytes(self) -> int:
-        """How much the numbers of one batched row take."""
+        """Bytes of the numbers in one row of the batch."""
         width = sum(leaf.dtype.itemsize * math.prod(leaf.shape) for leaf in self.leaves)
         return width + 64 * self.shape.envs
 
     def size_of(self, leaf: Leaf) -> int:
-        """Return how many numbers one environment has in a column."""
+        """Return how many numbers a column has per environment."""
         return math.prod(leaf.shape[len(self.shape.batch) :])
 
     def is_scalar(self, leaf: Leaf) -> bool:
-        """Tell whether one environment has a bare number in a column."""
+        """Return whether a column has a scalar per environment."""
         return len(leaf.shape) == len(self.shape.batch)
 
     def schema(self) -> Any:
-        """Return pyarrow's schema; columns of arrays without elements are left out."""
+        """Return the pyarrow schema, without columns of empty arrays."""
         pa, _ = load_pyarrow()
         fields = [("row", pa.int64()), ("env", pa.int32()), ("episode", pa.int64())]
         fields += [("step", pa.int64()), ("seed", pa.uint64())]
@@ -107,10 +117,10 @@ class ColumnLayout:
 
     @property
     def repetitive(self) -> list[str]:
-        """Columns in which few different values are likely.
+        """Columns for dictionary encoding.
 
-        No floats: as entries of a dictionary, numbers that are equal but for some bits might
-        become one.
+        Floats are excluded: the dictionary could merge values that are equal but not
+        bit-identical.
         """
         scalars = [leaf for leaf in self.leaves if self.is_scalar(leaf)]
         whole = [leaf.name for leaf in scalars if leaf.dtype.kind in "iu"]

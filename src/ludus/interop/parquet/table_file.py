@@ -1,4 +1,4 @@
-"""A Parquet file from elsewhere, read without trust: how much is read is known before."""
+"""Reader of untrusted Parquet files; sizes are checked before reading."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import RecordDamaged
-from ludus.interop.parquet.layout import ColumnLayout
-from ludus.interop.parquet.library import load_pyarrow
+from ludus.interop.parquet.layout import ColumnLayout, load_pyarrow
 from ludus.record.format.limits import MAX_BLOCK_BYTES
 
 __all__ = ["Group", "TableFile", "damaged"]
@@ -24,7 +23,7 @@ _INDEX = ("row", "env")
 
 @contextlib.contextmanager
 def _reported() -> Iterator[None]:
-    """Say of whatever pyarrow raises that the file is to blame."""
+    """Report exceptions of pyarrow as damage of the file."""
     pa, _ = load_pyarrow()
     try:
         yield
@@ -33,7 +32,7 @@ def _reported() -> Iterator[None]:
 
 
 class TableFile:
-    """An open file."""
+    """An open Parquet file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._pa, self._parquet = load_pyarrow()
@@ -52,21 +51,21 @@ class TableFile:
         )
 
     def groups(self, layout: ColumnLayout) -> Iterator[Group]:
-        """Yield the groups of rows in order.
+        """Yield the row groups in order.
 
         Args:
-            layout: What columns there must be.
+            layout: The expected columns.
 
         Raises:
-            RecordDamaged: Others are there, they are in another order, or too large.
+            RecordDamaged: The columns differ, or the rows are out of order or too large.
         """
         envs, found = layout.shape.envs, self._first.metadata
         expected = layout.schema()
         if not self._first.schema_arrow.remove_metadata().equals(expected):
-            raise damaged("it does not have the columns that its recording has")
+            raise damaged("its columns do not match its recording")
         names = [name for name in expected.names if name not in ("episode", "step", "seed")]
         texts = [*layout.texts, "reset"]
-        # Texts that repeat stay one in memory, until it is known how long they are together.
+        # Dictionary encoding keeps repeated texts once in memory until their total is checked.
         with _reported():
             file = self._opened(metadata=found, read_dictionary=texts)
         first = 0
@@ -85,7 +84,7 @@ class TableFile:
 
 
 class Group:
-    """Some rows of a recording, as a file holds them."""
+    """A group of rows of the file."""
 
     def __init__(self, table: Any, layout: ColumnLayout, first_row: int, count: int) -> None:
         self._table = table
@@ -97,15 +96,15 @@ class Group:
         for name in _INDEX:
             if not np.array_equal(self.numbers(name), order[name]):
                 raise damaged(
-                    f"its column {name} is not in the order it was written in; rows are missing, "
-                    "or were sorted"
+                    f"its column {name} is not in the original order; rows are missing or were "
+                    "sorted"
                 )
 
     def numbers(self, name: str) -> NDArray[Any]:
-        """Return a column of numbers, or all numbers of its lists one after the other.
+        """Return a column of numbers, flattened if it has lists.
 
         Raises:
-            RecordDamaged: Some are missing.
+            RecordDamaged: It has nulls.
         """
         with _reported():
             column = self._table.column(name).combine_chunks()
@@ -118,10 +117,10 @@ class Group:
         return found
 
     def common(self, name: str) -> NDArray[Any]:
-        """Return a column of which every environment has the same number.
+        """Return a column that has the same number for all environments of a row.
 
         Raises:
-            RecordDamaged: They do not.
+            RecordDamaged: The numbers differ.
         """
         found = self.numbers(name).reshape(self.count, self._envs)
         if not (found == found[:, :1]).all():
@@ -129,10 +128,10 @@ class Group:
         return found[:, 0]
 
     def texts(self, name: str) -> list[bytes]:
-        """Return a column of bytes, one text per batched row, empty where there is none.
+        """Return a column of bytes with one value per step of the batch; null becomes empty.
 
         Raises:
-            RecordDamaged: They are too long together, or stand beside the rows they belong to.
+            RecordDamaged: The values are too long, or not in the rows of environment 0.
         """
         texts: list[bytes] = []
         with _reported():
@@ -144,10 +143,10 @@ class Group:
                 texts += [b"" if i is None else words[i] for i in places]
         found = texts[:: self._envs]
         if sum(map(bool, texts)) != sum(map(bool, found)):
-            raise damaged(f"its column {name} has texts of another environment than the first")
+            raise damaged(f"its column {name} has values for other environments than the first")
         return found
 
 
 def damaged(reason: str) -> RecordDamaged:
-    """Return the error for a file that is not what it should be."""
+    """Return the exception for a damaged file."""
     return RecordDamaged(f"The Parquet file is damaged: {reason}.")

@@ -1,4 +1,4 @@
-"""What exporters share: a recording's rows with their observations, its episodes, whole outputs."""
+"""Shared code of the exporters: rows, episodes and atomic output."""
 
 from __future__ import annotations
 

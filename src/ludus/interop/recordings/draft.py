@@ -1,4 +1,4 @@
-"""Outputs that are there whole or not at all, and never replace anything."""
+"""Atomic creation of files and folders, without overwriting."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["whole_file", "whole_folder"]
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give out a path to write to; the file appears at ``path`` when the block has ended well.
+    """Yield a temporary path; the file is moved to ``path`` when the block succeeds.
 
     Raises:
-        RecordError: Something is at ``path``, before or after, or nothing can be written there.
+        RecordError: ``path`` exists, before or after the block, or cannot be written.
     """
     with _draft_of(path) as draft:
         yield draft
         _sync(draft)
         try:
-            # Unlike a rename, a link never replaces what somebody else has put there meanwhile.
+            # Unlike a rename, a link never replaces a file that was created meanwhile.
             os.link(draft, path)
         except FileExistsError:
             raise _taken(path) from None
@@ -37,7 +37,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Give out the path of a folder yet to be made, as :func:`whole_file`."""
+    """Yield the temporary path of a folder to create, like :func:`whole_file`."""
     with _draft_of(path) as draft:
         yield draft
         for inside in draft.rglob("*"):
@@ -50,7 +50,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def _draft_of(path: Path) -> Iterator[Path]:
     _refuse_taken(path)
-    # Hidden, because Minari takes every other folder beside its datasets for one.
+    # Hidden, because Minari takes every visible folder for a dataset.
     draft = path.parent / f".{path.name}.{secrets.token_hex(4)}.draft"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def _refuse_taken(path: Path) -> None:
 
 
 def _taken(path: Path) -> RecordError:
-    return RecordError(f"{path} exists already, and nothing is overwritten; choose another name.")
+    return RecordError(f"{path} exists already and is not overwritten; choose another name.")
 
 
 def _sync(path: Path) -> None:

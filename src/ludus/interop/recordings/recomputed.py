@@ -1,4 +1,4 @@
-"""Observations that were not stored, got back by executing the recording again."""
+"""Recomputation of observations that were not stored, by a replay."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _COMPARED = ("reward", "terminated", "truncated", "observation_check", "final_ch
 
 
 def recomputed_rows(reader: RunReader) -> Iterator[Rows]:
-    """Yield the rows of a recording as if its observations had been stored.
+    """Yield the rows of a recording with observations recomputed by a replay.
 
-    They come in pieces of a few megabytes. Everything that was recorded is compared on the way, so
-    these are the observations that were seen.
+    The replay is compared with everything that was recorded, so the observations are the original
+    ones. Rows come in pieces of a few megabytes.
 
     Raises:
-        ReplayImpossible: The environment cannot be built again, or does something else now.
-        RecordDamaged: The recording is broken.
+        ReplayImpossible: The environment cannot be rebuilt, or behaves differently.
+        RecordDamaged: The recording is damaged.
     """
     env = rebuild(reader.manifest["subject"])
     with contextlib.closing(env):
@@ -52,7 +52,7 @@ class _Execution:
         stated = _described((*shape.actions, *shape.observations))
         if found != stated or getattr(env, "num_envs", None) != shape.num_envs:
             raise RecordDamaged(
-                "The manifest describes other columns than its environment has.",
+                "The columns in the manifest differ from those of the environment.",
                 file="manifest.json",
             )
         finals = shape.mode is AutoresetMode.SAME_STEP
@@ -83,7 +83,7 @@ class _Execution:
             self._reset_before(block.first_row + index, resets)
             try:
                 is_full = buffer.end(self._env.step(actions(index)))
-            except Exception as problem:  # the environment's own code
+            except Exception as problem:  # user code: any exception is a difference
                 raise _different(block.first_row + index, f"step() raises {problem!r}") from problem
             if is_full:
                 return
@@ -93,7 +93,7 @@ class _Execution:
             reset = resets.popleft()
             try:
                 observation, _ = self._env.reset(seed=reset.seed, options=reset.options)
-            except Exception as problem:  # the environment's own code
+            except Exception as problem:  # user code: any exception is a difference
                 raise _different(row, f"reset() raises {problem!r}") from problem
             if int(first_words(check_of(observation))[0]) != reset.check:
                 raise _different(row, "reset() returns another observation")
@@ -107,14 +107,14 @@ class _Execution:
         columns = []
         for leaf in how.leaves:
             found = block.columns.get(leaf.name)
-            # Floats are kept in the dtype they were given in, which the results depend on.
+            # Float actions are recorded in the dtype in which they were passed.
             is_given = found is not None and leaf.dtype.kind not in "iu"
             dtype = found.dtype if found is not None and is_given else leaf.dtype
             columns.append(np.array(column(block.columns, leaf.name, dtype, leaf.shape)))
         return lambda row: how.value(columns, row)
 
     def _piece(self, block: Rows, done: int, resets: tuple[Reset, ...]) -> Rows:
-        """Return what is in the buffer, with the recorded actions, if all of it agrees."""
+        """Return the buffered rows with the recorded actions, after comparing them."""
         count = self._buffer.count
         part = slice(done, done + count)
         found = {
@@ -139,7 +139,7 @@ def _described(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
 
 
 def _rows_that_differ(old: NDArray[Any], new: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows do not have the same bits."""
+    """Return a mask of the rows that are not bit-identical."""
     before, now = (np.ascontiguousarray(each).view(np.uint8) for each in (old, new))
     found: NDArray[np.bool_] = (before != now).reshape(len(new), -1).any(axis=1)
     return found
@@ -147,6 +147,6 @@ def _rows_that_differ(old: NDArray[Any], new: NDArray[Any]) -> NDArray[np.bool_]
 
 def _different(row: int, what: str) -> ReplayImpossible:
     return ReplayImpossible(
-        f"The observations were not stored, and cannot be recomputed: executed again, row {row} "
-        f"differs from the recording ({what}). Is it the same code as then?"
+        f"The observations were not stored and cannot be recomputed: in the replay, row {row} "
+        f"differs from the recording ({what}). Use the code with which it was recorded."
     )

@@ -1,4 +1,4 @@
-"""The rows of a recording as its blocks hold them, and what its manifest says about them."""
+"""Rows of a recording, and the description of their columns in its manifest."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ludus.record.run.reader import RunReader
 __all__ = ["IMPORTED", "Progress", "Rows", "Shape", "row_texts", "shape_of", "stored_rows"]
 
 IMPORTED = "imported"
-"""The kind of run that episodes from elsewhere are, if nobody can execute them again."""
+"""The kind of imported runs that cannot be replayed."""
 
 Progress = Callable[[int, int], None]
-"""Called with the rows done and the rows in all."""
+"""Called with the number of rows done and the total."""
 
 _MODES = {mode.value: mode for mode in AutoresetMode}
 _MOST_ENVS = 2**20
@@ -33,19 +33,19 @@ _MOST_NUMBERS = 2**28
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows of a recording, one after the other."""
+    """Consecutive rows of a recording."""
 
     first_row: int
     count: int
     columns: Mapping[str, NDArray[Any]]
-    """As a block holds them."""
+    """Columns as in the run's blocks."""
     resets: tuple[Reset, ...]
-    """The calls of ``reset`` before each of them; without rows, those after the last."""
+    """Calls of ``reset`` before these rows; if there are none, those after the last row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a recording's manifest says about its columns."""
+    """Description of a recording's columns, from its manifest."""
 
     num_envs: int | None
     """``None`` for a single environment."""
@@ -53,7 +53,7 @@ class Shape:
     stored: bool
     """Whether observations are stored."""
     actions: tuple[Leaf, ...]
-    """Columns of the actions; none if they are bytes."""
+    """Columns of the actions; empty if actions are stored as bytes."""
     observations: tuple[Leaf, ...]
 
     @property
@@ -63,14 +63,14 @@ class Shape:
 
     @property
     def envs(self) -> int:
-        """Environments stepped together, 1 for a single one."""
+        """Number of environments, 1 for a single one."""
         return self.num_envs or 1
 
     def flags(self, rows: Rows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return rewards, terminations and truncations, each of shape ``(rows, envs)``.
 
         Raises:
-            RecordDamaged: They are not there.
+            RecordDamaged: A column is missing.
         """
         dtypes = {"reward": np.float64, "terminated": np.bool_, "truncated": np.bool_}
         reward, terminated, truncated = (
@@ -81,16 +81,16 @@ class Shape:
 
 
 def shape_of(manifest: Mapping[str, Any]) -> Shape:
-    """Return what a manifest, which need not be trusted, says about the columns.
+    """Return the columns that an untrusted manifest describes.
 
     Raises:
-        RecordError: It is no recording of episodes.
-        RecordDamaged: What it says cannot be.
+        RecordError: The run is not a recording of episodes.
+        RecordDamaged: The description is invalid.
     """
     if manifest["kind"] not in (EPISODES, IMPORTED):
         raise RecordError(
-            f"A run of the kind {manifest['kind']!r:.50} is no recording of episodes; only those "
-            "can be exported."
+            f"A run of the kind {manifest['kind']!r:.50} is not a recording of episodes; only "
+            "those can be exported."
         )
     subject = manifest["subject"]
     count, mode, stored = (subject.get(k) for k in ("num_envs", "autoreset_mode", "observations"))
@@ -100,7 +100,7 @@ def shape_of(manifest: Mapping[str, Any]) -> Shape:
     if (mode is None) is not (count is None) or not (mode is None or known):
         raise _damaged(f"{mode!r:.50} for autoreset_mode")
     if type(stored) is not bool or not isinstance(subject.get("columns"), list):
-        raise _damaged("no proper fields observations and columns")
+        raise _damaged("invalid fields observations or columns")
     leaves = [_leaf(row, count) for row in subject["columns"]]
     parts = {"action": [leaf for leaf in leaves if leaf.name.split("/")[0] == "action"]}
     parts["observation"] = [leaf for leaf in leaves if leaf.name.split("/")[0] == "observation"]
@@ -117,10 +117,10 @@ def shape_of(manifest: Mapping[str, Any]) -> Shape:
 
 
 def stored_rows(reader: RunReader) -> Iterator[Rows]:
-    """Yield the rows of a recording, one block in memory at a time.
+    """Yield the rows of a recording block by block.
 
     Raises:
-        RecordDamaged: The recording is broken.
+        RecordDamaged: The recording is damaged.
     """
     first = 0
     for span in spans(reader):
@@ -130,10 +130,10 @@ def stored_rows(reader: RunReader) -> Iterator[Rows]:
 
 
 def row_texts(rows: Rows, name: str) -> list[bytes]:
-    """Return a column of bytes, one text per row; empty ones if there is no such column.
+    """Return a column of bytes with one value per row, all empty if the column is missing.
 
     Raises:
-        RecordDamaged: The column is broken.
+        RecordDamaged: The column is damaged.
     """
     return unpack_texts(name, rows.columns) if name in rows.columns else [b""] * rows.count
 

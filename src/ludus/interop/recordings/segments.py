@@ -1,4 +1,4 @@
-"""Which episode each row belongs to, found while the rows pass by."""
+"""Assignment of rows to episodes, in one pass."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ __all__ = ["Segment", "Segments"]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows of one episode of one environment, as far as they lie in some rows of a recording."""
+    """The part of one environment's episode that is within a range of rows."""
 
     env_index: int
     number: int
-    """Of this environment's episodes, from 0, as :func:`ludus.record.episodes` counts them."""
+    """Number of the environment's episode, from 0, as in :func:`ludus.record.episodes`."""
     seed: int | None
     start: int
-    """Its first row, counted within the given rows."""
+    """First row of the segment, relative to the given rows."""
     stop: int
     first_step: int
-    """Number of its first row within the episode; 0 where the episode begins."""
+    """Step of the episode at the first row; 0 if the episode begins there."""
     by_reset: bool
-    """Whether a call of ``reset`` began the episode; otherwise autoreset did."""
+    """Whether the episode was started by ``reset``, not by autoreset."""
     ended: bool
-    """Whether the episode ends with its last row."""
+    """Whether the episode ends with the segment's last row."""
 
 
 class Segments:
-    """Cuts rows into segments; a row that only resets belongs to none.
+    """Splits rows into segments; a row that only resets belongs to none.
 
     Args:
-        envs: How many environments are stepped together.
-        mode: Their autoreset mode; ``None`` for a single one.
+        envs: Number of environments in the batch.
+        mode: Their autoreset mode; ``None`` for a single environment.
     """
 
     def __init__(self, envs: int, mode: AutoresetMode | None) -> None:
-        # How many rows after an end the next episode begins; None if a reset has to begin it.
+        # Rows from the end of an episode to the start of the next; None without autoreset.
         gaps = {AutoresetMode.NEXT_STEP: 2, AutoresetMode.SAME_STEP: 1}
         self._gap = None if mode is None else gaps.get(mode)
         self._envs = envs
@@ -54,11 +54,11 @@ class Segments:
         self._by_reset = [False] * envs
 
     def take(self, rows: Rows, over: NDArray[np.bool_]) -> Iterator[Segment]:
-        """Yield the segments of the next rows, an environment's own in order.
+        """Yield the segments of the next rows, in order for each environment.
 
         Args:
-            rows: Those that follow the ones given before.
-            over: Of shape ``(rows, envs)``: whether an episode ended there.
+            rows: The rows after those of the previous call.
+            over: Array of shape ``(rows, envs)``: whether an episode ended there.
         """
         row, first = rows.first_row, rows.first_row
         for due in (*rows.resets, None):
@@ -80,7 +80,7 @@ class Segments:
         self._by_reset[index] = by_reset
 
     def _advance(self, first: int, row: int, over: NDArray[Any]) -> Iterator[Segment]:
-        """Go on by rows without a reset among them, of which ``row`` is the first."""
+        """Yield the segments of rows without resets, beginning with ``row``."""
         for offset, index in np.argwhere(over).tolist():
             begin = self._begin[index]
             if begin is None or begin > row + offset:

@@ -1,9 +1,9 @@
-"""Stable-Baselines3 on Ludus's batches, without a Python loop over environments.
+"""Ludus vector environments for Stable-Baselines3, without a Python loop over environments.
 
-* ``make_vec_env`` takes the arguments of SB3's function of that name.
-* ``LudusVecEnv`` makes any Ludus vector environment a ``VecEnv``.
+* ``make_vec_env`` has the same arguments as SB3's function of that name.
+* ``LudusVecEnv`` adapts any Ludus vector environment to ``VecEnv``.
 
-SB3 itself is imported when one of them is first used.
+SB3 is imported when one of them is first used.
 """
 
 from __future__ import annotations

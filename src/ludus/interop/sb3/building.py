@@ -1,4 +1,4 @@
-"""``make_vec_env``: from an id to a batch that SB3 can train on."""
+"""``make_vec_env``: build a batch of environments for SB3."""
 
 from __future__ import annotations
 
@@ -32,30 +32,34 @@ def make_vec_env(
     monitor_kwargs: dict[str, Any] | None = None,
     wrapper_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Build a monitored batch of an environment; the arguments are those of SB3's function.
+    """Build a monitored batch of environments, with the arguments of SB3's function.
 
-    An id becomes a :class:`LudusVecEnv` over the environment's compiled or engine batch. A wrapper
-    of single environments, a function that builds them, or another ``vec_env_cls`` need single
-    environments: then SB3's own function puts Ludus's together, at the speed of a Python loop.
+    An id becomes a :class:`LudusVecEnv` over the environment's compiled or engine batch. With
+    ``wrapper_class``, a function as ``env_id``, or another ``vec_env_cls``, SB3's own function
+    builds single environments, which are stepped in a Python loop.
 
     Args:
-        env_id: An id of Ludus, or a function that returns an environment of Ludus or Gymnasium.
-        n_envs: How many.
-        seed: Environment ``i`` gets ``seed + i`` at the first reset; by default a random one.
-        start_index: The number of the first environment, for log files and action spaces.
-        monitor_dir: Where ``Monitor`` writes one file per environment.
-        wrapper_class: Put around each environment, outside of ``Monitor``.
+        env_id: A Ludus id, or a function that returns an environment of Ludus or Gymnasium.
+        n_envs: Number of environments.
+        seed: Environment ``i`` gets ``seed + i`` at the first reset; by default a random seed.
+        start_index: Number of the first environment, for log files and action spaces.
+        monitor_dir: Folder for the files of ``Monitor``, one per environment.
+        wrapper_class: Wrapper of each environment, outside of ``Monitor``.
         env_kwargs: Arguments of the environments. The default ``render_mode`` is ``rgb_array``
-            where the batch can draw.
+            if the batch can render.
         vec_env_cls: ``DummyVecEnv`` or ``SubprocVecEnv``, for single environments.
-        vec_env_kwargs: Arguments of ``vec_env_cls``; without one, of :func:`ludus.make_vec`'s
-            batch, as ``num_threads`` or ``vectorization_mode``.
+        vec_env_kwargs: Arguments of ``vec_env_cls``; by default of :func:`ludus.make_vec`, such as
+            ``num_threads`` or ``vectorization_mode``.
         monitor_kwargs: Arguments of ``Monitor``.
         wrapper_kwargs: Arguments of ``wrapper_class``.
 
     Raises:
         Error: The id is unknown, or an argument does not fit the environment.
-        InvalidArgument: ``monitor_kwargs`` has a key that a batch cannot use.
+        InvalidArgument: ``monitor_kwargs`` has a key that a batch does not support.
+
+    >>> env = make_vec_env("CartPole-v1", n_envs=8, seed=0)
+    >>> env.reset().shape
+    (8, 4)
     """
     if isinstance(env_id, str) and wrapper_class is None and vec_env_cls in (None, LudusVecEnv):
         monitor = _monitor_options(monitor_dir, start_index, monitor_kwargs or {})
@@ -84,8 +88,8 @@ def _monitor_options(folder: str | None, first: int, options: dict[str, Any]) ->
     unknown = sorted(set(options) - set(_MONITOR))
     if unknown:
         raise InvalidArgument(
-            f"monitor_kwargs has {', '.join(unknown)}; a batch takes {', '.join(_MONITOR)}. For "
-            "others give vec_env_cls=DummyVecEnv, which has a Monitor for each environment."
+            f"monitor_kwargs has {', '.join(unknown)}; a batch supports {', '.join(_MONITOR)}. For "
+            "others pass vec_env_cls=DummyVecEnv, which has a Monitor per environment."
         )
     return MonitorOptions(folder, first, **options)
 
@@ -93,7 +97,7 @@ def _monitor_options(folder: str | None, first: int, options: dict[str, Any]) ->
 def _batch(
     env_id: str, n_envs: int, env_kwargs: dict[str, Any], options: dict[str, Any]
 ) -> VectorEnv[Any, Any, Any]:
-    """Build the batch, by default with frames to draw unless that would make it slower."""
+    """Build the batch, by default with ``rgb_array`` rendering unless that makes it slower."""
     if "render_mode" in env_kwargs:
         return _made(env_id, n_envs, env_kwargs, options)
     try:
@@ -114,7 +118,7 @@ def _made(
     if _has_batch(env_id, options):
         try:
             return make_vec(env_id, n_envs, mode, **{"copy": False, **given}, **env_kwargs)
-        except TypeError:  # an engine that always hands out new arrays has no such argument
+        except TypeError:  # an engine that always returns new arrays has no argument `copy`
             return make_vec(env_id, n_envs, mode, **given, **env_kwargs)
     return make_vec(env_id, n_envs, mode, vector_kwargs=given, **env_kwargs)
 

@@ -1,4 +1,4 @@
-"""Returns and lengths of episodes, kept for a whole batch as SB3's ``Monitor`` keeps one's."""
+"""Episode statistics of a batch, in the format of SB3's ``Monitor``."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ METHODS = {
     "get_episode_times": "times",
     "get_total_steps": "steps",
 }
-"""Methods of ``Monitor``, and what of a history they return."""
+"""Methods of ``Monitor`` and the field of the history that they return."""
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorOptions:
-    """Where episodes are logged, and what beside return, length and time.
+    """Options of the episode log.
 
     Args:
-        folder: One file per environment is written there, as ``Monitor`` writes it; ``None`` for
-            none.
-        first: The number of the first environment's file.
+        folder: Folder for one ``Monitor`` file per environment; ``None`` for no files.
+        first: Number of the first environment's file.
         allow_early_resets: Whether ``reset`` may end running episodes.
-        info_keywords: Keys of an episode's last info that are logged with it.
-        override_existing: Whether existing files are replaced, and not continued.
+        info_keywords: Keys of an episode's last info to log.
+        override_existing: Whether existing files are replaced instead of extended.
     """
 
     folder: str | Path | None = None
@@ -54,12 +53,12 @@ class _History:
 
 
 class Episodes:
-    """The episodes of a batch.
+    """Statistics of the episodes of a batch.
 
     Args:
-        num_envs: The number of environments.
-        options: What to log, and where.
-        env_id: For the headers of the files.
+        num_envs: Number of environments.
+        options: Options of the log.
+        env_id: Id for the headers of the files.
     """
 
     def __init__(self, num_envs: int, options: MonitorOptions, env_id: str | None) -> None:
@@ -89,15 +88,15 @@ class Episodes:
         ]
 
     def restart(self) -> None:
-        """Forget the running episodes, since all environments are reset.
+        """Discard the running episodes at a reset of all environments.
 
         Raises:
-            RuntimeError: Episodes are running, and may not be ended early.
+            RuntimeError: Episodes are running and ``allow_early_resets`` is false.
         """
         if self._running and not self._options.allow_early_resets:
             raise RuntimeError(
-                "reset() would end running episodes, and allow_early_resets=False forbids that. "
-                "Finished environments reset by themselves; to allow it, leave the option out."
+                "reset() would end running episodes, but allow_early_resets is False. Finished "
+                "environments reset themselves; remove the option to allow early resets."
             )
         self._running = True
         self._returns[:] = 0.0
@@ -109,7 +108,7 @@ class Episodes:
         self.total_steps += 1
 
     def finish(self, index: int, info: dict[str, Any]) -> dict[str, Any]:
-        """Close an environment's episode and return what ``info["episode"]`` is to be.
+        """End an environment's episode and return the value of ``info["episode"]``.
 
         Raises:
             KeyError: The episode's last info lacks one of the ``info_keywords``.

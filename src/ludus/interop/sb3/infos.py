@@ -1,4 +1,4 @@
-"""A batch's infos as SB3 has them: one dict per environment."""
+"""Conversion of batch infos to SB3's format: one dict per environment."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _FINAL = frozenset({"final_obs", "final_info", "_final_obs", "_final_info"})
 
 
 def info_rows(infos: dict[str, Any], num_envs: int, **common: Any) -> list[dict[str, Any]]:
-    """Return a new dict per environment, without the entries about finished episodes.
+    """Return a new dict per environment, without the entries of finished episodes.
 
-    An environment has the keys whose mask ``_key`` has it; a key without a mask belongs to all.
-    Numbers are Python's, as a single environment's info mostly has them.
+    The mask ``_key`` selects the environments that have ``key``; without a mask, all have it.
+    Numbers are converted to Python numbers.
 
     Args:
         infos: The infos of a vector environment.
-        num_envs: The number of environments.
-        **common: Entries that every environment has.
+        num_envs: Number of environments.
+        **common: Entries of every environment.
     """
     rows = [{**common} for _ in range(num_envs)] if common else [{} for _ in range(num_envs)]
     for key, column in infos.items():
@@ -32,7 +32,7 @@ def info_rows(infos: dict[str, Any], num_envs: int, **common: Any) -> list[dict[
 
 
 def final_rows(infos: dict[str, Any], num_envs: int) -> list[dict[str, Any]] | None:
-    """Return the last infos of finished episodes, ``None`` if the batch does not tell them."""
+    """Return the final infos of finished episodes, ``None`` if the batch has none."""
     final = infos.get("final_info")
     if isinstance(final, dict):
         return info_rows(final, num_envs)
@@ -40,15 +40,15 @@ def final_rows(infos: dict[str, Any], num_envs: int) -> list[dict[str, Any]] | N
 
 
 def final_observation(infos: dict[str, Any], index: int) -> Any:
-    """Return the last observation of one finished episode.
+    """Return the final observation of one finished episode.
 
     Raises:
-        ValueError: The batch resets in the same step and does not tell it.
+        ValueError: The infos have no ``final_obs``.
     """
     if "final_obs" not in infos:
         raise ValueError(
             "The vector environment resets in the same step, but its infos have no 'final_obs', so "
-            "the last observation of an episode is lost. Return it, or disable autoreset."
+            "the final observations of episodes are lost. Return them, or disable autoreset."
         )
     found = infos["final_obs"]
     if isinstance(found, dict):

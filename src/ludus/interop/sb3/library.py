@@ -1,8 +1,4 @@
-"""The one place that imports Stable-Baselines3.
-
-Raises:
-    DependencyNotInstalled: On import, if it is missing.
-"""
+"""Import of Stable-Baselines3; raises DependencyNotInstalled if it is missing."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Attributes and methods of single environments in a batch, as SB3 asks for them."""
+"""Access to attributes and methods of single environments in a batch, as SB3 needs it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ludus.codec import digest
 from ludus.core.vector_env import VectorEnv
@@ -13,68 +14,62 @@ __all__ = ["Rows", "rows_of"]
 
 _CHANGES = frozenset({"close", "reset", "seed", "set_state", "step"})
 _ADVICE = (
-    "For environments of their own, build with "
+    "For separate environments, build with "
     "make_vec_env(..., vec_env_kwargs={'vectorization_mode': 'sync'})."
 )
 
 
-class Rows(Protocol):
-    """Access to the environments of a batch by their numbers."""
-
-    def get(self, name: str, indices: Sequence[int]) -> list[Any]:
-        """Return an attribute of each; raise AttributeError if there is none."""
-
-    def set(self, name: str, value: Any, indices: Sequence[int]) -> None:
-        """Assign an attribute in each."""
-
-    def call(
-        self, name: str, indices: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> list[Any]:
-        """Call a method of each."""
-
-    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
-        """Return whether each is inside a wrapper of this class."""
-
-
-def rows_of(env: VectorEnv[Any, Any, Any]) -> Rows:
-    """Return how the environments of a batch are reached."""
-    base = env.unwrapped
-    if hasattr(base, "envs"):
-        return _Separate(base.envs)
-    if hasattr(base, "visit"):
-        return _Compiled(base)
-    if hasattr(base, "call"):
-        return _Remote(base)
-    return _Shared(base)
-
-
-class _Separate:
-    """Environments that are objects of this process."""
-
-    def __init__(self, envs: Sequence[Any]) -> None:
-        self._envs = envs
-
-    def get(self, name: str, indices: Sequence[int]) -> list[Any]:
-        return [self._envs[index].get_wrapper_attr(name) for index in indices]
-
-    def set(self, name: str, value: Any, indices: Sequence[int]) -> None:
-        for index in indices:
-            self._envs[index].set_wrapper_attr(name, value)
-
-    def call(
-        self, name: str, indices: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> list[Any]:
-        return [found(*args, **kwargs) for found in self.get(name, indices)]
-
-    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
-        return [_is_wrapped(self._envs[index], kind) for index in indices]
-
-
-class _Remote:
-    """Environments in other processes, which are reached all together."""
+class Rows(ABC):
+    """Access to the environments of a batch by their indices."""
 
     def __init__(self, env: Any) -> None:
         self._env = env
+
+    @abstractmethod
+    def get(self, name: str, indices: Sequence[int]) -> list[Any]:
+        """Return an attribute of each environment; raise AttributeError if it is missing."""
+
+    @abstractmethod
+    def set(self, name: str, value: Any, indices: Sequence[int]) -> None:
+        """Assign an attribute of each environment."""
+
+    def call(
+        self, name: str, indices: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Any]:
+        """Call a method of each environment."""
+        return [method(*args, **kwargs) for method in self.get(name, indices)]
+
+    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
+        """Return whether each environment has a wrapper of this class."""
+        return [False for _ in indices]
+
+
+def rows_of(env: VectorEnv[Any, Any, Any]) -> Rows:
+    """Return the access to the environments of a batch."""
+    base = env.unwrapped
+    if hasattr(base, "envs"):
+        return _Separate(base)
+    if hasattr(base, "visit"):
+        return _Compiled(base)
+    return _Remote(base) if hasattr(base, "call") else _Shared(base)
+
+
+class _Separate(Rows):
+    """Environments that are objects in this process."""
+
+    def get(self, name: str, indices: Sequence[int]) -> list[Any]:
+        return [self._env.envs[index].get_wrapper_attr(name) for index in indices]
+
+    def set(self, name: str, value: Any, indices: Sequence[int]) -> None:
+        for index in indices:
+            self._env.envs[index].set_wrapper_attr(name, value)
+
+    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
+        return [_is_wrapped(self._env.envs[index], kind) for index in indices]
+
+
+class _Remote(Rows):
+    """Environments in worker processes, which can only be called all together."""
 
     def get(self, name: str, indices: Sequence[int]) -> list[Any]:
         found = self._env.get_attr(name)
@@ -90,22 +85,16 @@ class _Remote:
         self._check_all("env_method", indices)
         return list(self._env.call(name, *args, **kwargs))
 
-    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
-        return [False for _ in indices]
-
     def _check_all(self, what: str, indices: Sequence[int]) -> None:
         if list(indices) != list(range(self._env.num_envs)):
             raise Error(
-                f"{what} reaches all environments of {type(self._env).__name__} or none; got "
+                f"{what} of {type(self._env).__name__} applies to all environments only; got "
                 f"indices={list(indices)}. {_ADVICE}"
             )
 
 
-class _Compiled:
-    """Environments of a compiled batch, in which a single one stands in for each."""
-
-    def __init__(self, env: Any) -> None:
-        self._env = env
+class _Compiled(Rows):
+    """Environments of a compiled batch; ``visit`` presents each as an environment object."""
 
     def get(self, name: str, indices: Sequence[int]) -> list[Any]:
         found: list[Any] = self._env.visit(lambda env, _: env.get_wrapper_attr(name), indices)
@@ -123,19 +112,16 @@ class _Compiled:
         found: list[Any] = self._env.visit(work, indices)
         return found
 
-    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
-        return [False for _ in indices]
 
+class _Shared(Rows):
+    """States in an engine, without environment objects.
 
-class _Shared:
-    """Environments of an engine: states, without objects of their own.
-
-    One environment object stands for each in turn, put into its state. So attributes and methods
-    that read are there; what would change one of them is refused.
+    One environment object is set to each state in turn. So attributes and methods can be read;
+    changes are refused.
     """
 
     def __init__(self, env: Any) -> None:
-        self._env = env
+        super().__init__(env)
         self._one = getattr(env, "env", getattr(env, "robot", None))
 
     def _at(self, index: int) -> Any:
@@ -152,9 +138,8 @@ class _Shared:
 
     def set(self, name: str, value: Any, indices: Sequence[int]) -> None:
         raise Error(
-            f"set_attr({name!r}) would change nothing: the environments of "
-            f"{type(self._env).__name__} share the parameters that it was built with. Give these "
-            f"as env_kwargs. {_ADVICE}"
+            f"set_attr({name!r}) has no effect: the environments of {type(self._env).__name__} "
+            f"share the parameters it was built with. Pass them as env_kwargs. {_ADVICE}"
         )
 
     def call(
@@ -174,13 +159,10 @@ class _Shared:
 
     def _refusal(self, name: str) -> Error:
         return Error(
-            f"env_method({name!r}) changes an environment, and those of "
-            f"{type(self._env).__name__} are only changed together, by reset() and step(). "
+            f"env_method({name!r}) changes the environment, but those of "
+            f"{type(self._env).__name__} can only be changed together, by reset() and step(). "
             f"{_ADVICE}"
         )
-
-    def wrapped(self, kind: type, indices: Sequence[int]) -> list[bool]:
-        return [False for _ in indices]
 
 
 def _fingerprint(env: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Any Ludus vector environment as Stable-Baselines3's ``VecEnv``."""
+"""Adapter from a Ludus vector environment to Stable-Baselines3's ``VecEnv``."""
 
 from __future__ import annotations
 
@@ -24,22 +24,20 @@ _TRUNCATED = "TimeLimit.truncated"
 
 
 class LudusVecEnv(VecEnv):  # type: ignore[misc]
-    """A Ludus vector environment that SB3's algorithms, wrappers and callbacks take.
+    """A Ludus vector environment as a ``VecEnv`` of Stable-Baselines3.
 
-    It returns what ``DummyVecEnv`` over as many monitored single environments returns: finished
-    environments are reset in the same step, ``infos[i]`` then holds ``terminal_observation`` and
-    ``episode``, and ``reset_infos`` the infos of the resets. Observations are copied once per step
-    if the batch hands out its own buffers (``copy=False``), and not at all otherwise.
+    It returns the same as a ``DummyVecEnv`` of monitored environments: finished environments are
+    reset in the same step, ``infos[i]`` then has ``terminal_observation`` and ``episode``, and
+    ``reset_infos`` has the infos of the resets. Observations are copied once per step if the batch
+    reuses its buffers (``copy=False``), otherwise not at all.
 
     Args:
-        env: A vector environment of Ludus, or of Gymnasium, with autoreset in the same step or
-            disabled.
-        monitor: What to log of episodes; ``None`` leaves ``episode`` out of the infos.
+        env: A vector environment of Ludus or Gymnasium, with same-step or disabled autoreset.
+        monitor: Options of the episode log; ``None`` leaves ``episode`` out of the infos.
 
     Raises:
-        Error: The batch resets finished environments in the next step, which SB3 would take for a
-            step of the new episode.
-        CustomSpaceError: SB3 has no such space.
+        Error: The batch has next-step autoreset, which SB3 does not support.
+        CustomSpaceError: A space has no Gymnasium equivalent.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
     # --- reset and step -----------------------------------------------------------------------
 
     def reset(self) -> Any:
-        """Start new episodes everywhere, with the seeds and options that were set before."""
+        """Reset all environments, with the seeds and options that were set before."""
         if self._episodes is not None:
             self._episodes.restart()
         seeds = _one_seed(self._seeds)
@@ -82,7 +80,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
         return self._own(observations)
 
     def _reset_by_options(self, seeds: Any) -> Any:
-        """Reset those environments together that have the same options."""
+        """Reset the environments in groups with the same options."""
         if not self._started:
             self.env.reset(seed=seeds)
         left = np.ones(self.num_envs, np.bool_)
@@ -100,11 +98,11 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
         return observations
 
     def step_async(self, actions: Any) -> None:
-        """Keep the actions for :meth:`step_wait`."""
+        """Store the actions for :meth:`step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """Step every environment; return observations, rewards, dones and one info for each."""
+        """Step the environments; return observations, rewards, dones and a list of infos."""
         observations, rewards, ended, cut, told = self.env.step(self._actions)
         dones = ended | cut
         if self._episodes is not None:
@@ -121,7 +119,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
     def _finish(
         self, finished: list[int], infos: list[dict[str, Any]], told: dict[str, Any], cut: Any
     ) -> None:
-        """Enter what the last steps of episodes gave; the batch has reset them already."""
+        """Fill in the infos of finished episodes; the batch has reset them already."""
         last = final_rows(told, self.num_envs)
         for index in finished:
             info = self.reset_infos[index] = infos[index]
@@ -132,7 +130,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
     def _finish_and_reset(
         self, finished: list[int], infos: list[dict[str, Any]], observations: Any, cut: Any
     ) -> Any:
-        """Enter what the last steps of episodes gave, reset them, and return all observations."""
+        """Fill in the infos of finished episodes, reset them, and return all observations."""
         over = np.zeros(self.num_envs, np.bool_)
         over[finished] = True
         for index in finished:
@@ -150,7 +148,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
         info["terminal_observation"] = last
 
     def _own(self, observations: Any) -> Any:
-        """Return observations that the next step leaves as they are."""
+        """Return observations that the next step does not overwrite."""
         if not self._shares:
             return observations
         if isinstance(observations, dict):
@@ -166,7 +164,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
             self._episodes.close()
 
     def get_images(self) -> Sequence[Any]:
-        """Return a frame of each environment, ``None`` where nothing is drawn."""
+        """Return a frame of each environment, ``None`` without rendering."""
         if self.render_mode != "rgb_array":
             return [None] * self.num_envs
         return list(self.env.render() or [None] * self.num_envs)
@@ -200,7 +198,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
 
         Raises:
             AttributeError: There is none of that name.
-            Error: It changes an environment that is only a part of a batch.
+            Error: It would change the state of one environment of a compiled batch.
         """
         chosen = self._chosen(indices)
         if self._episodes is not None and method_name in METHODS:
@@ -208,9 +206,9 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
         return self._rows.call(method_name, chosen, method_args, method_kwargs)
 
     def env_is_wrapped(self, wrapper_class: type, indices: _Indices = None) -> list[bool]:
-        """Return whether each environment is wrapped, by SB3's ``Monitor`` or by ``TimeLimit`` too.
+        """Return whether each environment has a wrapper of this class.
 
-        The batch does what these two do.
+        ``Monitor`` and ``TimeLimit`` count, because the batch implements them.
         """
         chosen = self._chosen(indices)
         limited = self.env.spec is not None and self.env.spec.max_episode_steps is not None
@@ -220,7 +218,7 @@ class LudusVecEnv(VecEnv):  # type: ignore[misc]
         return [True] * len(chosen) if does_itself else self._rows.wrapped(wrapper_class, chosen)
 
     def _chosen(self, indices: _Indices) -> list[int]:
-        """Return the numbers of environments; negative ones count from the end.
+        """Return the indices of environments; negative ones count from the end.
 
         Raises:
             IndexError: There is no such environment.
@@ -233,15 +231,15 @@ def _resets_in_same_step(env: VectorEnv[Any, Any, Any]) -> bool:
     if mode in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
         return bool(mode is AutoresetMode.SAME_STEP)
     raise Error(
-        f"LudusVecEnv needs a batch that resets in the same step, or not at all; {env} has "
-        f"autoreset_mode={mode}. Build it with ludus.interop.sb3.make_vec_env, or with "
-        "make_vec(..., autoreset_mode='SameStep') where the environment has a batch of its own and "
-        "vector_kwargs={'autoreset_mode': 'SameStep'} where it has none."
+        f"LudusVecEnv needs same-step or disabled autoreset; {env} has autoreset_mode={mode}. "
+        "Build it with ludus.interop.sb3.make_vec_env, or with make_vec(..., "
+        "autoreset_mode='SameStep') if the environment has its own batch, else with "
+        "make_vec(..., vector_kwargs={'autoreset_mode': 'SameStep'})."
     )
 
 
 def _one_seed(seeds: Sequence[int | None]) -> Any:
-    """Return the first of consecutive seeds, which every batch takes, or the list as it is."""
+    """Return the first of consecutive seeds, which every batch accepts, else the list."""
     first = seeds[0]
     if first is None:
         return None if all(seed is None for seed in seeds) else list(seeds)

@@ -1,4 +1,4 @@
-"""The parts of the monitor."""
+"""Recorders of the Monitor wrapper."""
 
 from __future__ import annotations
 

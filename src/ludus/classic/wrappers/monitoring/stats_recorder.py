@@ -1,23 +1,26 @@
-"""Lengths and returns of the episodes of a monitored environment."""
+"""Statistics of the episodes of a monitored environment."""
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
 
-from ludus.classic.error import Error, ResetNeeded
-from ludus.classic.wrappers.monitoring.atomic import write_json
+import numpy as np
 
-__all__ = ["StatsRecorder"]
+from ludus.atomic import write_whole
+from ludus.classic.error import Error, ResetNeeded
+
+__all__ = ["StatsRecorder", "write_json"]
 
 
 class StatsRecorder:
-    """Counts steps and rewards, and refuses calls that would make the counts meaningless.
+    """Counts steps and rewards, and checks the order of calls.
 
     Args:
-        path: Where :meth:`flush` writes.
-        env_id: Names the environment in messages.
+        path: File that :meth:`flush` writes.
+        env_id: Id of the environment, for messages.
         kind: ``"t"`` for training, ``"e"`` for evaluation; may be assigned between episodes.
     """
 
@@ -36,20 +39,20 @@ class StatsRecorder:
         self.done: bool | None = None
 
     def before_step(self) -> None:
-        """Check that a step may be taken.
+        """Check that a step is allowed.
 
         Raises:
             ResetNeeded: The episode is over, or none has begun.
         """
         if self.done:
             raise ResetNeeded(
-                f"The episode of {self.env_id} is currently done: a monitored environment takes no "
-                "steps after it. Call reset() to begin the next one."
+                f"The episode of {self.env_id} is currently done: a monitored environment cannot "
+                "be stepped after the end of an episode. Call reset() to start the next one."
             )
         if self.steps is None:
             raise ResetNeeded(
-                f"step() before reset() of {self.env_id}: no episode has begun that the monitor "
-                "could record. Call reset() first."
+                f"step() was called before reset() of {self.env_id}, so there is no episode to "
+                "record. Call reset() first."
             )
 
     def after_step(self, reward: Any, done: bool) -> None:
@@ -62,10 +65,10 @@ class StatsRecorder:
             self.save_complete()
 
     def before_reset(self) -> None:
-        """Check that a new episode may begin.
+        """Check that a reset is allowed.
 
         Raises:
-            Error: The current one has begun and is not over.
+            Error: The current episode is not finished.
         """
         if self.done is False and self.steps:
             raise Error(
@@ -77,20 +80,20 @@ class StatsRecorder:
         self.done = False
 
     def after_reset(self) -> None:
-        """Begin to count an episode."""
+        """Start counting an episode."""
         self.steps = 0
         self.rewards = 0.0
-        # The type is entered now, so this list can be one longer than the others.
+        # Appended at the start of the episode, so this list can be one longer than the others.
         self.episode_types.append(self.type)
 
     def save_complete(self) -> None:
-        """Enter the finished episode."""
+        """Append the finished episode."""
         self.episode_lengths.append(self.steps or 0)
         self.episode_rewards.append(self.rewards)
         self.timestamps.append(time.time())
 
     def flush(self) -> None:
-        """Write what has been counted."""
+        """Write the statistics."""
         keys = (
             "initial_reset_timestamp",
             "timestamps",
@@ -99,3 +102,14 @@ class StatsRecorder:
             "episode_types",
         )
         write_json(self.path, {key: getattr(self, key) for key in keys})
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON, replacing the file atomically."""
+    write_whole(path, json.dumps(value, default=_plain).encode(), durable=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"A {type(value).__name__} cannot be written as JSON.")

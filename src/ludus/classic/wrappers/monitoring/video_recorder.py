@@ -1,4 +1,4 @@
-"""One video of an environment."""
+"""Recorder of one video of an environment."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from typing import Any
 
 from ludus.classic import logger
 from ludus.classic.error import Error
-from ludus.classic.wrappers.monitoring.atomic import write_json
-from ludus.classic.wrappers.monitoring.image_video import ImageVideo
-from ludus.classic.wrappers.monitoring.text_video import TextVideo
+from ludus.classic.wrappers.monitoring.stats_recorder import write_json
+from ludus.classic.wrappers.monitoring.video_formats import ImageVideo, TextVideo
 
 __all__ = ["VideoRecorder"]
 
 
 class VideoRecorder:
-    """Records what an environment renders: images if it can, else text, else nothing.
+    """Records what an environment renders: images if supported, else text, else nothing.
 
-    Beside the video goes a file of metadata, ``<name>.meta.json``; its key ``empty`` tells that no
-    frame was recorded, ``broken`` that recording failed.
+    Metadata is written to ``<name>.meta.json``; its key ``empty`` means that no frame was recorded,
+    ``broken`` that recording failed.
 
     Args:
         env: The environment.
-        path: The file, with the suffix that fits: ``.mp4`` for images, ``.json`` for text.
-        metadata: Entries for the file of metadata.
-        enabled: Whether to record at all.
+        path: The file: ``.mp4`` for images, ``.json`` for text.
+        metadata: Additional metadata.
+        enabled: Whether to record.
         base_path: The file without its suffix, instead of ``path``.
 
     Raises:
-        Error: Both paths are given, or the suffix does not fit.
+        Error: Both paths are given, or the suffix is wrong.
     """
 
     def __init__(
@@ -72,14 +71,14 @@ class VideoRecorder:
 
     @property
     def ansi_mode(self) -> bool:
-        """Whether the video is of text."""
+        """Whether text is recorded."""
         return self.enabled and isinstance(self._video, TextVideo)
 
     def capture_frame(self) -> None:
-        """Render the environment and add the frame; a recorder that is not functional does nothing.
+        """Render the environment and add the frame, if the recorder is functional.
 
         Raises:
-            InvalidFrame: The environment rendered something that is no frame of this video.
+            InvalidFrame: The rendered frame is invalid.
         """
         if not self.functional:
             return
@@ -95,7 +94,7 @@ class VideoRecorder:
         self.empty = False
 
     def close(self) -> None:
-        """Write the video, and the metadata; a second call does nothing."""
+        """Write the video and its metadata; a second call does nothing."""
         if not self.enabled:
             return
         self.enabled = False

@@ -1,7 +1,6 @@
-"""Start-up file of Python processes that run with Ludus in the place of Gymnasium.
+"""Start-up module of Python processes that run with Ludus in place of Gymnasium.
 
-Python imports the first ``sitecustomize`` on its path; this one does its part, then runs the next
-one, which it hides.
+Python imports only the first ``sitecustomize`` on its path, so this one runs the next one.
 """
 
 from __future__ import annotations

@@ -1,28 +1,78 @@
-"""A bill of materials in CycloneDX 1.6: components, hashes, licences and who needs whom."""
+"""Machine-readable reports: SARIF 2.1.0 and a CycloneDX 1.6 bill of materials."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import os
+import urllib.parse
 import uuid
 from typing import Any
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 from ludus.audit.dependencies import Component
-from ludus.audit.findings import printable
 from ludus.audit.report import AuditReport
+from ludus.audit.rules import BOOK, RULES, order
+from ludus.findings import Finding
+from ludus.terminal_text import printable
 from ludus.version import __version__
 
-__all__ = ["to_cyclonedx"]
+__all__ = ["to_cyclonedx", "to_sarif"]
+
+_LEVELS = {"low": "note", "medium": "warning", "high": "error"}
+
+
+def to_sarif(report: AuditReport) -> dict[str, Any]:
+    """Return a report in SARIF; accepted findings are marked as suppressed."""
+    used = sorted({finding.rule.partition(":")[0] for finding in report.findings})
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "ludus audit",
+                        "version": __version__,
+                        "rules": [
+                            {
+                                "id": rule,
+                                "shortDescription": {"text": RULES[rule].meaning},
+                                "help": {"text": RULES[rule].advice},
+                                "defaultConfiguration": {"level": _LEVELS[RULES[rule].severity]},
+                            }
+                            for rule in used
+                        ],
+                    }
+                },
+                "results": [_result(found) for found in sorted(report.findings, key=order)],
+            }
+        ],
+    }
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    rule = BOOK.rule_of(finding)
+    place: dict[str, Any] = {"artifactLocation": {"uri": urllib.parse.quote(finding.path)}}
+    if finding.line:
+        place["region"] = {"startLine": finding.line}
+    result: dict[str, Any] = {
+        "ruleId": rule.id,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{rule.meaning} {finding.message}".strip()},
+        "locations": [{"physicalLocation": place}],
+    }
+    if finding.accepted is not None:
+        result["suppressions"] = [{"kind": "external", "justification": finding.accepted}]
+    return result
 
 
 def to_cyclonedx(report: AuditReport) -> dict[str, Any]:
-    """Return the bill of materials as JSON's data.
+    """Return the bill of materials of an audited package.
 
-    The same report gives the same serial number. ``SOURCE_DATE_EPOCH`` sets the time, for builds
-    that can be repeated.
+    The same report gives the same serial number. ``SOURCE_DATE_EPOCH`` sets the timestamp, for
+    reproducible builds.
     """
     root, *others = report.components
     refs = {component.key: _ref(component) for component in report.components}
@@ -82,7 +132,7 @@ def _now() -> str:
 
 def _ref(component: Component) -> str:
     version = f"@{component.version}" if component.version else ""
-    # "+" of a local version means a blank in an address.
+    # A "+" in a URL would be read as a blank.
     return f"pkg:pypi/{component.key}{version.replace('+', '%2B').replace('!', '%21')}"
 
 
