@@ -46,6 +46,10 @@ class FrameStackObservation(
     Raises:
         TypeError: ``stack_size`` is not an integer.
         ValueError: It is not positive, or ``padding_type`` is none of the above.
+
+    Example:
+        >>> FrameStackObservation(ludus.make("CartPole-v1"), stack_size=4).reset(seed=0)[0].shape
+        (4, 4)
     """
 
     state_fields = ("padding_value",)
