@@ -52,8 +52,8 @@ class FrameStackObservation(
         (4, 4)
     """
 
-    state_fields = ("padding_value",)
-    saved_objects = ("obs_queue",)
+    state_fields = ()
+    saved_objects = ("obs_queue", "padding_value")
 
     def __init__(
         self,
