@@ -222,7 +222,7 @@ class _Writer:
         self.write(key, 0)
 
     def _other(self, value: Any, levels: int) -> None:
-        # By the type throughout: isinstance would ask the object, too, what it claims to be.
+        # Compares types, because isinstance() can be deceived by an object's __class__.
         kind = type(value)
         try:
             if kind is np.ndarray:

@@ -94,7 +94,7 @@ class FunctionalJaxEnv(_OnFunctions, Env[Any, Any], Generic[StateType]):
     """An environment that keeps the state between calls of a :class:`FuncEnv`'s functions.
 
     Observations and infos are what the functions return. A :class:`KernelFuncEnv` that has no
-    functions in JAX draws from a NumPy generator, which is made anew from each key.
+    functions in JAX draws from a NumPy generator, created from each key.
 
     Args:
         func_env: The functions.
@@ -170,8 +170,7 @@ class FunctionalJaxVectorEnv(
     are those that the functions return, row by row.
 
     Args:
-        func_env: The functions; the object itself is left as it is, :attr:`func_env` is a batched
-            copy.
+        func_env: The functions; :attr:`func_env` is a batched copy of the object.
         num_envs: How many environments.
         max_episode_steps: After how many steps episodes are truncated; 0 for never.
         metadata: By default the autoreset mode alone.

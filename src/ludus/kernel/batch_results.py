@@ -11,7 +11,7 @@ import numpy as np
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.native.call_finals import FinalObservations
 from ludus.kernel.native.final_values import FinalForm
-from ludus.kernel.space_numbers import tuple_parts
+from ludus.kernel.space_values import tuple_parts
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 

@@ -15,6 +15,11 @@ from ludus.kernel.tiers import Tier
 __all__ = ["BatchStatistics"]
 
 
+def _copy_of(row: str, meaning: str) -> Any:
+    """Return a property that copies a row of the storage."""
+    return property(lambda self: getattr(self._storage, row).copy(), doc=meaning)
+
+
 class BatchStatistics(BatchEnv[Any, Any]):
     """Base class of the compiled batch with the statistics that its loop collects."""
 
@@ -26,25 +31,10 @@ class BatchStatistics(BatchEnv[Any, Any]):
     def _function(self, name: str) -> Any:
         raise NotImplementedError
 
-    @property
-    def episode_returns(self) -> Any:
-        """Return of each environment's current episode so far."""
-        return self._storage.returns.copy()
-
-    @property
-    def episode_lengths(self) -> Any:
-        """Length of each environment's current episode so far."""
-        return self._storage.lengths.copy()
-
-    @property
-    def last_episode_returns(self) -> Any:
-        """Return of each environment's last finished episode."""
-        return self._storage.last_returns.copy()
-
-    @property
-    def last_episode_lengths(self) -> Any:
-        """Length of each environment's last finished episode."""
-        return self._storage.last_lengths.copy()
+    episode_returns = _copy_of("returns", "Return of each environment's current episode so far.")
+    episode_lengths = _copy_of("lengths", "Length of each environment's current episode so far.")
+    last_episode_returns = _copy_of("last_returns", "Return of the last finished episodes.")
+    last_episode_lengths = _copy_of("last_lengths", "Length of the last finished episodes.")
 
     def normaliser(self, shape: tuple[int, ...]) -> Normaliser | None:
         """Return native code that normalises batches of observations of the given shape.

@@ -71,7 +71,7 @@ def _halves(x: float) -> tuple[float, float]:
 
 
 def _divide(n: float, n_low: float, d: float, d_low: float) -> tuple[float, float]:
-    """Return (n + n_low) / (d + d_low) as the nearest double and what is missing from it."""
+    """Return (n + n_low) / (d + d_low) as the nearest double and the remaining error."""
     inverse = 1.0 / d
     quotient = n * inverse
     q1, q2 = _halves(quotient)
@@ -338,7 +338,7 @@ def sqrt(x: float) -> float:
 
 
 def floor(x: float) -> float:
-    """Return the largest whole float that is not above ``x``; infinities stay as they are."""
+    """Return the largest integral float that is not above ``x``; infinities stay infinite."""
     size = abs(x)
     nearest = copysign((size + 4503599627370496.0) - 4503599627370496.0, x)
     below = nearest - (1.0 if nearest > x else 0.0)

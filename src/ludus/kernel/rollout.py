@@ -8,7 +8,7 @@ import numpy as np
 
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.memory import aligned_empty
-from ludus.kernel.space_numbers import tuple_parts
+from ludus.kernel.space_values import tuple_parts
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 

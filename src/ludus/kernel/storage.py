@@ -13,7 +13,7 @@ from ludus.kernel.driver import MODES
 from ludus.kernel.generator import WORDS
 from ludus.kernel.layout import Layout
 from ludus.kernel.memory import aligned_zeros
-from ludus.kernel.space_numbers import (
+from ludus.kernel.space_values import (
     action_bounds,
     action_kinds,
     observation_dtype,

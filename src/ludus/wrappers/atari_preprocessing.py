@@ -30,7 +30,7 @@ class AtariPreprocessing(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Raises:
         ValueError: A number is out of range, the game skips frames by itself, or its first action
-            is not a no-op although no-ops are asked for.
+            is not a no-op although ``noop_max`` is positive.
         TypeError: The observation space is not a Box.
         DependencyNotInstalled: OpenCV is not installed.
     """

@@ -21,6 +21,11 @@ class ClipReward(TransformReward[ObsType, ActType]):
 
     Raises:
         InvalidBound: Both bounds are ``None``, or the lower one exceeds the upper one.
+
+    Example:
+        >>> env = ClipReward(ludus.make("Pendulum-v1"), min_reward=-1.0)
+        >>> float(env.reward(-7.5))
+        -1.0
     """
 
     def __init__(

@@ -22,6 +22,10 @@ class FilterObservation(TransformObservation[WrapperObsType, ActType, ObsType]):
         TypeError: ``filter_keys`` is not a sequence, or a key has the wrong type.
         ValueError: A key does not exist, an index is given twice, no key is given, or the
             observation space is neither a Dict nor a Tuple.
+
+    Example:
+        >>> FilterObservation(ludus.make("Blackjack-v1"), filter_keys=[0]).observation_space
+        Tuple(Discrete(32))
     """
 
     def __init__(self, env: Env[ObsType, ActType], filter_keys: Sequence[str | int]) -> None:

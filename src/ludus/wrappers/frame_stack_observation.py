@@ -46,10 +46,14 @@ class FrameStackObservation(
     Raises:
         TypeError: ``stack_size`` is not an integer.
         ValueError: It is not positive, or ``padding_type`` is none of the above.
+
+    Example:
+        >>> FrameStackObservation(ludus.make("CartPole-v1"), stack_size=4).reset(seed=0)[0].shape
+        (4, 4)
     """
 
-    state_fields = ("padding_value",)
-    saved_objects = ("obs_queue",)
+    state_fields = ()
+    saved_objects = ("obs_queue", "padding_value")
 
     def __init__(
         self,

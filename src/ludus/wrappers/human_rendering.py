@@ -80,7 +80,7 @@ class HumanRendering(  # type: ignore[misc]
 
 
 def _rgb(frame: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return colours as they are, depths as grays from the nearest to the farthest."""
+    """Return colours unchanged, depths as grays from the nearest to the farthest."""
     if frame.ndim == 3:
         return frame
     depth = frame - frame.min()

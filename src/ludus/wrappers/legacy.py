@@ -290,8 +290,8 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
     :class:`ludus.wrappers.AddRenderObservation`.
 
     Raises:
-        ValueError: ``render_kwargs`` asks for something: the environment was built with its
-            render mode. Or the observation already has one of the keys.
+        ValueError: ``render_kwargs`` has other settings than the environment's render mode, or the
+            observation already has one of the keys.
     """
 
     state_fields = ()

@@ -34,7 +34,9 @@ class MaxAndSkipObservation(
         check_count("skip", skip, at_least=2)
         space = env.observation_space
         if space.shape is None:
-            raise ValueError(f"MaxAndSkipObservation needs array observations, got {space}.")
+            raise ValueError(
+                f"MaxAndSkipObservation needs an observation space with a shape, got {space}."
+            )
         self._skip = skip
         self._obs_buffer: npt.NDArray[Any] = np.zeros((2, *space.shape), dtype=space.dtype)
 

@@ -1,4 +1,4 @@
-"""Saving of wrapper attributes that are not plain data: deques and running statistics."""
+"""Saving of wrapper attributes that ``state_fields`` does not support."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ __all__ = ["SavesObjects", "take_fields"]
 
 
 class SavesObjects:
-    """Mix-in that adds attributes which are deques or running statistics to the saved state."""
+    """Mix-in that adds deques, running statistics and required values to the saved state."""
 
     saved_objects: ClassVar[tuple[str, ...]] = ()
-    """Names of the attributes; those that are plain data belong in ``state_fields``."""
+    """Names of the attributes; unlike those in ``state_fields`` they must be in a loaded state."""
 
     def _save_state(self) -> State:
         fields: State = super()._save_state()  # type: ignore[misc]
         for name in self.saved_objects:
             value = getattr(self, name)
-            is_deque = isinstance(value, deque)
-            fields[name] = copy_plain(list(value), name) if is_deque else value.get_state()
+            if hasattr(value, "get_state"):
+                fields[name] = value.get_state()
+            else:
+                fields[name] = copy_plain(list(value) if isinstance(value, deque) else value, name)
         return fields
 
     def _load_state(self, fields: State) -> None:
@@ -34,8 +36,10 @@ class SavesObjects:
             if isinstance(target, deque):
                 target.clear()
                 target.extend(value)
-            else:
+            elif hasattr(target, "set_state"):
                 target.set_state(value)
+            else:
+                setattr(self, name, value)
 
 
 def take_fields(owner: object, fields: State, *names: str) -> tuple[list[Any], State]:

@@ -42,7 +42,7 @@ class AtariEnv(Env[Any, Any]):
         game: Name of the cartridge, in snake_case.
         mode: Game mode, one of those the game has; its default otherwise.
         difficulty: Position of the difficulty switch, likewise.
-        obs_type: What is observed: ``"rgb"``, ``"grayscale"`` or the machine's ``"ram"``.
+        obs_type: Kind of observation: ``"rgb"``, ``"grayscale"`` or the machine's ``"ram"``.
         frameskip: Frames per action, or a pair ``(low, high)``: uniform from low to high - 1.
         repeat_action_probability: Chance, each frame, that the last action is repeated instead.
         full_action_space: Offer all 18 actions instead of those that the game uses.
@@ -167,7 +167,7 @@ class AtariEnv(Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a game; with a seed, ``info["seeds"]`` tells the two derived from it."""
+        """Start a game; with a seed, ``info["seeds"]`` has the two derived from it."""
         super().reset(seed=seed, options=options)
         extra = {}
         if seed is not None:

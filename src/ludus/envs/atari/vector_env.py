@@ -129,7 +129,7 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
         Args:
             seed: An int gives consecutive seeds to the games that start; a list or an array holds
                 one for each.
-            options: ``reset_mask`` leaves the other games as they are.
+            options: ``reset_mask`` selects the games to reset.
 
         Raises:
             TypeError: Seed or mask are of the wrong type.

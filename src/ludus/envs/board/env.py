@@ -27,7 +27,7 @@ ILLEGAL_MOVE_MODES = ("lose", "raise")
 class BoardEnv(Env[Any, Any]):
     """One side of a board game; the other side is part of the environment.
 
-    The reward is 0 until the end, then what the game says: 1 for a win, -1 for a loss, 0 for a
+    The reward is 0 until the end, then the result of the game: 1 for a win, -1 for a loss, 0 for a
     draw. ``info["action_mask"]`` marks the legal moves, as ``action_space.sample(mask)`` takes
     them; resigning, where offered, is always possible and never marked.
 
@@ -35,7 +35,7 @@ class BoardEnv(Env[Any, Any]):
         game: Name of the game, one of :data:`ludus.envs.board.rules.GAMES`.
         board_size: Points per side, for games whose boards differ.
         player_color: The agent's side; by default the one that moves first.
-        opponent: Who plays the other, see :func:`ludus.envs.board.opponents.opponent_of`.
+        opponent: The opponent, see :func:`ludus.envs.board.opponents.opponent_of`.
         illegal_move_mode: ``"lose"`` the game by an illegal move, or ``"raise"``.
         resign: Offer one more action, the last one, that gives the game up.
         engine_options: Path and limits of an opponent that is a program, see
@@ -99,7 +99,7 @@ class BoardEnv(Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a game; an opponent who moves first has moved."""
+        """Start a game; if the opponent moves first, its move is made."""
         super().reset(seed=seed)
         self._position = self.rules.start(self.np_random)
         self._done = False

@@ -52,7 +52,7 @@ class ArrayStateEnv(KernelEnv):
 
     @property
     def state(self) -> Any:
-        """The state as an array, or as it was assigned; ``None`` before the first reset."""
+        """The state as an array, or the assigned object; ``None`` before the first reset."""
         if not self._started:
             return None
         if self._shown is None:

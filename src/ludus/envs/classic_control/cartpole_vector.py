@@ -25,7 +25,7 @@ class CartPoleVectorEnv(ArrayStateVectorEnv):
         num_envs: How many.
         max_episode_steps: Steps after which an episode is truncated.
         render_mode: ``rgb_array``.
-        sutton_barto_reward: Whether to pay 0 per step and -1 for a fall, instead of 1 per step.
+        sutton_barto_reward: Reward 0 per step and -1 for a fall, instead of 1 per step.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50}  # noqa: RUF012

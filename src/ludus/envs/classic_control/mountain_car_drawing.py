@@ -18,7 +18,7 @@ GLASS_SHAPE = ((-8, 16), (-4, 22), (6, 22), (10, 16))
 
 
 class Valley(Protocol):
-    """What the picture needs to know of the kernel's params."""
+    """The fields of the kernel's params that the drawing uses."""
 
     @property
     def min_position(self) -> float: ...

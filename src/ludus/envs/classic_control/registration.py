@@ -24,7 +24,7 @@ _CARTPOLE: dict[str, Any] = {
 
 
 def _kernel_env(place: str) -> dict[str, Any]:
-    """Return what the rows of environments with kernels share."""
+    """Return the common fields of the rows of environments with kernels."""
     entry_point = f"ludus.envs.classic_control.{place}"
     return {
         "entry_point": entry_point,

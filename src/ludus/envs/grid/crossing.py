@@ -22,7 +22,7 @@ class CrossingEnv(PartialViewEnv):
         size: Side of the maze, walls included; odd, from 5 on.
         crossings: Number of rivers, from 1 to ``size - 3``.
         obstacle: ``"wall"``, or ``"lava"``, which ends the episode without reward.
-        max_steps: What the reward counts steps against, ``None`` for ``4 * size * size``.
+        max_steps: Number of steps that scales the reward, ``None`` for ``4 * size * size``.
         render_mode: ``"human"``, ``"rgb_array"`` or ``"ansi"``.
 
     Raises:

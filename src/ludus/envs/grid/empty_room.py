@@ -19,7 +19,7 @@ class EmptyRoomEnv(PartialViewEnv):
         start: (row, column) at which the agent starts, ``None`` to draw any free cell and a
             direction at each reset.
         direction: The direction at the start: 0 right, 1 down, 2 left, 3 up.
-        max_steps: What the reward counts steps against, ``None`` for ``4 * size * size``.
+        max_steps: Number of steps that scales the reward, ``None`` for ``4 * size * size``.
         render_mode: ``"human"``, ``"rgb_array"`` or ``"ansi"``.
 
     Raises:

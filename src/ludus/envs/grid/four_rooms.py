@@ -57,7 +57,7 @@ class Params(NamedTuple):
     """One variant."""
 
     fail_prob: float
-    """Probability that a step goes in one of the three directions not asked for."""
+    """Probability that a step goes in one of the other three directions."""
     start_row: int
     start_column: int
     goal_row: int
@@ -184,8 +184,8 @@ class FourRoomsEnv(MazeEnv):
 
     **Observations** are four numbers: row and column of the agent, row and column of the goal,
     counted from the top left with the surrounding wall as 0.
-    **Actions** are 0 up, 1 right, 2 down, 3 left. A step goes astray with probability
-    ``fail_prob``, in one of the other three directions, each as likely as the others. A step into a
+    **Actions** are 0 up, 1 right, 2 down, 3 left. With probability ``fail_prob`` a
+    step goes in one of the other three directions, each as likely as the others. A step into a
     wall leaves the agent where it is.
     **Reward** is 1 at the goal, else 0; reaching it ends the episode. The registered environments
     are truncated after 500 steps.
@@ -195,7 +195,7 @@ class FourRoomsEnv(MazeEnv):
     and where a step goes astray.
 
     Args:
-        fail_prob: Probability that a step goes astray; 1/3 in the paper.
+        fail_prob: Probability that a step goes in another direction; 1/3 in the paper.
         goal: (row, column) of the goal; ``None`` draws one of the 104 free cells at each reset.
         start: (row, column) of the agent at the start; ``None`` draws one at each reset.
         render_mode: ``"human"``, ``"rgb_array"`` or ``"ansi"``.

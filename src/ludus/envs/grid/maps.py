@@ -29,7 +29,7 @@ __all__ = [
 
 UP, RIGHT, DOWN, LEFT = range(4)
 UNSEEN, EMPTY, WALL, GOAL, LAVA, AGENT = 0, 1, 2, 8, 9, 10
-"""What a cell holds, in the numbers that agents with a partial view see."""
+"""Contents of a cell, as in the observations of a partial view."""
 FREE = ". "
 
 

@@ -186,8 +186,8 @@ class MetaMazeEnv(MazeEnv):
             joined by doorways), ``"open"``, or the rows of a map, surrounded by walls (``#``).
         size: Side of a named maze without its surrounding wall; odd. Maps have their own.
         view_size: Side of the square the agent sees, of which it is the centre; odd.
-        goal_reward: Pay for reaching the goal.
-        wall_reward: Pay for bumping into a wall.
+        goal_reward: Reward for reaching the goal.
+        wall_reward: Reward for bumping into a wall.
         normalize_time: Whether time runs from -1 to 1 instead of counting steps.
         max_steps: When time ends; from there on it stands still. Time limits are set by
             ``max_episode_steps``.

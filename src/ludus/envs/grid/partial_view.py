@@ -33,7 +33,7 @@ class Params(NamedTuple):
     crossings: int
     """How many rivers there are, and so how many openings."""
     obstacle: int
-    """What the rivers are of."""
+    """Kind of the rivers: wall or lava."""
     see_through: bool
     """Whether walls hide nothing."""
     draw_start: bool
@@ -41,7 +41,7 @@ class Params(NamedTuple):
     start_column: int
     start_direction: int
     max_steps: int
-    """What the reward counts steps against."""
+    """Number of steps that scales the reward."""
 
 
 class State(NamedTuple):

@@ -37,10 +37,10 @@ class PartialViewEnv(MazeEnv):
     Args:
         size: Side of the maze, walls included.
         crossings: Number of rivers.
-        obstacle: What the rivers are of.
+        obstacle: Kind of the rivers: wall or lava.
         start: (row, column) of the agent at the start, ``None`` to draw it and its direction.
         direction: The direction at the start.
-        max_steps: What the reward counts steps against, ``None`` for ``4 * size * size``.
+        max_steps: Number of steps that scales the reward, ``None`` for ``4 * size * size``.
         render_mode: ``"human"``, ``"rgb_array"`` or ``"ansi"``.
     """
 

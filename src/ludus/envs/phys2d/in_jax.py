@@ -52,7 +52,7 @@ class CartPoleInJax(_OnParams):
     def observation(
         self, state: Any, rng: Any = None, params: cartpole.Params | None = None
     ) -> Any:
-        """Show the state."""
+        """Return the state."""
         return state
 
     def terminal(self, state: Any, rng: Any = None, params: cartpole.Params | None = None) -> Any:
@@ -69,7 +69,7 @@ class CartPoleInJax(_OnParams):
         rng: Any = None,
         params: cartpole.Params | None = None,
     ) -> Any:
-        """Pay for every step."""
+        """Return 1 for every step."""
         params = self._params(params)
         fallen = self.terminal(state, rng, params)
         paid = jnp.where(fallen, params.fall_reward, params.step_reward)
@@ -100,7 +100,7 @@ class PendulumInJax(_OnParams):
     def observation(
         self, state: Any, rng: Any = None, params: pendulum.Params | None = None
     ) -> Any:
-        """Show cosine and sine of the angle, and the speed."""
+        """Return cosine and sine of the angle, and the angular velocity."""
         angle, speed = state
         return jnp.array([jnp.cos(angle), jnp.sin(angle), speed])
 
@@ -112,7 +112,7 @@ class PendulumInJax(_OnParams):
         rng: Any = None,
         params: pendulum.Params | None = None,
     ) -> Any:
-        """Charge squared distance from upright, and a little for speed and torque."""
+        """Return minus the squared angle, and a little for speed and torque."""
         angle, speed = state
         angle = (angle + jnp.pi) % (2 * jnp.pi) - jnp.pi
         torque = _torque(self._params(params), action)

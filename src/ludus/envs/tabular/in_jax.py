@@ -87,7 +87,7 @@ class BlackjackInJax(FuncEnv):
         return Hands(dealer, player, dealer_cards, player_cards, done)
 
     def observation(self, state: Hands, rng: Any = None, params: Any = None) -> Any:
-        """Show the player's total, the dealer's first card, and whether an ace counts 11."""
+        """Return the player's total, the dealer's first card, and whether an ace counts 11."""
         hand = state.player_hand
         return jnp.array([_total(hand), state.dealer_hand[0], _soft(hand)], jnp.int32)
 
@@ -98,7 +98,7 @@ class BlackjackInJax(FuncEnv):
     def reward(
         self, state: Hands, action: Any, next_state: Hands, rng: Any = None, params: Any = None
     ) -> Any:
-        """Pay 1 for the better hand and charge 1 for the worse one."""
+        """Return 1 for the better hand, -1 for the worse one."""
         params = self.default_params if params is None else params
         player, dealer = _total(next_state.player_hand), _total(next_state.dealer_hand)
         player_bust = player > _MOST_CARDS
@@ -143,7 +143,7 @@ class CliffWalkingInJax(FuncEnv):
         return Cell(place, direction[0], fallen.reshape((1,)))
 
     def observation(self, state: Cell, rng: Any = None, params: Any = None) -> Any:
-        """Show the number of the cell."""
+        """Return the index of the cell."""
         row, column = state.player_position
         return (row * (_RIGHT + 1) + column).reshape((1,))
 
@@ -154,6 +154,6 @@ class CliffWalkingInJax(FuncEnv):
     def reward(
         self, state: Cell, action: Any, next_state: Cell, rng: Any = None, params: Any = None
     ) -> Any:
-        """Charge 1 for a step and 100 for a fall."""
+        """Return -1 for a step, -100 for a fall."""
         fallen = jnp.asarray(next_state.fallen).reshape((1,))[0]
         return jnp.where(fallen, -100.0, -1.0).astype(jnp.float32)

@@ -70,7 +70,7 @@ class CliffWalkingEnv(TabularEnv):
         render_mode: ``human``, ``rgb_array`` or ``ansi``.
         is_slippery: Whether steps go straight, left or right with probability 1/3 each.
 
-    Versions: v1 knows ``is_slippery``, which ``CliffWalkingSlippery-v1`` sets; v0 is the game
+    Versions: v1 has ``is_slippery``, which ``CliffWalkingSlippery-v1`` sets; v0 is the game
     without it.
     """
 

@@ -97,7 +97,7 @@ def text_of(desc: np.ndarray[Any, Any], s: int, lastaction: int | None) -> str:
 
 
 class FrozenLakeEnv(TabularEnv):
-    """Walk over ice on which steps go astray.
+    """Cross slippery ice, on which steps may go in another direction.
 
     The observation is ``row * ncol + col``. Actions are 0 left, 1 down, 2 right, 3 up; walking
     off the map leaves you where you are. Reaching a goal pays 1 and ends the episode, falling into

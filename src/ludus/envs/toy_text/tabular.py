@@ -315,7 +315,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
         try:
             row, before = self._transitions[s][action], known[s][action]
         except (KeyError, IndexError, TypeError):
-            # Either P lacks a row, or the step will refuse the action.
+            # Either P lacks a row, or the step will reject the action.
             if self.action_space.contains(action):
                 self._retabulate(self._transitions)
             return

@@ -32,7 +32,7 @@ def transform_batch(
     keep_dtype: bool,
     elementwise: bool,
 ) -> Any:
-    """Apply a function to every value of a batch, into a new batch; ``batch`` stays as it is.
+    """Apply a function to every value of a batch, and return a new batch.
 
     Args:
         func: From a single value to a single value.

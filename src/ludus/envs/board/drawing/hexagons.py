@@ -20,7 +20,7 @@ _LAST = (226, 86, 60)
 
 
 def draw(squares: list[str], last: int | None) -> NDArray[np.uint8]:
-    """Return the rhombus; its sides have the colours of those who join them."""
+    """Return the rhombus; its sides have the colours of the players who connect them."""
     size = len(squares)
     # A row is half a cell further to the right than the one above it.
     cell = _WIDTH / (1.5 * size + 1.8)

@@ -65,7 +65,7 @@ class Pen:
         self._words.append((text, center, size, color))
 
     def picture(self) -> NDArray[np.uint8]:
-        """Return what was drawn, as (height, width, 3)."""
+        """Return the drawing as an array of shape (height, width, 3)."""
         canvas = self._pygame.transform.smoothscale(self._surface, self._size)
         for word in self._words:
             label(canvas, *word)
