@@ -31,10 +31,10 @@ _COMMANDS = (
 
 
 class RandomAgent:
-    """Takes harmless commands at random, the same ones for the same seed.
+    """Runs harmless commands at random, the same ones for the same seed.
 
     Args:
-        seed: Where no episode brings its own.
+        seed: Used if the episode has none.
         submit_after: Actions before it submits; ``None`` for never.
     """
 

@@ -1,7 +1,7 @@
-"""An agent that asks a language model what to do: a thought, an action, its result, and again.
+"""An agent that asks a language model for each action.
 
-Two styles of answering are understood: tool calls, and text with one command in a fenced block, for
-models that were not trained to call tools.
+The model answers with tool calls, or with one command in a fenced block, for models that were not
+trained to call tools.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ReactConfig:
 
 
 class ReactAgent:
-    """A model at work; one episode at a time.
+    """An agent driven by a model; one episode at a time.
 
     An exception, ``KeyboardInterrupt`` included, leaves the agent as it was before the call: the
     same observation may be given again.

@@ -63,7 +63,7 @@ class ScriptedAgent:
         """Return the next action.
 
         Raises:
-            AgentStopped: All have been taken.
+            AgentStopped: There are no more.
         """
         if self._next >= len(self.actions):
             raise AgentStopped(

@@ -25,11 +25,11 @@ _right: dict[Path, str] = {}
 def kept_folder(place: Path, fill: Callable[[Path], None]) -> Path:
     """Return a folder that ``fill`` has filled, now or in an earlier process.
 
-    What is in it is compared with its hashes once per process, and after that by sizes and times.
-    A folder that is damaged is made anew, with a warning.
+    Its contents are compared with their hashes once per process, later by sizes and times. A
+    damaged folder is made again, with a warning.
 
     Args:
-        place: Where it is; the folder above it is made too.
+        place: Its path; parents are created.
         fill: Writes the contents into an empty folder, the same ones each time.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the agent sees after an action: the space, and values of it."""
+"""Observations of an agent: their space and their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent's persistent shell, and what its tools leave for the host."""
+"""The agent's persistent shell, and the files its tools leave for the host."""
 
 from __future__ import annotations
 
@@ -36,15 +36,7 @@ _TOGETHER = "exec 2>&1; "
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What came of a command.
-
-    Attributes:
-        output: What it wrote.
-        exit_code: Its status.
-        seconds: How long it took.
-        timed_out: Whether it was stopped.
-        usage: Of the sandbox.
-    """
+    """The result of a command; ``usage`` is the sandbox's."""
 
     output: str
     exit_code: int
@@ -54,13 +46,10 @@ class Said:
 
 
 class Terminal:
-    """A shell in an agent's sandbox.
+    """A shell in an agent's sandbox, which the caller closes.
 
-    Whatever it says is the sandbox's own word: the folder, the open file and requests are read as
-    hostile texts of limited length.
-
-    Args:
-        sandbox: The sandbox; the caller closes it.
+    Nothing it says is trusted: the folder, the open file and requests are read as texts of limited
+    length.
 
     Raises:
         SandboxError: No shell starts.
@@ -77,7 +66,7 @@ class Terminal:
         """Run a command; everything that it started ends with it.
 
         Raises:
-            SandboxError: The sandbox is gone, was interfered with, or lets no shell start any more.
+            SandboxError: The sandbox is gone, was ended from outside, or starts no shell any more.
         """
         try:
             done = self._shell.run(_TOGETHER + text, timeout=timeout)
@@ -119,7 +108,7 @@ class Terminal:
         return path.encode("utf-8", "replace").decode() if isinstance(path, str) else ""
 
     def requests(self) -> frozenset[str]:
-        """Return what was asked for since the last look: ``validate``, ``submit``."""
+        """Return new requests: ``validate``, ``submit``."""
         asked = set()
         for name in _REQUESTS:
             token = self._read(f"requests/{name}")
@@ -144,7 +133,7 @@ class Terminal:
         }
 
     def load(self, saved: dict[str, object]) -> None:
-        """Continue in a fresh sandbox from what :meth:`save` returned."""
+        """Restore :meth:`save`'s data in a fresh sandbox."""
         self.served = dict(saved["served"])  # type: ignore[call-overload]
         for name, key in (("open.json", "open"), ("memory.jsonl", "notes")):
             if text := str(saved[key]):
@@ -158,10 +147,10 @@ class Terminal:
         self._look_around()
 
     def _look_around(self) -> None:
-        """Ask the shell where it is, and end everything that it has started.
+        """Ask the shell for its folder, and kill everything that it has started.
 
-        From outside: what the shell does with a finished command is up to the agent, even if it is
-        one of the host's.
+        The killing is done from outside, since the agent controls what its shell does after a
+        command, even after one of the host's.
         """
         try:
             with suppress(SandboxClosed):

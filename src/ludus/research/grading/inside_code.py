@@ -1,7 +1,6 @@
 """The submission sandbox's program: imports submitted code and calls it when asked.
 
-Submitted code shares this process and can change all of it. Nothing that is said here is more than
-the submission's own word.
+Submitted code shares this process and can change all of it: nothing it sends is trusted.
 """
 
 from __future__ import annotations

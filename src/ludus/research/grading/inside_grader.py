@@ -1,4 +1,4 @@
-"""The grading sandbox's program: runs a task's grader and says what came of it, once."""
+"""The grading sandbox's program: runs a task's grader once and reports its result."""
 
 from __future__ import annotations
 

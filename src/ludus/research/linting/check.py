@@ -41,7 +41,7 @@ _SYSTEM = frozenset({"locale", "mime.types", "os-release", "zoneinfo"})
 
 
 def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> Report:
-    """Check a task and return what is wrong with it.
+    """Check a task and return its defects.
 
     Args:
         id_or_path: Its id, or the path of its folder or file.
