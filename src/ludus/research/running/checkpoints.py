@@ -1,11 +1,10 @@
 """States of an unfinished episode, in files beside its record.
 
-The record names the digest of each, so that a state that was changed, or did not reach the disk,
-is taken for missing. When the episode is over they are of no more use, and go.
+The record names the digest of each, so that a changed or incomplete state counts as missing. They
+are removed when the episode is over.
 
-Whatever an agent makes of its workspace, or of its own state, a checkpoint costs the host no more
-than a bounded share of memory and disk. One that cannot be made is left out; it never ends an
-episode.
+A checkpoint costs the host a bounded amount of memory and disk, whatever an agent makes of its
+workspace or of its own state. One that cannot be made is left out; it never ends an episode.
 """
 
 from __future__ import annotations
@@ -38,21 +37,16 @@ _LIMITS = DecodeLimits(
 
 
 class Checkpoints:
-    """The states of one episode.
-
-    Args:
-        folder: Where they are kept; made when the first one is.
-    """
+    """The states of one episode, in a folder that is created with the first one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def save(self, name: str, owner: Any, **more: Any) -> str | None:
-        """Keep what ``owner.get_state()`` returns, and more plain data.
+        """Store ``owner.get_state()``, and more plain data.
 
         Returns:
-            Its digest; ``None`` if there is no such method, the state is too large or holds what
-            no state can, or there is no room for it.
+            Its digest; ``None`` if the owner has no state, or it is too large or cannot be stored.
         """
         try:
             if not callable(getattr(owner, "get_state", None)):
@@ -67,7 +61,7 @@ class Checkpoints:
         return hashlib.sha256(data).hexdigest()
 
     def load(self, name: str, digest: str | None) -> dict[str, Any] | None:
-        """Return what was kept under a name, if it is what the digest says."""
+        """Return what was stored under a name, if it has this digest."""
         if digest is None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""A bar for all episodes, and a line for each that is under way, read off its record."""
+"""Progress of a run: a bar for all episodes, and a line for each running one."""
 
 from __future__ import annotations
 
@@ -35,12 +35,7 @@ _DOING = {
 
 
 class EpisodeProgress(BarProgress):
-    """Shows how far a run and each of its episodes are.
-
-    Args:
-        console: A ``rich`` console.
-        folder: Of the run.
-    """
+    """Shows the progress of the run in ``folder`` and of its episodes on a ``rich`` console."""
 
     _units = "episodes"
 
@@ -112,7 +107,7 @@ class EpisodeLines(LineProgress):
 
 
 def describe_episode(result: Result) -> str:
-    """Return an episode and what it came to in one line."""
+    """Return an episode and its result in one line."""
     head = f"{result.agent} on {result.env}, seed {result.seed}: "
     reason = one_line(result.reason or "")
     if result.outcome == "infrastructure_fault":
@@ -135,9 +130,9 @@ class Standing:
 
     Attributes:
         episode: Agent, task and seed.
-        doing: What it is at.
-        steps: That were taken.
-        most: That may be taken.
+        doing: What it is doing.
+        steps: Steps taken.
+        most: Steps allowed.
     """
 
     episode: str

@@ -70,7 +70,7 @@ def trajectory_of_run(path: str | os.PathLike[str]) -> ResearchTrajectory:
 
     Raises:
         RecordDamaged: The folder is broken.
-        RecordError: It holds no run of that kind, or more steps than anybody takes.
+        RecordError: It holds no run of that kind, or too many steps.
     """
     run = read_run(path)
     kind = run.manifest.get("kind")

@@ -66,11 +66,7 @@ class Problem:
 
 
 def parse_config(text: str, source: str) -> TaskConfig:
-    """Return what the text of a task's file says.
-
-    Args:
-        text: The YAML.
-        source: What messages call it.
+    """Parse the text of a task's file; messages call it ``source``.
 
     Raises:
         TaskError: Something is wrong; every field, its line and the fix are named.
