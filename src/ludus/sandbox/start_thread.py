@@ -55,7 +55,7 @@ class Worker:
             future, function = item
             try:
                 future.set_result(function())
-            except BaseException as error:
+            except BaseException as error:  # raised in the calling thread
                 future.set_exception(error)
             # Do not keep the last call's values alive until the next one.
             del item, future, function

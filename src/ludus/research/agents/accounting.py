@@ -177,7 +177,7 @@ class Meter:
         return {**asdict(self.usage), "seconds": self.seconds}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on with an account of before; the time between does not count."""
+        """Restore an earlier account; the time between does not count."""
         rest = dict(state)
         self._before = float(rest.pop("seconds"))
         self._started = None

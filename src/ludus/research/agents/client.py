@@ -140,7 +140,7 @@ class ModelClient:
                 return answer
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if self._client is not None:
             self._client.close()
             self._client = None

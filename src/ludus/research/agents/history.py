@@ -24,7 +24,7 @@ TOKENS_PER_MESSAGE = 8
 
 @dataclass(slots=True)
 class Turn:
-    """A reply of the model, and what came of it."""
+    """A reply of the model, and its result."""
 
     text: str
     tool: str | None = None

@@ -34,7 +34,7 @@ class HumanAgent:
         self._greeted = False
 
     def get_state(self) -> dict[str, Any]:
-        """Return nothing: what there is to remember, the person does."""
+        """Return nothing; there is no state."""
         return {}
 
     def set_state(self, state: Mapping[str, Any]) -> None:

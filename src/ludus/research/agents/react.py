@@ -150,11 +150,11 @@ class ReactAgent:
             raise
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._client.close()
 
     def get_state(self) -> dict[str, Any]:
-        """Return what is needed to go on elsewhere, as plain data."""
+        """Return the state as plain data."""
         return {
             "history": self._history.get_state(),
             "usage": self._meter.get_state(),
@@ -163,7 +163,7 @@ class ReactAgent:
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`get_state` was called."""
+        """Restore a state of :meth:`get_state`."""
         self._history.set_state(state["history"])
         self._meter.set_state(state["usage"])
         self._budget = int(state["budget"])

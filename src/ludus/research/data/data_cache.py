@@ -50,7 +50,7 @@ class CachedTask:
 
     @property
     def submission(self) -> tuple[Artefact, ...]:
-        """The files that are handed in."""
+        """The declared submission files."""
         return self.task.config.submission
 
     @property
@@ -140,7 +140,7 @@ class CachedTask:
 
 
 def _given() -> str:
-    """Return what tells apart data that was made from other folders of the user's."""
+    """Return the user's data folders, on which the made data depends."""
     folders = given_folders()
     said = "\0".join(f"{name}={folder}" for name, folder in folders.items())
     return f"-{hashlib.sha256(said.encode()).hexdigest()[:12]}" if folders else ""

@@ -64,7 +64,7 @@ def _make(place: Path, fill: Callable[[Path], None]) -> None:
         try:
             made.rename(place)
         except OSError as problem:
-            # Whoever comes second finds the first one's folder, which is the same.
+            # Another process may have made the same folder first.
             if problem.errno not in _TAKEN:
                 raise
     finally:
@@ -74,7 +74,7 @@ def _make(place: Path, fill: Callable[[Path], None]) -> None:
 def _remove(place: Path) -> None:
     aside = Path(tempfile.mkdtemp(dir=place.parent))
     try:
-        # Somebody else may have removed it, for the same reason.
+        # Another process may have removed it, for the same reason.
         with suppress(FileNotFoundError):
             place.rename(aside / "old")
     finally:

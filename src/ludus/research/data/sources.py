@@ -88,7 +88,7 @@ class Source:
     def _folders(self) -> list[Path]:
         given = given_folders().get(self.variable)
         if given is not None:
-            # Whoever names a folder means that one and no other.
+            # A folder that the user names is the only one searched.
             return [given]
         kept = [hub_cache() / f"datasets--{name.replace('/', '--')}" for name in self.hub]
         return [place for folder in kept for place in _matches(folder, "snapshots/*")]

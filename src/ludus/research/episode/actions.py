@@ -53,7 +53,7 @@ class ActionSpace(Space[Any]):
             SpaceValueError: a mask or probabilities are given.
         """
         if mask is not None or probability is not None:
-            raise SpaceValueError("Actions in words take neither `mask` nor `probability`")
+            raise SpaceValueError("Text actions take neither `mask` nor `probability`")
         chosen = _SAMPLES[int(self.np_random.integers(len(_SAMPLES)))]
         return chosen if isinstance(chosen, str) else dict(chosen)
 
@@ -117,7 +117,9 @@ def read_action(action: object) -> ParsedAction:
 def _typed(text: str) -> ParsedAction:
     """Return a command, or why no shell takes it."""
     if "\0" in text:
-        return ParsedAction("", problem="The command holds a NUL character, which no shell takes.")
+        return ParsedAction(
+            "", problem="The command holds a NUL character, which no shell accepts."
+        )
     if len(text) > _LONGEST:
         return ParsedAction("", problem=f"The command has more than {_LONGEST:,} characters.")
     try:

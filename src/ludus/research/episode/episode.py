@@ -189,7 +189,7 @@ class ResearchEpisode:
     def info(
         self, said: Said | None = None, validation: Assessment | None = None
     ) -> dict[str, Any]:
-        """Return what the operator is told besides the observation, as plain data."""
+        """Return the operator's ``info`` as plain data."""
         final = self.final
         return {
             "outcome": "running" if final is None else final.outcome,
@@ -229,7 +229,7 @@ class ResearchEpisode:
             open_file=self._open_file if is_over else self.terminal.open_file(),
             steps_left=self.limits.steps - self.steps,
             seconds_left=self.limits.seconds - spent,
-            # As many digits as the agent is told, and no room for more than a score.
+            # As many digits as in the message, so that a score carries no hidden data.
             validation_score=float(f"{scores[-1]:.{_DIGITS}g}") if scores else nothing,
         )
 

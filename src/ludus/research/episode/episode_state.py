@@ -119,7 +119,7 @@ def _snapshot(data: bytes) -> Snapshot:
     try:
         file.write(data)
         file.seek(0)
-        # A state may come from a file that somebody changed: names in it must not lead elsewhere.
+        # A state may have been tampered with: names in it must not lead elsewhere.
         for path, _, _, chunks in snapshot._records():
             if not path or any(name in ("", ".", "..") or "/" in name for name in path):
                 raise StateError(f"The state holds a file called {path!r}.")

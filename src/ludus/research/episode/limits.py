@@ -12,7 +12,7 @@ from ludus.research.task.task import Task
 __all__ = ["End", "EpisodeLimits"]
 
 End: TypeAlias = str
-"""Why an episode is over; empty while it goes on.
+"""Why an episode is over; empty while it continues.
 
 ``"submitted"``; a limit: ``"steps"``, ``"time"``, ``"cost"``; ``"box"`` if it is of no use any
 more; or what the caller of ``ResearchEnv.finish`` says, such as ``"agent"``.

@@ -17,8 +17,8 @@ STATE = "/tmp/.ludus"  # noqa: S108 - inside a sandbox
 _SMALL = 1 << 13
 _MOMENT = 2.0
 _WHERE = 'builtin printf %s "$PWD"'
-# What a shell remembers, as commands that bring it back. Left out is what bash sets by itself or
-# lets nobody change: one refusal would be the end of all that follows.
+# Prints the state of a shell as commands that restore it, without the variables that bash sets
+# itself or that are read-only: one error would stop all that follows.
 _OWN = "BASH*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HIST*|LINENO|PIPESTATUS|PPID|RANDOM|"
 _OWN += "SECONDS|SHELLOPTS|SRANDOM|UID|_"
 _SHELL = f"""\
@@ -88,7 +88,7 @@ class Terminal:
         )
 
     def is_sandbox_alive(self) -> bool:
-        """Whether the sandbox still answers, and nobody has reached into it."""
+        """Whether the sandbox still answers, and was not interfered with from outside."""
         if self._is_cut_off:
             return False
         try:

@@ -113,7 +113,7 @@ def collect(sandbox: Sandbox, declared: Sequence[Declared]) -> Artefacts:
 
 
 def _at_most(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
-    """Yield chunks until there are more than ``limit`` bytes, whatever becomes of the file."""
+    """Yield chunks until there are more than ``limit`` bytes, even if the file grows."""
     for chunk in chunks:
         yield chunk
         limit -= len(chunk)
@@ -148,6 +148,6 @@ def _copied(sandbox: Sandbox, item: Declared) -> bytes:
     except OSError as problem:
         if problem.errno in OF_THE_HOST:
             raise
-        # Whatever else the agent made of its folders, such as one that nobody may open.
+        # Anything else that the agent did to its folders, such as removing all permissions.
         raise SubmissionRejected(f"{item.path} cannot be read: {problem.strerror}.") from None
     raise SubmissionRejected(f"{item.path} vanished while it was copied.")

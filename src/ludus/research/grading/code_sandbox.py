@@ -77,7 +77,7 @@ class CodeSandbox:
         took = time.monotonic() - began
         self.calls += 1
         self._check_alone()
-        # With the time until it came to rest: waiting for that is not free either.
+        # Including the time until the code was at rest.
         self.seconds += time.monotonic() - began
         return answer, took
 
@@ -144,7 +144,7 @@ class CodeSandbox:
         return count_threads(self._peer.job, self._peer.sandbox.backend)
 
     def _check_alone(self) -> None:
-        """Refuse code that works between its answers, where time is what counts."""
+        """Refuse code that computes between its answers, where time is measured."""
         if not self._alone or self._threads is None:
             return
         # A process that is ending has some time to.

@@ -33,7 +33,7 @@ DrawKind: TypeAlias = Literal["private", "public"]
 
 _BYTES = 32
 _IS_NONCE = re.compile(rf"[0-9a-f]{{{2 * _BYTES}}}").fullmatch
-# Whatever reads JSON knows whole numbers of so many bits.
+# All JSON readers can represent whole numbers of this size.
 _BITS = 53
 
 

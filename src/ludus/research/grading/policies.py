@@ -122,7 +122,7 @@ class PolicyTest:
 
 
 def _actions(space: Space[Any], answer: Any, count: int) -> NDArray[Any]:
-    """Return a batch of actions; forces and the like are clipped to what there is."""
+    """Return a batch of actions; continuous ones are clipped to their bounds."""
     if isinstance(space, Discrete):
         first, last = int(space.start), int(space.start + space.n - 1)
         whole = admitted_numbers(answer, (count,), "iu")

@@ -87,7 +87,7 @@ def _distributions(answer: Any, count: int) -> NDArray[np.float64]:
         )
     chances: NDArray[np.float64] = answer.astype(np.float64)
     sums = chances.sum(axis=1)
-    # Written so that a number which is none fails too.
+    # Written so that nan fails too.
     if not ((chances >= 0).all() and (np.abs(sums - 1) <= _SLACK).all()):
         told = "predict must return rows of numbers of at least 0 that add up to 1"
         raise SubmissionRejected(

@@ -44,13 +44,13 @@ class Kind(IntEnum):
     HELLO = 2
     """From the code program, before it has looked at anything submitted."""
     LOAD = 3
-    """Import a submitted file. [1: nothing may go on running after an answer]"""
+    """Import a submitted file. [1: nothing may keep running after an answer]"""
     CALL = 4
     """Call a function, once per list of arguments. [seconds, 0: the usual]"""
     RUN = 5
     """Run a submitted ONNX model. [seconds, 0: the usual]"""
     RESTART = 6
-    """Go on with a new sandbox, which remembers nothing."""
+    """Continue with a new sandbox, without any state."""
     ANSWER = 7
     """To the last question. [to the grading program: seconds it took]"""
     RAISED = 8

@@ -18,7 +18,7 @@ from ludus.terminal_text import excerpt
 __all__ = ["LONGEST", "raised_where", "told_of"]
 
 LONGEST = 300
-"""Characters that a refusal tells an agent at most."""
+"""Most characters that an agent is told of a refusal."""
 
 _EXCEPTIONS = frozenset(
     [

@@ -89,7 +89,7 @@ class Sandboxes:
             places = {name: str(source) for name, source in sources.items()}
             mounts: tuple[Mount, ...] = ()
         else:
-            # Nobody who only knows this program knows where.
+            # A random path, which cannot be known from the source.
             place = f"/ludus/{secrets.token_hex(16)}"
             places = {name: f"{place}/{name}" for name in sources}
             mounts = tuple(
@@ -171,7 +171,7 @@ class Sandboxes:
 
 
 def _is_open(folder: Path) -> bool:
-    """Whether everybody may read a folder and all in it."""
+    """Whether all users may read a folder and all in it."""
     for path in (folder, *folder.rglob("*")):
         mode = path.stat().st_mode
         wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)

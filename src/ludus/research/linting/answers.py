@@ -144,7 +144,7 @@ def _in_table(table: DataTable, answer: _Answer) -> Iterator[tuple[int, str]]:
 
 
 def _run(values: list[str], wanted: list[str]) -> int | None:
-    """Return where ``wanted`` stands in ``values``, if it does."""
+    """Return the position of ``wanted`` in ``values``, if it occurs."""
     if len(values) < len(wanted):
         return None
     text, part = ("\0" + "\0".join(column) + "\0" for column in (values, wanted))

@@ -119,7 +119,7 @@ def _importable(package: str) -> bool:
 
 
 def _static(task: Task) -> Iterator[Finding]:
-    """Find what is wrong with the files as they lie in the task's folder."""
+    """Find defects of the files in the task's folder."""
     secrets = _secrets(task)
     yield from find_links(task.workspace)
     yield from find_secrets(task.workspace, secrets)

@@ -68,7 +68,7 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
             raise ResearchError(f"The value of option {text!r} is no YAML: {problem}") from problem
         if not equals or not key.isidentifier() or key in found:
             raise ResearchError(
-                f"The option {text!r} is none: expected key=value, each key once, such as "
+                f"The option {text!r} is invalid: expected key=value, each key once, such as "
                 "context_tokens=16000 or 'caps={calls: 20}'."
             )
         found[key] = read

@@ -23,7 +23,7 @@ from ludus.foreign_files import read_regular
 __all__ = ["LARGEST", "Checkpoints"]
 
 LARGEST = 1 << 27
-"""Bytes of one state; an episode with a larger workspace goes on by taking its actions again.
+"""Bytes of one state; an episode with a larger workspace is resumed by repeating its actions.
 
 At most two of the agent and two of its sandbox are kept at a time, the one being written included.
 """
@@ -56,7 +56,9 @@ class Checkpoints:
             write_whole(self._folder / name, data, durable=False)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever an agent's own code raises, besides a full disk
+        except (
+            BaseException
+        ):  # get_state is the agent's own code and may raise anything; so may a full disk
             return None
         return hashlib.sha256(data).hexdigest()
 

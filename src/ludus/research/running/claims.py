@@ -1,4 +1,4 @@
-"""What an episode came to, computed from its record: to be written into it, and to be checked."""
+"""Computes the result of an episode from its record, to write it and to verify it."""
 
 from __future__ import annotations
 

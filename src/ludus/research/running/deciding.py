@@ -86,7 +86,7 @@ def _is_ours(kind: type) -> bool:
 def _shown(problem: BaseException) -> str:
     try:
         return one_line(problem)
-    except BaseException:  # the exception's own code; the caller looks for a Ctrl-C
+    except BaseException:  # __str__ of the agent's own exception; the caller checks for Ctrl-C
         return "an exception that cannot be shown"
 
 

@@ -109,7 +109,7 @@ class EpisodeJob(UnitJob):
         try:
             return self.settle(reason, 0.0)
         except (Error, OSError):
-            # Under another name than that of an earlier life, of which it cannot tell.
+            # Not under the name of an earlier life, which it cannot describe.
             if self.record_path.exists():
                 self._put_aside("-spoilt")
         return self.settle(reason, 0.0)
@@ -219,10 +219,10 @@ class EpisodeJob(UnitJob):
                     agent.reset(agent_seed, view)
             except KeyboardInterrupt:
                 raise
-            except BaseException as problem:  # whatever the agent's own code raises
+            except BaseException as problem:  # the agent's own code may raise anything
                 reason = f"The agent cannot be made: {one_line(problem)}"
                 if self.unit.agent.use in BUILT_IN or log.story.last_act is not None:
-                    # It is ours, or could be made before: something around it has changed.
+                    # It is bundled, or could be made before: something around it has changed.
                     raise InfrastructureFailed(reason) from problem
                 log.result(failed_claim(log.story, self.subject(task), reason))
                 return
@@ -275,5 +275,5 @@ def _close(agent: Any, log: Log) -> None:
             agent.close()
     except KeyboardInterrupt:
         raise
-    except BaseException as problem:  # the agent's own
+    except BaseException as problem:  # the agent's own code may raise anything
         log.note(closing=one_line(problem))

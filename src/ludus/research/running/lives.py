@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ABANDONED", "Used", "abandoned_records", "used_before", "used_in"]
 
 ABANDONED = "abandoned"
-"""The folder of records that could not be gone on with."""
+"""The folder of records that could not be resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def used_in(story: Story, events: Iterable[Event]) -> Used:
 
 
 def abandoned_records(folder: str | Path, unit: str) -> list[Path]:
-    """Return the records of a unit that were put aside in a run's folder, in their order."""
+    """Return the abandoned records of a unit in a run's folder, in their order."""
     found: list[Path] = []
     while (path := Path(folder, ABANDONED, f"{unit}-{len(found) + 1}")).exists():
         found.append(path)

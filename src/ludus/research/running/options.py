@@ -1,4 +1,4 @@
-"""What a run of research episodes remembers: how they are played, and where the tasks lie."""
+"""Options of a research run and its file ``research.json``."""
 
 from __future__ import annotations
 

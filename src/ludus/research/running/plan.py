@@ -65,7 +65,7 @@ def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> BenchPlan:
         raise ResearchError(
             f"Two agents are called {twice[0]}; rename one: other={twice[0]}."
             if twice
-            else "There is nobody to work; name an agent."
+            else "There is no agent; name one."
         )
     return BenchPlan(suite, specs, units_of(suite, specs), ())
 

@@ -63,7 +63,9 @@ class Player:
         except InfrastructureFailed as fault:
             self._log.fault(str(fault))
             raise
-        except Exception as problem:  # the agent's own are dealt with; this is anybody else's
+        except (
+            Exception
+        ) as problem:  # errors of the agent are handled; any other is an infrastructure fault
             self._log.fault(one_line(problem))
             raise InfrastructureFailed(one_line(problem)) from problem
 
@@ -100,7 +102,7 @@ class Player:
         if handed_in is not None and (final is None or final["files"] != handed_in["files"]):
             raise CannotResume("the last step ended otherwise when it was done again")
         if info["outcome"] == "infrastructure_fault":
-            # The agent is not told: the step is taken again from the state before it.
+            # The agent does not see this: the step is repeated from the state before it.
             raise InfrastructureFailed(info["reason"] or "the sandbox is gone")
         state = None
         # What is larger would be copied for nothing.
@@ -136,7 +138,7 @@ def _cost(agent: Any) -> float:
         cost = float(getattr(agent, "cost", 0.0))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # the agent's own code may do anything
+    except BaseException:  # the agent's own code may raise anything
         return 0.0
     return cost if math.isfinite(cost) else 0.0
 
@@ -149,6 +151,6 @@ def _usage(agent: Any) -> dict[str, Any]:
         fits = len(canonical.dumps(told)) <= _USAGE
     except KeyboardInterrupt:
         raise
-    except BaseException:  # the agent's own code may do anything
+    except BaseException:  # the agent's own code may raise anything
         return {}
     return told if fits else {}

@@ -8,7 +8,6 @@ import time
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ludus.bench.faults import one_line
@@ -48,7 +47,7 @@ class EpisodeProgress(BarProgress):
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def finished(self, result: Result) -> None:
-        """Move the bar, and tell what the episode came to."""
+        """Advance the bar and print the result of an episode."""
         self._bar.update(self._task, advance=1)
         self._drop(result.id)
         self.note(describe_episode(result))
@@ -58,17 +57,12 @@ class EpisodeProgress(BarProgress):
         self._watcher.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._stop.set()
         self._watcher.join()
         for name in list(self._rows):
             self._drop(name)
-        super().__exit__(kind, problem, trace)
+        super().__exit__(*error)
 
     def _watch(self) -> None:
         while not self._stop.wait(_EVERY):
@@ -145,7 +139,7 @@ class Standing:
 
 
 def standing(record: Path) -> Standing | None:
-    """Return how far the record of an episode is; ``None`` if nobody can tell."""
+    """Return how far the record of an episode is; ``None`` if it cannot be read."""
     try:
         subject = json.loads(read_from(record, "manifest.json", _MANIFEST) or b"")["subject"]
         with Folder(record) as folder, folder.open("events.jsonl") or nullcontext() as file:

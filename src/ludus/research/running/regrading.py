@@ -56,14 +56,14 @@ class Regrader:
     ) -> None:
         self._reader, self._story = reader, story
         self._task, self._scale = CachedTask.of(task), task.scale
-        # Not what the record says: it may come from somebody who wants all the memory there is.
+        # Not the recorded limits: a forged record could ask for all memory.
         policy = agent_policy(task, EpisodeOptions(unlimited=unlimited).policy)
         grade = graded_in_sandboxes(policy, backend)
         self._seed = int(reader.manifest["subject"]["seed"])
         self._assessor = Assessor(self._task, self._seed, grade)
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> RecordCheck:
-        """Return whether all scores come out again."""
+        """Return whether all scores are reproduced."""
         wanted: dict[_Key, list[tuple[int, Mapping[str, Any]]]] = {}
         for key, number, told in self._gradings():
             wanted.setdefault(key, []).append((number, told))
@@ -174,7 +174,7 @@ class Regrader:
         return made
 
     def _fresh(self, artefacts: Artefacts, split: Split) -> float:
-        """Return a score with a draw that nobody knew before."""
+        """Return a score with a fresh draw."""
         found = self._assessor.grade(artefacts, split, fresh_draw())
         if found.outcome == "infrastructure_fault":
             raise _CannotGrade(found.reason)

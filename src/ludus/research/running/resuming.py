@@ -71,7 +71,7 @@ def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
         agent.set_state(kept["state"])
     except KeyboardInterrupt:
         raise
-    except BaseException:  # the agent's own; it has to choose the same again
+    except BaseException:  # the agent's own code; it must choose the same actions again
         return False
     return True
 

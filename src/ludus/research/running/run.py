@@ -117,7 +117,9 @@ def _run(folder: BenchFolder, work: BenchPlan, file: RunFile, settings: RunSetti
 
 def _known(row: AgentRow) -> AgentSpec:
     if not row.by_name:
-        raise ResearchError(f"The agent {row.name} was an object; a run cannot go on without it.")
+        raise ResearchError(
+            f"The agent {row.name} was an object; the run cannot be resumed without it."
+        )
     return AgentSpec(row.name, row.use, options=row.options)
 
 

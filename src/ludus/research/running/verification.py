@@ -1,4 +1,4 @@
-"""Checking records of episodes: what was handed in is graded again, and everything must follow."""
+"""Verifies records of episodes by grading their submissions again."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
 
 
 def _lives_problems(job: EpisodeJob, said: Used) -> Iterator[str]:
-    """Compare what a record says of earlier lives with the records that were put aside."""
+    """Compare the earlier lives in a record with the abandoned records."""
     here = used_before(job.folder, job.unit.id)
     if here.lives > said.lives or (here.lives == said.lives and here != said):
         yield (
@@ -242,7 +242,7 @@ def _guarded(name: str, check: Callable[[], RecordCheck]) -> RecordCheck:
 
 
 def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> RecordCheck:
-    """Look for the task; if it is the right one, it is added to what was found."""
+    """Find the task; if it is the right one, add it to the findings."""
     subject = reader.manifest["subject"]
     unit, name, digest = (subject.get(key) for key in ("unit", "task", "task_digest"))
     if not isinstance(unit, dict) or not isinstance(name, str) or not isinstance(digest, str):

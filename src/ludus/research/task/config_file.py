@@ -1,4 +1,4 @@
-"""Reading ``task.yaml`` so that whatever is wrong with it is found in the file."""
+"""Reads ``task.yaml``, with the line of each error."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Declared(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it lies below the workspace."""
+        """Its path below the workspace."""
 
     @property
     def kind(self) -> str:
@@ -45,7 +45,7 @@ class Gradable(Protocol):
 
     @property
     def submission(self) -> Sequence[Declared]:
-        """The files that are handed in, all of them and no others."""
+        """All files of a submission."""
 
     @property
     def packages(self) -> Sequence[str]:

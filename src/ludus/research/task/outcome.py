@@ -1,4 +1,4 @@
-"""What comes of a grading: a score, a fault of the agent, or a fault of ours. Never two of them."""
+"""Outcome of a grading: a score, an agent fault, or an infrastructure fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 __all__ = ["REFUSED", "AgentFault", "InfrastructureFault", "Outcome", "Score", "Scored"]
 
 REFUSED = "The submission was refused."
-"""What an agent is told where nothing more can be said safely."""
+"""What an agent is told if nothing more is safe to say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def new_task(id: str, parent: str | Path = ".", *, name: str | None = None) -> P
     """
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", id)
     shown = name or " ".join(words).capitalize() or id
-    # A text of JSON is one of YAML, whatever is in it.
+    # JSON is valid YAML.
     text = Template((_TEMPLATE / "task.yaml").read_text("utf-8"))
     described = text.substitute(id=json.dumps(id), name=json.dumps(shown))
     parse_config(described, "task.yaml")

@@ -116,7 +116,7 @@ class BaseTask:
     """
 
     execute: Callable[[Any], ActionResult] | None = None
-    """Does an action in the agent's sandbox, and whatever it asks for."""
+    """Executes an action in the agent's sandbox, and the grading it asks for."""
 
     def __init__(self, config: TaskConfig) -> None:
         self.config = config

@@ -25,7 +25,7 @@ _BEYOND = 1 << 63
 
 
 class WrongCall(ValueError):
-    """A call that fits no tool; the text says why, in words for the agent."""
+    """An invalid tool call; the text says why, for the agent."""
 
 
 def command_line(tool: str, arguments: Mapping[str, Any]) -> str:
