@@ -40,7 +40,7 @@ def test_a_box_that_does_not_end_in_time_is_left_to_the_next_sweep(monkeypatch):
     box = open_sandbox(Policy(memory="256M", pids=16), backend="bubblewrap")
     box.spawn(["sleep", "1000"])
     monkeypatch.setattr(cgroup, "kill_group", busy)
-    with pytest.warns(UserWarning, match="cannot be given back yet"):
+    with pytest.warns(UserWarning, match="cannot be released yet"):
         box.close()
     assert leases.left == [box.name]
     (folder,) = (leases.state_folder() / "boxes").iterdir()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from ludus import logger
 from ludus.errors import SandboxClosed
@@ -23,9 +23,6 @@ from ludus.sandbox.pump import Ending, Pump
 from ludus.sandbox.results import Completed, Enforcement, Usage
 from ludus.sandbox.shell import SHELL_ARGV, SHELL_ENVIRONMENT, Shell
 from ludus.sandbox.transfer.files import Files
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 __all__ = ["Sandbox"]
 
@@ -90,7 +87,7 @@ class Sandbox(Files):
         self.enforcement().require(policy, self.backend, host_folder=workspace is not None)
         self._lease = Lease.take(self.backend, label=label, deadline=policy.wall)
         self.name = self._lease.name
-        # A sandbox that its owner forgot is given back when the interpreter ends.
+        # A sandbox that was not closed is closed when the interpreter ends.
         atexit.register(self.close)
         try:
             self._open()
@@ -140,7 +137,7 @@ class Sandbox(Files):
 
     @abstractmethod
     def _close(self) -> None:
-        """Give everything back; called once."""
+        """Release everything; called once."""
 
     def _oom_kills(self) -> int:
         return 0
@@ -149,7 +146,7 @@ class Sandbox(Files):
         """Have the end of the sandbox drop what it was the first to read of the host's files."""
 
     def _was_cut_off(self, job: SandboxProcess) -> bool:
-        """Return whether a job ended because somebody outside ended it, or the whole sandbox."""
+        """Return whether a job, or the whole sandbox, was ended from outside."""
         return bool(self._closed) or job.was_cut_off
 
     # What a sandbox offers --------------------------------------------------------------------
@@ -257,7 +254,7 @@ class Sandbox(Files):
             return self._usage(time.monotonic() - self._began)
 
     def close(self, reason: str = "it was closed") -> None:
-        """Kill everything in the sandbox and give back all it held; closing twice is harmless."""
+        """Kill everything in the sandbox and release its resources; closing twice is harmless."""
         if os.getpid() != self._owner_pid:
             return  # a forked child does not own its parent's sandbox
         self._end_life(reason)
@@ -296,7 +293,7 @@ class Sandbox(Files):
             # runs in a sandbox can see to it. That is no reason to lose what the sandbox was for.
             self._lease.leave()
             logger.warn(
-                f"Sandbox {self.name} is closed, but what it held cannot be given back yet: "
+                f"Sandbox {self.name} is closed, but its resources cannot be released yet: "
                 f"{problem}. The next sandbox that opens tries again, and so does "
                 "`ludus sandbox sweep`."
             )
@@ -306,12 +303,7 @@ class Sandbox(Files):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -322,7 +314,7 @@ class Sandbox(Files):
 
     def _close_when_over(self) -> None:
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            # Somebody may be using the pipes of a job: they stay open until the owner closes.
+            # The pipes of a job may be in use: they stay open until the owner closes the sandbox.
             self._end_life(f"its time was over (policy.wall is {self.policy.wall} s)")
 
     @contextmanager
@@ -348,7 +340,7 @@ class Sandbox(Files):
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise SandboxClosed(f"Sandbox {self.name} is gone: {self._closed}. Open another one.")
+            raise SandboxClosed(f"Sandbox {self.name} is closed: {self._closed}. Open another one.")
 
     def _start(self, command: SandboxCommand) -> SandboxProcess:
         self._alive()

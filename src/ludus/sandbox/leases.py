@@ -57,7 +57,7 @@ def state_folder() -> Path:
     else:
         path = Path(f"/tmp/ludus-{user}")  # noqa: S108 - its owner and mode are checked below
     try:
-        # Others may pass through, since a sandbox's own user must reach its stage, but not look.
+        # Others may pass through, since a sandbox's user must reach its stage, but not list it.
         path.mkdir(mode=0o711, parents=True, exist_ok=True)
         found = path.lstat()
     except OSError as error:
@@ -74,7 +74,7 @@ def state_folder() -> Path:
 
 
 left: list[str] = []
-"""The sandboxes that this process could not give back all of."""
+"""Sandboxes whose resources this process could not release completely."""
 
 
 class Lease:
@@ -127,7 +127,7 @@ class Lease:
         write_whole(self.folder / _RECORD, json.dumps(self._record).encode(), durable=False)
 
     def release(self) -> None:
-        """Remove the folder; everything noted must have been given back."""
+        """Remove the folder; everything recorded must have been released."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._unlock()
 

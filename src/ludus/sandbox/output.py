@@ -1,4 +1,4 @@
-"""Keeps the head and the tail of a stream in bounded memory, and counts what lies between."""
+"""Keeps the head and the tail of a stream in bounded memory, and counts the rest."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class SandboxProcess(ABC):
         """Signal the shell to drop its command (SIGUSR1), then kill all it started."""
 
     def sweep_background(self) -> None:  # noqa: B027 - where every command has its own kernel
-        """Kill what a finished command of a shell left behind, whatever the shell did about it."""
+        """Kill what a finished command of a shell left running, from outside."""
 
     def pause(self) -> None:  # noqa: B027 - where the shell cannot be stopped from outside
         """Stop the shell itself between commands, with all that was loaded into it."""
@@ -195,7 +195,7 @@ class LocalJob(SandboxProcess):
                     self.cpu_seconds = used.ru_utime + used.ru_stime
                 code = os.waitstatus_to_exitcode(status)
                 self._status, self._of_signal = exit_status(code), code < 0
-                # Popen would otherwise look for a child that is gone, and warn.
+                # Otherwise Popen would wait for a child that is gone, and warn.
                 self.child.returncode = self._status
             return self._status
 

@@ -17,7 +17,7 @@ _LIMITS = ("memory", "cpus", "pids", "disk", "tmp", "files", "wall")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a sandbox used so far; ``None`` where this machine does not tell."""
+    """What a sandbox used so far; ``None`` where that is unknown."""
 
     cpu_seconds: float | None = None
     memory_peak: int | None = None
@@ -74,7 +74,7 @@ class Completed:
         if self.returncode == 0 and not self.timed_out:
             return self
         how = "timed out" if self.timed_out else f"ended with status {self.returncode}"
-        reason = " for want of memory" if self.oom_killed else ""
+        reason = " for lack of memory" if self.oom_killed else ""
         tail = _tail(self.error_text) or _tail(self.text) or "(no output)"
         note = f"\n{self.note}" if self.note else ""
         raise CommandFailed(f"The command {how}{reason}; it wrote:\n{tail}{note}", completed=self)

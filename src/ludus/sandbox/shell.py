@@ -26,16 +26,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ludus.errors import SandboxClosed
 from ludus.sandbox.process_handle import SandboxProcess
 from ludus.sandbox.pump import Ending, Pump, discard
 from ludus.sandbox.resting import resting
 from ludus.sandbox.results import Completed, Usage
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 __all__ = ["SHELL_ARGV", "SHELL_ENVIRONMENT", "Shell"]
 
@@ -183,12 +179,7 @@ class Shell:
     def __enter__(self) -> Shell:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _fresh(self) -> SandboxProcess:
@@ -228,7 +219,7 @@ class Shell:
             status, note = _KILLED, self._recover(job, pump, ending)
         elif ending is Ending.EXIT:
             status, cut_off = job.wait(1.0), job.was_cut_off and self._oom_kills() == kills
-            who = "Somebody outside of the sandbox" if cut_off else "The command"
+            who = "A process outside the sandbox" if cut_off else "The command"
             note = f"{who} ended the shell itself: {_LOST}"
             self._drop(job)
         elif mode == "alone" and not job.alone:

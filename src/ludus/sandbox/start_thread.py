@@ -63,7 +63,7 @@ class Worker:
             answers, function = item
             try:
                 answers.put((function(), None))
-            except BaseException as error:
+            except BaseException as error:  # raised in the calling thread
                 answers.put((None, error))
             # Do not keep the last call's values alive until the next one.
             del item, answers, function

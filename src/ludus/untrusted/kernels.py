@@ -1,7 +1,6 @@
-"""Compiled kernels for sandboxes: what this process has compiled, where a sandbox can read it.
+"""Shares compiled kernels with sandboxes, read-only.
 
-A sandbox gets them read-only and verifies their hashes like everybody; what it compiles itself
-stays in the sandbox.
+A sandbox verifies their hashes; what it compiles itself stays in the sandbox.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ _OTHERS = stat.S_IROTH | stat.S_IXOTH
 def kernels_for_sandboxes() -> str:
     """Return the folder to show to a sandbox.
 
-    A sandbox of root's runs as another user, to whom a private folder is closed. It gets one of
-    links to the same files beside it.
+    A sandbox of root runs as another user, who cannot read a private folder. It gets a folder of
+    hard links to the same files.
     """
     from ludus.kernel.native.cache import cache_folder
 

@@ -1,4 +1,4 @@
-"""From a recipe to an environment that runs in a sandbox."""
+"""Opens a sandbox and builds an environment in it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ENVIRONMENT = {
     "SDL_AUDIODRIVER": "dummy",
     "SDL_VIDEODRIVER": "dummy",
 }
-# What went wrong before there was an environment is told by the error it would have been outside.
+# Errors before the environment exists are raised as outside a sandbox.
 _SAME_ERRORS = (
     "DependencyNotInstalled",
     "DeprecatedEnv",
@@ -81,7 +81,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A running environment: the channel to it, what it declared, and what lies where."""
+    """A running environment: its channel, its declaration, and the memory layout."""
 
     channel: Channel
     declared: Declaration
@@ -92,12 +92,12 @@ def open_env(recipe: Recipe, options: SandboxOptions) -> Opened:
     """Open a sandbox, build the environment in it, and check what it declares.
 
     Raises:
-        SandboxUnavailable, PolicyNotEnforceable: there is no sandbox for this here.
+        SandboxUnavailable, PolicyNotEnforceable: no such sandbox can be opened here.
         RemoteEnvError: the environment could not be built; ids that do not exist and arguments
             that do not fit raise what they raise outside.
-        SandboxViolation: its declaration is not an honest one.
-        SandboxTimeout, SandboxCrashed: it did not get that far.
-        CodecError: an argument is no plain data.
+        SandboxViolation: its declaration is invalid.
+        SandboxTimeout, SandboxCrashed: it was not built.
+        CodecError: an argument is not plain data.
     """
     security = SecuritySpec() if recipe.spec is None else recipe.spec.security
     isolated = options.backend != "process"
@@ -143,8 +143,7 @@ def _plain_recipe(recipe: Recipe, options: SandboxOptions, kernels: str) -> dict
         "cpu": options.cpu,
         "kernels": kernels,
         "memory": None,
-        # Where both have a processor, looking is quicker than being woken up.
-        # Looking for an answer keeps a processor busy: there must be one for each side.
+        # Spinning keeps a processor busy: there must be one for each side.
         "spins": len(os.sched_getaffinity(0) - {options.cpu}) > (options.cpu is None),
     }
 
@@ -205,9 +204,8 @@ def _started(
         except SandboxError:
             if memory is None:
                 raise
-            # Not every backend passes descriptors. A file in a mounted folder would do the same,
-            # but the sandbox could truncate it, which kills whoever looks at it, or let it grow
-            # over the host's disk. There, pipes serve.
+            # Not every backend passes descriptors; there, pipes are used. A file in a mounted
+            # folder could be truncated, which kills its readers, or fill the host's disk.
             os.close(memory)
             memory = None
             job = sandbox.spawn(argv, env=environment)
@@ -244,7 +242,7 @@ def _declared(
             limits=options.spaces,
         )
     except ValueError as problem:
-        channel.violation(f"The sandbox declared an environment that cannot be: {problem}.")
+        channel.violation(f"The sandbox sent an invalid declaration: {problem}.")
     plan = MessagePlan.of(declared.observation_space, declared.action_space, recipe.num_envs)
     channel.attach(plan, options.step_timeout)
     return Opened(channel, declared, plan)

@@ -1,4 +1,4 @@
-"""How a sandboxed environment is run: limits, backend, and how long to wait for it."""
+"""Options of a sandboxed environment: limits, backend, timeouts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxOptions:
-    """What ``make(..., sandbox=SandboxOptions(...))`` may say beyond ``sandbox=True``.
+    """Options for ``make(..., sandbox=SandboxOptions(...))``.
 
     Args:
-        policy: limits of the sandbox; ``None`` takes what the environment's spec declares, which is
-            next to nothing by default.
-        backend: a backend of ``open_sandbox``; ``None`` the first isolating one that works.
-        cpu: processor the sandbox stays on. A caller who stays on another one
-            (``os.sched_setaffinity``) gets answers soonest: both sides look for one another for a
-            moment before they sleep, and nobody has to be moved. A process that has only this one
-            processor shares it with the sandbox.
+        policy: limits of the sandbox; by default what the environment's spec declares.
+        backend: a backend of ``open_sandbox``; by default the first isolating one that works.
+        cpu: processor to which the sandbox is pinned. Fastest if the caller is pinned to another
+            one (``os.sched_setaffinity``), since both sides spin before they sleep. A process with
+            only this processor shares it with the sandbox.
         share_memory: ``False`` sends everything through pipes.
         start_timeout: seconds until the environment must be built, imports included.
         step_timeout: seconds each later call may take.
@@ -100,7 +98,7 @@ Sandboxing: TypeAlias = bool | str | Policy | SandboxOptions
 
 
 def sandbox_options(sandbox: Sandboxing) -> SandboxOptions:
-    """Return the options that the argument of ``make`` stands for.
+    """Return the options for the ``sandbox`` argument of ``make``.
 
     Raises:
         TypeError: it is none of them.

@@ -1,4 +1,4 @@
-"""What a sandbox must see to run Python code of this installation, found without importing it."""
+"""Packages that a sandbox needs from this installation, found without importing them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ludus.sandbox.policy import Mount
 __all__ = ["PACKAGES", "package_folders", "package_mounts", "top_level"]
 
 PACKAGES = "/ludus/packages"
-"""Where a sandbox finds packages that lie outside of its Python installation."""
+"""Folder in a sandbox with packages from outside its Python installation."""
 
 
 def top_level(entry_point: str) -> str:
@@ -23,7 +23,7 @@ def top_level(entry_point: str) -> str:
 def package_mounts(names: Iterable[str]) -> tuple[Mount, ...]:
     """Return what to mount so that packages, given by top-level names, are in ``PACKAGES``.
 
-    Those that the sandbox sees anyway, and those that nobody finds, are left out.
+    Those that the sandbox sees anyway, and those that do not exist, are left out.
     """
     found = {name: place for name in names if (place := _place(name)) is not None}
     return tuple(

@@ -87,7 +87,7 @@ class SandboxedVectorEnv(BatchEnv[Any, Any]):
             mask[rows] = True
             options = {**(options or {}), "reset_mask": mask}
         if self._episodes.ready:
-            # After an error nobody knows which were reset; counted too short, none is accused.
+            # After an error it is unknown which were reset; too short counts accuse none.
             self._episodes.begin(rows)
         given = [None if seeds is None else list(seeds), options]
         token = self._channel.ask(Op.RESET, encode(given, name="[seed, options]"))
@@ -137,7 +137,7 @@ class SandboxedVectorEnv(BatchEnv[Any, Any]):
         _, _, ended, cut, _, reward = ANSWER.unpack_from(self._landing)
         if ended or cut or reward:
             raise Inadmissible("the header has flags or a reward, which are the block's.")
-        # Whatever is left without zeros and ones is neither.
+        # Anything left after removing zeros and ones is invalid.
         if bytes(self._flag_bytes).translate(None, b"\x00\x01"):
             raise Inadmissible("a flag is neither 0 nor 1.")
         flags = self._flags.copy().view(np.bool_)

@@ -1,7 +1,7 @@
-"""What model calls cost, and the caps that no call may break.
+"""Costs of model calls, and caps that no call may exceed.
 
-A cap is looked at before a call, with the call's own price on the account already: the prompt as it
-was estimated, and the longest reply allowed. So a cap holds however long the replies become.
+A cap is checked before a call, including the call's own worst case: the estimated prompt and the
+longest reply allowed. So it holds however long replies become.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Price:
 
 
 def price_table(table: Mapping[str, Mapping[str, float] | Price]) -> dict[str, Price]:
-    """Return prices by model from what a user's file says: ``{model: {input: 2.5, output: 10}}``.
+    """Return prices by model from a user's file: ``{model: {input: 2.5, output: 10}}``.
 
     Raises:
-        ResearchError: An entry has other fields, or values that are no prices.
+        ResearchError: An entry has other fields, or values that are not prices.
     """
     prices = {}
     for model, entry in table.items():
@@ -124,11 +124,7 @@ class Meter:
         return math.inf if self.caps.seconds is None else self.caps.seconds - self.seconds
 
     def admit(self, prompt: int, longest_reply: int) -> int:
-        """Return how many tokens the next reply may have.
-
-        Args:
-            prompt: Tokens of the call, as estimated.
-            longest_reply: Tokens that are wanted for the reply.
+        """Return how many tokens the next reply may have, given the estimated tokens of the prompt.
 
         Raises:
             AgentStopped: A cap is reached, or would be by this call.
@@ -181,7 +177,7 @@ class Meter:
         return {**asdict(self.usage), "seconds": self.seconds}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on with an account of before; the time between does not count."""
+        """Restore an earlier account; the time between does not count."""
         rest = dict(state)
         self._before = float(rest.pop("seconds"))
         self._started = None

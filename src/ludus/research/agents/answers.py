@@ -1,4 +1,4 @@
-"""The body of a chat completion, read without trust in the server."""
+"""Parses the body of a chat completion, without trust in the server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Answer:
 
 
 def parse_answer(body: Any) -> Answer:
-    """Return what a chat completion says; fields that are not needed are not looked at.
+    """Return the reply and the token counts of a chat completion.
 
     Raises:
         Unreadable: There is no message in it.

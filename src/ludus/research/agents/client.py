@@ -1,7 +1,7 @@
-"""One question to an OpenAI-compatible server, asked again where that may help.
+"""Client for an OpenAI-compatible server, with retries.
 
-Tried again is what passes: connections that fail or break, answers that stop in the middle, 5xx,
-408, 409 and 429. A refusal for any other reason would be refused again.
+Failed or broken connections, incomplete answers, 5xx, 408, 409 and 429 are retried. Other refusals
+are not, since they would be repeated.
 """
 
 from __future__ import annotations
@@ -68,12 +68,13 @@ class ModelClient:
 
     Args:
         model: Its name there.
-        base_url: Of the server, up to ``/v1``; ``None`` for the ``openai`` package's own choice.
-        api_key: ``None`` for ``OPENAI_API_KEY``; with a ``base_url`` there need not be one.
+        base_url: Of the server, up to ``/v1``; ``None`` for the ``openai`` package's default.
+        api_key: ``None`` for ``OPENAI_API_KEY``; optional with a ``base_url``.
         max_retries: ``None`` for ``MLGYM_MODEL_MAX_RETRIES``, or 3.
-        timeout: Seconds for one attempt, all of it.
-        limit_field: What the server calls the limit of a reply.
-        seed: Of the scatter of waiting times.
+        timeout: Seconds for one attempt.
+        backoff: Waiting times between attempts.
+        limit_field: The server's name for the limit of a reply.
+        seed: Of the jitter of waiting times.
     """
 
     model: str
@@ -106,10 +107,10 @@ class ModelClient:
         """Return the model's answer.
 
         Args:
-            messages: Of the conversation.
-            tools: That the model may call.
-            max_tokens: Of the reply.
-            seconds: For all attempts together, the waiting included.
+            messages: The conversation.
+            tools: Tools that the model may call.
+            max_tokens: Limit of the reply.
+            seconds: For all attempts together, waiting included.
             options: Further fields of the request, such as ``temperature``; none of
                 :data:`RESERVED`.
             retries: Instead of ``max_retries``.
@@ -117,8 +118,8 @@ class ModelClient:
         Raises:
             ContextOverflow: The messages are too long for the model.
             DependencyNotInstalled: The package ``openai`` is missing.
-            RequestRefused: The server refused for what may be the messages' content.
-            ServerFailed: The server failed more often than there are retries.
+            RequestRefused: The server refused, possibly because of the messages' content.
+            ServerFailed: The server failed on every attempt.
             ModelServerError: The server refused otherwise, or there is no time for a retry.
         """
         body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
@@ -139,7 +140,7 @@ class ModelClient:
                 return answer
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -1,9 +1,8 @@
-"""What was said so far, and which part of it a model is shown.
+"""The conversation so far, and the part of it that a model is shown.
 
-The whole history is kept; a call gets a view of it that fits. The task and every action stay as
-long as there is room, and the outputs of the first and of the last steps: the first ones show what
-was found at the beginning, the last ones where the work stands. An output in between becomes one
-line that says what was left out. Where that is still too long, the views get narrower and narrower.
+The whole history is kept; each call gets a view that fits. Shown are, as long as there is room, the
+task, every action, and the outputs of the first and last steps; other outputs become one line that
+says what was left out. If that is still too long, narrower views are tried.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ TOKENS_PER_MESSAGE = 8
 
 @dataclass(slots=True)
 class Turn:
-    """A reply of the model, and what came of it."""
+    """A reply of the model, and its result."""
 
     text: str
     tool: str | None = None
@@ -56,8 +55,8 @@ class History:
     """System prompt, task, and turns.
 
     Args:
-        keep_first: Turns at the beginning whose output is shown.
-        keep_last: Turns at the end whose output is shown.
+        keep_first: First turns whose output is shown.
+        keep_last: Last turns whose output is shown.
         characters: Of one output, in the widest view.
     """
 

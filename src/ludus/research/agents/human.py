@@ -21,8 +21,8 @@ FENCE = "```"
 class HumanAgent:
     """Shows observations and asks for commands.
 
-    A command is one line, or several between two lines of three back-ticks. Ctrl-C throws away what
-    was typed; pressed again with nothing typed, or Ctrl-D, it asks whether to stop.
+    A command is one line, or several between two lines of three back-ticks. Ctrl-C discards the
+    input; Ctrl-C without input, or Ctrl-D, asks whether to stop.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -34,7 +34,7 @@ class HumanAgent:
         self._greeted = False
 
     def get_state(self) -> dict[str, Any]:
-        """Return nothing: what there is to remember, the person does."""
+        """Return nothing; there is no state."""
         return {}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
@@ -42,7 +42,7 @@ class HumanAgent:
         self._greeted = False
 
     def act(self, observation: Mapping[str, Any]) -> Action:
-        """Show what is the case and return what the person types.
+        """Show the observation and return the person's command.
 
         Raises:
             AgentStopped: The person wants to stop, or the terminal is gone.

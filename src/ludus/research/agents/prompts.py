@@ -85,7 +85,7 @@ def observation_label(observation: Mapping[str, Any]) -> str:
 
 
 def malformed_prompt(reason: str, style: str) -> str:
-    """Return what a model is told whose reply could not be used."""
+    """Return the prompt after a reply that could not be used."""
     wanted = "one tool call" if style == "tools" else "one command in one fenced block"
     return f"Nothing was done: {reason} Answer again, with a short thought and exactly {wanted}."
 

@@ -1,19 +1,19 @@
-"""What a research episode asks of an agent.
+"""The protocol of agents in research episodes.
 
-Only ``act`` is needed. An agent may also have
+Only ``act`` is required. An agent may also have
 
-* ``reset(seed, env)``, called before every episode; in a run, ``env`` tells of the task and its
+* ``reset(seed, env)``, called before every episode; in a run, ``env`` describes the task and its
   spaces, and cannot be stepped;
-* ``close()``, called when it is needed no longer;
-* ``cost``, the money spent up to now;
-* ``get_state()`` and ``set_state(state)``, plain data with which an interrupted episode goes on.
+* ``close()``, called at the end;
+* ``cost``, the money spent so far;
+* ``get_state()`` and ``set_state(state)``, plain data to continue an interrupted episode.
 
 In a run an agent is given observations and nothing else: no rewards, no ``info``, and not the last
-observation, after which it is not asked any more.
+observation.
 
-An agent that has nothing more to do raises :class:`AgentStopped`: the episode is then over, and
-what lies in the workspace is graded. An agent whose model cannot be reached raises
-:class:`~ludus.errors.ModelServerError`, which says nothing about the agent and is no score.
+An agent that has finished raises :class:`AgentStopped`; the workspace is then graded. An agent
+whose model cannot be reached raises :class:`~ludus.errors.ModelServerError`, which is an
+infrastructure fault and no score.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class StopReason(StrEnum):
 
 
 class AgentStopped(ResearchError):
-    """The agent ends the episode without submitting; what is there is graded.
+    """The agent ends the episode without submitting; its work is graded.
 
     Attributes:
         reason: Why, as one of a few words.

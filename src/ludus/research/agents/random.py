@@ -1,4 +1,4 @@
-"""An agent that looks around at random: a floor under every other agent, and a smoke test."""
+"""An agent that runs harmless commands at random, as a lower bound and for smoke tests."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _COMMANDS = (
 
 
 class RandomAgent:
-    """Takes harmless commands at random, the same ones for the same seed.
+    """Runs harmless commands at random, the same ones for the same seed.
 
     Args:
-        seed: Where no episode brings its own.
+        seed: Used if the episode has none.
         submit_after: Actions before it submits; ``None`` for never.
     """
 
@@ -62,5 +62,5 @@ class RandomAgent:
         return {"seed": self._base, "taken": self._taken}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`get_state` was called."""
+        """Restore a state of :meth:`get_state`."""
         self._base, self._taken = int(state["seed"]), int(state["taken"])

@@ -1,7 +1,7 @@
-"""An agent that asks a language model what to do: a thought, an action, its result, and again.
+"""An agent that asks a language model for each action.
 
-Two styles of answering are understood: tool calls, and text with one command in a fenced block, for
-models that were not trained to call tools.
+The model answers with tool calls, or with one command in a fenced block, for models that were not
+trained to call tools.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ReactConfig:
 
 
 class ReactAgent:
-    """A model at work; one episode at a time.
+    """An agent driven by a model; one episode at a time.
 
     An exception, ``KeyboardInterrupt`` included, leaves the agent as it was before the call: the
     same observation may be given again.
@@ -150,11 +150,11 @@ class ReactAgent:
             raise
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._client.close()
 
     def get_state(self) -> dict[str, Any]:
-        """Return what is needed to go on elsewhere, as plain data."""
+        """Return the state as plain data."""
         return {
             "history": self._history.get_state(),
             "usage": self._meter.get_state(),
@@ -163,7 +163,7 @@ class ReactAgent:
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`get_state` was called."""
+        """Restore a state of :meth:`get_state`."""
         self._history.set_state(state["history"])
         self._meter.set_state(state["usage"])
         self._budget = int(state["budget"])

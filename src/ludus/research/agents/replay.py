@@ -25,9 +25,9 @@ class Difference:
 
 
 class ReplayAgent(ScriptedAgent):
-    """Takes the actions again and notes where results differ.
+    """Repeats recorded actions and notes where results differ.
 
-    Only what the trajectory has is compared: exit codes, and outputs that were recorded whole.
+    Only exit codes and completely recorded outputs are compared.
     """
 
     def __init__(self, trajectory: ResearchTrajectory) -> None:
@@ -42,10 +42,10 @@ class ReplayAgent(ScriptedAgent):
         self.differences = []
 
     def act(self, observation: Any) -> Action:
-        """Compare the result of the action before, and return the next one.
+        """Compare the result of the previous action, and return the next one.
 
         Raises:
-            AgentStopped: All have been taken.
+            AgentStopped: There are no more.
         """
         done = self.get_state()["next"] - 1
         if done >= 0 and isinstance(observation, Mapping):

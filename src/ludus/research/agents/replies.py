@@ -1,4 +1,4 @@
-"""From a model's reply to an action: strictly, as nobody knows what a model writes."""
+"""Parses a model's reply into an action, strictly."""
 
 from __future__ import annotations
 

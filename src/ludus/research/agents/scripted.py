@@ -1,4 +1,4 @@
-"""An agent that does what it was told beforehand."""
+"""An agent that executes a fixed list of actions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ScriptedAgent:
             try:
                 read_action(action)
             except InvalidAction as problem:
-                raise ResearchError(f"Action {n} of the script is none: {problem}") from problem
+                raise ResearchError(f"Action {n} of the script is invalid: {problem}") from problem
 
     @classmethod
     def from_file(cls, path: str | Path) -> ScriptedAgent:
@@ -63,7 +63,7 @@ class ScriptedAgent:
         """Return the next action.
 
         Raises:
-            AgentStopped: All have been taken.
+            AgentStopped: There are no more.
         """
         if self._next >= len(self.actions):
             raise AgentStopped(
@@ -77,5 +77,5 @@ class ScriptedAgent:
         return {"next": self._next}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go on where :meth:`get_state` was called."""
+        """Restore a state of :meth:`get_state`."""
         self._next = int(state["next"])

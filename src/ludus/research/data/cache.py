@@ -11,9 +11,9 @@ __all__ = ["cache_folder"]
 
 
 def cache_folder(kind: str) -> Path:
-    """Return a folder that only this user can look into, below ``LUDUS_CACHE`` or the user's own.
+    """Return a private folder below ``LUDUS_CACHE`` or the user's cache.
 
-    Labels lie there, and programs that sandboxes run: a folder of somebody else is not used.
+    It holds labels and programs that sandboxes run, so another user's folder is not used.
     """
     base = os.environ.get("LUDUS_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     top = Path(base).expanduser().absolute() / "ludus" / "research"

@@ -25,11 +25,11 @@ __all__ = ["CachedTask"]
 
 @dataclass(frozen=True, slots=True)
 class CachedTask:
-    """A task together with its data; what graders need of a task.
+    """A task with its data, as graders need it.
 
     Attributes:
         task: The task.
-        digest: Of all that its data and scores depend on.
+        digest: Of everything that its data and scores depend on.
     """
 
     task: Task
@@ -39,7 +39,7 @@ class CachedTask:
     def of(cls, task: Task) -> CachedTask:
         """Return a task as it is on the disk now.
 
-        What is made of it before it is changed stays as it is; after that nothing more is.
+        If its files are changed later, nothing more is made from it.
         """
         return cls(task, task.digest())
 
@@ -50,7 +50,7 @@ class CachedTask:
 
     @property
     def submission(self) -> tuple[Artefact, ...]:
-        """The files that are handed in."""
+        """The declared submission files."""
         return self.task.config.submission
 
     @property
@@ -78,8 +78,7 @@ class CachedTask:
         """Return the labels of a split.
 
         Raises:
-            DataMissing: What they are made from is not on this machine.
-            TaskError: The task's ``data.py`` failed.
+            DataMissing, TaskError, ResearchError: As :meth:`prepared`.
         """
         data = self.prepared(seed)
         return data.validation if split == "validation" else data.test
@@ -88,8 +87,7 @@ class CachedTask:
         """Return the null submission, if the task has one.
 
         Raises:
-            DataMissing: As for :meth:`prepared`.
-            TaskError: The task's ``null.py`` failed.
+            DataMissing, TaskError, ResearchError: As :meth:`prepared`, or its ``null.py`` failed.
         """
         files = null_submission(self.task, self.prepared(seed).workspace)
         return None if files is None else Artefacts(files)
@@ -98,20 +96,19 @@ class CachedTask:
         """Return workspace and labels for a seed, made on first use.
 
         Raises:
-            DataMissing: What they are made from is not on this machine.
-            TaskError: The task has no workspace, its ``data.py`` failed, or it has been changed
+            DataMissing: Their source is not on this machine.
+            TaskError: The task has no workspace, its ``data.py`` failed, or it was changed
                 meanwhile.
-            ResearchError: There is no room for them.
+            ResearchError: The disk is full.
         """
         place = self._kept(str(seed), lambda folder: prepare(self.task, seed, folder))
         return Prepared(place / "workspace", place / "validation", place / "test")
 
     def keep(self, seed: int) -> Prepared:
-        """Return what :meth:`prepared` does, and make all else that grading will need.
+        """Return :meth:`prepared`, and prepare everything else that grading will need.
 
         Raises:
-            DataMissing: As there.
-            ResearchError: As there.
+            DataMissing, TaskError, ResearchError: As :meth:`prepared`.
         """
         _ = self.grader_folder
         return self.prepared(seed)
@@ -143,7 +140,7 @@ class CachedTask:
 
 
 def _given() -> str:
-    """Return what tells apart data that was made from other folders of the user's."""
+    """Return the user's data folders, on which the made data depends."""
     folders = given_folders()
     said = "\0".join(f"{name}={folder}" for name, folder in folders.items())
     return f"-{hashlib.sha256(said.encode()).hexdigest()[:12]}" if folders else ""

@@ -19,12 +19,11 @@ _PACKAGES = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages")
 
 
 def hidden_paths(task: Task) -> tuple[Path, ...]:
-    """Return the existing paths that sandboxes in which an agent's code runs have to cover.
+    """Return the existing paths that are hidden in sandboxes with an agent's code.
 
-    Graders and reference solutions come with Ludus, and labels are made from files that packages
-    installed, or that the user put somewhere; folders with any of them may be seen in every
-    sandbox. What one task that comes with Ludus hides is hidden in the sandboxes of all tasks: a
-    sandbox shows all packages, and an agent could carry labels from one episode to another.
+    These are graders, reference solutions, and the installed files from which labels are made. What
+    one bundled task hides is hidden in the sandboxes of all tasks: they show the same packages, and
+    an agent could carry labels from one episode to another.
     """
     hidden = dict.fromkeys((*task.config.hidden, *bundled_hidden()))
     named = (path for place in hidden for path in _resolved(place))

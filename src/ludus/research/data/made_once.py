@@ -25,11 +25,11 @@ _right: dict[Path, str] = {}
 def kept_folder(place: Path, fill: Callable[[Path], None]) -> Path:
     """Return a folder that ``fill`` has filled, now or in an earlier process.
 
-    What is in it is compared with its hashes once per process, and after that by sizes and times.
-    A folder that is damaged is made anew, with a warning.
+    Its contents are compared with their hashes once per process, later by sizes and times. A
+    damaged folder is made again, with a warning.
 
     Args:
-        place: Where it is; the folder above it is made too.
+        place: Its path; parents are created.
         fill: Writes the contents into an empty folder, the same ones each time.
 
     Raises:
@@ -64,7 +64,7 @@ def _make(place: Path, fill: Callable[[Path], None]) -> None:
         try:
             made.rename(place)
         except OSError as problem:
-            # Whoever comes second finds the first one's folder, which is the same.
+            # Another process may have made the same folder first.
             if problem.errno not in _TAKEN:
                 raise
     finally:
@@ -74,7 +74,7 @@ def _make(place: Path, fill: Callable[[Path], None]) -> None:
 def _remove(place: Path) -> None:
     aside = Path(tempfile.mkdtemp(dir=place.parent))
     try:
-        # Somebody else may have removed it, for the same reason.
+        # Another process may have removed it, for the same reason.
         with suppress(FileNotFoundError):
             place.rename(aside / "old")
     finally:

@@ -1,8 +1,8 @@
 """The null submission of a task: well-formed, and made without any knowledge.
 
-A task whose workspace, or baseline, already holds all files of a submission needs nothing more. Any
-other may have a ``null.py`` with ``null_submission(workspace)``, which returns the files, path to
-bytes. Graders are tried with it when they fail on a submission.
+If the workspace or the baseline holds all files of a submission, those are it. Otherwise a task may
+have a ``null.py`` with ``null_submission(workspace)``, which returns the files by path. A grader
+that fails on a submission is tried with it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ __all__ = ["null_submission"]
 def null_submission(task: Task, workspace: Path) -> dict[str, bytes] | None:
     """Return the files of the null submission; ``None`` if the task has none.
 
-    Args:
-        task: The task; its ``null.py`` runs in this process.
-        workspace: What the agent starts from.
+    The task's ``null.py`` runs in this process.
 
     Raises:
         TaskError: ``null.py`` failed, or returned something else.

@@ -23,13 +23,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The folders of one episode.
-
-    Attributes:
-        workspace: What the agent sees.
-        validation: Labels of the validation split; never in the agent's sandbox.
-        test: Labels of the test split; never in the agent's sandbox.
-    """
+    """The folders of one episode: the workspace, and the labels, which no agent's sandbox shows."""
 
     workspace: Path
     validation: Path
@@ -37,19 +31,15 @@ class Prepared:
 
 
 def prepare(task: Task, seed: int, folder: Path) -> Prepared:
-    """Write a task's workspace and labels into a folder.
+    """Write a task's workspace and labels into an empty or new folder.
 
     ``workspace``, ``validation`` and ``test`` of the task's folder are copied, then its
-    ``data.py`` adds to them with ``build(folder, seed)``. The same seed gives the same bytes.
-
-    Args:
-        task: The task; its ``data.py`` runs in this process.
-        seed: Of the splits.
-        folder: Where to; empty, or not there yet.
+    ``data.py``, which runs in this process, adds to them with ``build(folder, seed)``. The same
+    seed gives the same bytes.
 
     Raises:
         DataMissing: Data has to be fetched first; the message says how.
-        TaskError: The task has nothing to start from, or its ``data.py`` failed.
+        TaskError: The task has no workspace, or its ``data.py`` failed.
         OSError: The folder cannot be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +91,7 @@ def load_program(file: Path) -> ModuleType:
     """Import a program of a task's folder, afresh.
 
     Raises:
-        TaskError: It is no Python file.
+        TaskError: It is not a Python file.
         Exception: Whatever its own code raises.
     """
     name = f"ludus_task_{file.parent.name}"

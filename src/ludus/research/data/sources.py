@@ -1,7 +1,7 @@
-"""Data that comes with no package: where the user has put it, and what to say if it is nowhere.
+"""Datasets that come with no package: where the user has put them, and what to say otherwise.
 
-It is looked for in the folder that a variable such as ``LUDUS_DATA_CIFAR10`` names, and then in the
-cache that Hugging Face's tools keep. Nothing is fetched.
+They are searched in the folder that a variable such as ``LUDUS_DATA_CIFAR10`` names, and then in
+the cache of Hugging Face's tools. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def hub_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A dataset that the user has to get.
+    """A dataset that the user has to provide.
 
     Attributes:
-        name: What people call it.
-        variable: Names the folder it lies in.
+        name: Its usual name.
+        variable: Names its folder.
         files: What must be in that folder, in words.
         origin: Where to get it.
-        hub: Repositories of Hugging Face's hub whose files do as well.
+        hub: Repositories of Hugging Face's hub with the same files.
     """
 
     name: str
@@ -59,14 +59,13 @@ class Source:
     hub: tuple[str, ...] = ()
 
     def find(self, *wanted: Sequence[str]) -> list[list[Path]]:
-        """Return the files of the first layout that is there, sorted, a list for each pattern.
+        """Return the files of the first layout that exists, sorted, a list for each pattern.
 
         Args:
-            wanted: Layouts; each is a list of patterns of :meth:`pathlib.Path.glob`, of which
-                every one must have a match in the same folder.
+            wanted: Layouts; each is a list of glob patterns that must all match in the same folder.
 
         Raises:
-            DataMissing: None is there; the message says what to get and where to put it.
+            DataMissing: There is none; the message says what to get and where to put it.
         """
         for folder in self._folders():
             for layout in wanted:
@@ -76,11 +75,7 @@ class Source:
         raise self.missing()
 
     def missing(self, detail: str = "") -> DataMissing:
-        """Return the error that says what is missing, where to get it and where to put it.
-
-        Args:
-            detail: What exactly is wrong, if more is known than that it is not there.
-        """
+        """Return the error that says what is missing, where to get it and where to put it."""
         folder = given_folders().get(self.variable)
         said = f"it names {folder}" if folder else "it is not set"
         hub = ", ".join(f"datasets/{name}" for name in self.hub)
@@ -93,7 +88,7 @@ class Source:
     def _folders(self) -> list[Path]:
         given = given_folders().get(self.variable)
         if given is not None:
-            # Whoever names a folder means that one and no other.
+            # A folder that the user names is the only one searched.
             return [given]
         kept = [hub_cache() / f"datasets--{name.replace('/', '--')}" for name in self.hub]
         return [place for folder in kept for place in _matches(folder, "snapshots/*")]
@@ -103,8 +98,7 @@ def read_rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a ``.parquet``, ``.jsonl`` or ``.jsonl.gz`` file, with these columns only.
 
     Raises:
-        DataMissing: There is nothing to read parquet files with, or the file is damaged or has no
-            such columns.
+        DataMissing: No package reads parquet files, or the file is damaged or lacks the columns.
     """
     rows = _parquet_rows(file, columns) if file.suffix == ".parquet" else _json_rows(file)
     try:
@@ -117,10 +111,10 @@ def read_rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def read_image(data: bytes, size: int, name: str) -> NDArray[np.uint8]:
-    """Return a picture of ``size`` times ``size`` pixels in red, green and blue.
+    """Return an RGB picture of ``size`` times ``size`` pixels.
 
     Raises:
-        DataMissing: There is nothing to decode pictures with, or this is none.
+        DataMissing: No package decodes pictures, or this is none.
     """
     cv2 = _imported("cv2", "images")
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None

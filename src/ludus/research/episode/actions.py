@@ -1,4 +1,4 @@
-"""What the agent does: a text for the shell, or a structured call of a tool."""
+"""Actions of an agent: a text for the shell, or a structured tool call."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _SAMPLES: tuple[Action, ...] = (
 class ActionSpace(Space[Any]):
     """Strings, and calls ``{"tool": name, "arguments": {...}}``.
 
-    Whether a tool has such arguments is not asked: that is a mistake an agent may make and is
-    told about, like a command that does not exist. Samples are drawn from a few harmless actions.
+    Wrong arguments of a tool are a member too: the agent is told about them, as about an unknown
+    command. Samples are drawn from a few harmless actions.
     """
 
     def __init__(self, seed: int | np.random.Generator | None = None) -> None:
@@ -53,7 +53,7 @@ class ActionSpace(Space[Any]):
             SpaceValueError: a mask or probabilities are given.
         """
         if mask is not None or probability is not None:
-            raise SpaceValueError("Actions in words take neither `mask` nor `probability`")
+            raise SpaceValueError("Text actions take neither `mask` nor `probability`")
         chosen = _SAMPLES[int(self.np_random.integers(len(_SAMPLES)))]
         return chosen if isinstance(chosen, str) else dict(chosen)
 
@@ -72,12 +72,12 @@ class ActionSpace(Space[Any]):
 
 @dataclass(frozen=True, slots=True)
 class ParsedAction:
-    """An action as it is carried out.
+    """An action as it is executed.
 
     Attributes:
         text: what the shell runs.
-        is_tool: whether it is a call of a tool, which takes no time worth waiting for.
-        problem: why nothing is run, in words for the agent; empty if something is.
+        is_tool: whether it is a tool call, which has the short time limit.
+        problem: why nothing is run, for the agent; empty if something is.
     """
 
     text: str
@@ -86,7 +86,7 @@ class ParsedAction:
 
 
 def read_action(action: object) -> ParsedAction:
-    """Return what an action stands for.
+    """Parse an action.
 
     Raises:
         InvalidAction: it is neither a text nor a call.
@@ -117,7 +117,9 @@ def read_action(action: object) -> ParsedAction:
 def _typed(text: str) -> ParsedAction:
     """Return a command, or why no shell takes it."""
     if "\0" in text:
-        return ParsedAction("", problem="The command holds a NUL character, which no shell takes.")
+        return ParsedAction(
+            "", problem="The command holds a NUL character, which no shell accepts."
+        )
     if len(text) > _LONGEST:
         return ParsedAction("", problem=f"The command has more than {_LONGEST:,} characters.")
     try:

@@ -1,4 +1,4 @@
-"""The sandbox of an agent: what it has, what it sees, and what it must not see."""
+"""The policy of an agent's sandbox: its resources, its mounts, and what is hidden from it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
 
     Args:
         task: The task.
-        overrides: Fields of :class:`~ludus.sandbox.Policy` to set otherwise, for instance
-            ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts and
-            variables are added to those of the task.
+        overrides: Other values for fields of :class:`~ludus.sandbox.Policy`, for instance
+            ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts and variables
+            are added to those of the task.
 
     Raises:
-        ValueError: An override is no field, or out of range.
+        ValueError: An override is not a field, or out of range.
     """
     given = dict(overrides or {})
     resources = task.config.resources
@@ -64,12 +64,7 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
 
 
 def covers(hidden: Iterable[Path], mounts: Iterable[Mount] = ()) -> tuple[Mount, ...]:
-    """Return mounts of nothing over those hidden paths that a sandbox would show.
-
-    Args:
-        hidden: Paths of the host.
-        mounts: What the sandbox shows besides the system's folders and this Python.
-    """
+    """Return mounts that cover the hidden host paths that a sandbox with ``mounts`` would show."""
     system = [(Path(folder).resolve(), folder) for folder in (*system_folders(), *python_roots())]
     given = [(Path(m.source).resolve(), m.target) for m in mounts]
     made = {}
@@ -85,14 +80,10 @@ def covers(hidden: Iterable[Path], mounts: Iterable[Mount] = ()) -> tuple[Mount,
 
 
 def refuse_missing_gpus(task: Task, gpus: int | None) -> None:
-    """Refuse a task that needs graphics processors, which no sandbox here is given.
-
-    Args:
-        task: The task.
-        gpus: How many the caller asks for instead of the task; 0 does without.
+    """Refuse a task that needs GPUs, which no sandbox has; ``gpus=0`` runs it without.
 
     Raises:
-        PolicyNotEnforceable: Some are needed.
+        PolicyNotEnforceable: The task needs some.
     """
     wanted = task.config.resources.gpu if gpus is None else gpus
     if wanted:

@@ -1,4 +1,4 @@
-"""Grading as an episode sees it: what is handed in, how it was scored, and whose fault it is."""
+"""Grading of an agent's work: copy it out of the sandbox, grade it, and retry after faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Grade(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """One grading, for the operator.
+    """The result of one grading, for the operator.
 
     Of a validation, the agent is told ``score`` and ``told``; of the test, nothing.
 
@@ -44,9 +44,9 @@ class Assessment:
         outcome: ``"scored"``, ``"agent_fault"`` or ``"infrastructure_fault"``.
         score: The score, if there is one.
         reason: Why there is none.
-        details: What else the grader says.
-        files: The SHA-256 of each file that was graded.
-        draw: What the grader drew from; ``None`` if there was nothing to grade.
+        details: Further results of the grader.
+        files: The SHA-256 of each graded file.
+        draw: The grader's random number; ``None`` if nothing was graded.
         told: What the agent may be told of an agent fault in a validation.
     """
 
@@ -72,17 +72,11 @@ class Assessment:
 
 
 class Assessor:
-    """Has the contents of an agent's sandbox graded.
-
-    Args:
-        task: The task and its data.
-        seed: Of the episode.
-        grade: Grades.
-        draws: Of the episode; by default new ones.
+    """Grades the contents of an agent's sandbox.
 
     Attributes:
-        draws: Those.
-        artefacts: What was graded last; ``None`` if it could not even be taken.
+        draws: Of the episode.
+        artefacts: What was graded last; ``None`` if it could not be copied.
     """
 
     def __init__(
@@ -93,12 +87,12 @@ class Assessor:
         self.artefacts: Artefacts | None = None
 
     def assess(self, sandbox: Sandbox, split: Split, count: int = 0) -> Assessment:
-        """Copy out what the task declares, and have it graded; twice if the first try failed.
+        """Copy out the declared files and grade them, again if the infrastructure failed.
 
         Args:
             sandbox: The agent's.
-            split: By which labels.
-            count: Which validation it is, from 1; 0 for the test.
+            split: Which labels to use.
+            count: Number of the validation, from 1; 0 for the test.
         """
         self.artefacts = None
         try:
@@ -112,13 +106,7 @@ class Assessor:
         return self.grade(self.artefacts, split, drawn)
 
     def grade(self, artefacts: Artefacts, split: Split, draw: int | None = None) -> Assessment:
-        """Have files graded that were copied out before.
-
-        Args:
-            artefacts: The files.
-            split: By which labels.
-            draw: What the grader draws from; by default what the test does.
-        """
+        """Grade files that were copied out before, by default with the draw of the test."""
         drawn = self.draws.number(self._task.id, self._seed, split, 0) if draw is None else draw
         for _ in range(_TRIES):
             made = self._once(artefacts, split, drawn)
@@ -139,11 +127,9 @@ class Assessor:
 
 
 def graded_in_sandboxes(policy: Policy, backend: str | None) -> Grade:
-    """Return what grades in sandboxes that have as much memory as the agent's, or more.
+    """Return a function that grades in sandboxes with at least the agent's memory.
 
-    Args:
-        policy: Of the agent's sandbox; what that is not held to, these are not.
-        backend: Of the sandboxes.
+    Limits that the agent's policy lacks, these sandboxes lack too.
     """
     limits = GradingLimits(
         memory=None if policy.memory is None else max(policy.memory, _MEMORY),

@@ -34,48 +34,47 @@ _Step = tuple[Observation, float, bool, bool, dict[str, Any]]
 class ResearchEnv(Env[Observation, Action]):
     """An agent with a shell in a sandbox, and a task to work on.
 
-    An action is a text for the persistent bash of the sandbox, or a call of a tool such as
-    ``{"tool": "open", "arguments": {"path": "main.py"}}``; the tools are commands of the sandbox
-    too. A command runs to its end, or to its time limit, and whatever it started ends with it.
+    An action is a text for the sandbox's persistent bash, or a tool call such as ``{"tool": "open",
+    "arguments": {"path": "main.py"}}``; the tools are commands too. A command runs to its end or
+    its time limit, and everything it started ends with it.
 
-    ``reset(seed=...)`` decides on splits and data. Without a seed an episode has the seed of the
-    one before; the first has 0. What graders draw depends on a nonce of the episode as well, which
-    nobody can foresee; see :mod:`ludus.research.grading.draws`.
+    ``reset(seed=...)`` determines splits and data. Without a seed an episode has the seed of the
+    one before; the first has 0. What graders draw also depends on an unpredictable nonce of the
+    episode, see :mod:`ludus.research.grading.draws`.
 
-    Observations are for the agent. ``info`` and rewards are for whoever trains or examines it: in
-    the end they tell what came of the test.
+    Observations are for the agent. ``info`` and rewards are for the operator: at the end they
+    reveal the result of the test.
 
-    ``validate`` has the work scored on the validation split, ``submit`` ends the episode
-    (``terminated``). At a limit the episode ends too (``truncated``); either way what is there is
-    graded on the test split, once. Rewards are the improvements of the normalised score, see
-    :mod:`ludus.research.task.reward`; they add up to the final one. ``info["outcome"]`` says at the
-    end whether it was ``"scored"``, or whose fault it is that it was not: ``"agent_fault"``,
-    ``"infrastructure_fault"``. The latter has no score, and its reward of 0 stands for none.
+    ``validate`` scores the work on the validation split, ``submit`` ends the episode
+    (``terminated``). A limit ends it too (``truncated``); either way the work is graded once on the
+    test split. Rewards are improvements of the normalised score and add up to the final one, see
+    :mod:`ludus.research.task.reward`. At the end ``info["outcome"]`` is ``"scored"``,
+    ``"agent_fault"`` or ``"infrastructure_fault"``. The latter has no score; its reward of 0 means
+    nothing.
 
     Args:
         task: Its id, or the path of its folder.
-        task_class: A class of its own for the task, or its ``"module:name"``.
-        max_steps: Instead of what the task's file says.
+        task_class: A class for the task, or its ``"module:name"``.
+        max_steps: Instead of the task's own.
         time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
         cost_limit: How much may be added with :meth:`add_cost`.
         backend: Of all sandboxes; see :func:`ludus.sandbox.open_sandbox`.
-        policy: Fields of the policy of the agent's sandbox to set otherwise.
-        gpus: Instead of what the task asks for; 0 does without.
-        grade: Grades instead of :func:`ludus.research.grading.grade`.
-        draws: ``"private"``, or ``"public"`` for draws that follow from the seed alone; by default
-            what ``LUDUS_RESEARCH_DRAWS`` says, or private ones. Draws that an episode has already
-            make this environment go on with that episode.
+        policy: Other values for fields of the agent's policy.
+        gpus: Instead of the task's own; 0 does without.
+        grade: Instead of :func:`ludus.research.grading.grade`.
+        draws: ``"private"``, or ``"public"`` for draws from the seed alone; by default
+            ``LUDUS_RESEARCH_DRAWS``, or private. The draws of an existing episode continue it.
         render_mode: ``"ansi"``, or ``None``.
 
     Raises:
         TaskError: There is no such task, or it is wrong.
-        PolicyNotEnforceable: The task needs a gpu.
+        PolicyNotEnforceable: The task needs a GPU.
         SandboxUnavailable: The backend isolates nothing.
         ResearchError: There is no such kind of draws.
 
     Attributes:
-        limits: What ends an episode besides a submission.
-        state_bytes: How large a state may be that ``get_state`` returns.
+        limits: Limits of an episode.
+        state_bytes: Largest state that ``get_state`` returns.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
@@ -122,18 +121,14 @@ class ResearchEnv(Env[Observation, Action]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode in a fresh sandbox.
-
-        Args:
-            seed: Of splits, opponents and graders; by default the one before.
-            options: None are known.
+        """Begin an episode in a fresh sandbox; there are no ``options``.
 
         Raises:
             DataMissing: The task's data has to be fetched first.
             TaskError: The task's ``data.py`` failed, or its files were changed.
             ResearchError: There is no room for the data.
-            SandboxError: There is no such sandbox here; ``PolicyNotEnforceable`` says which of the
-                task's resources cannot be limited.
+            SandboxError: No such sandbox can be opened here; ``PolicyNotEnforceable`` says which of
+                the task's resources cannot be limited.
         """
         super().reset(seed=seed)
         self._leave()
@@ -152,21 +147,19 @@ class ResearchEnv(Env[Observation, Action]):
         return episode.first().observation(), {**episode.info(), **added, "seed": self._seed}
 
     def step(self, action: Action) -> _Step:
-        """Carry out one action.
+        """Execute one action.
 
         Raises:
-            InvalidAction: It is neither a text nor a call of a tool; nothing was done.
+            InvalidAction: It is neither a text nor a tool call; nothing was done.
             ResetNeeded: There is no episode, or it is over.
         """
         return self._step(action)
 
     def finish(self, end: End = "agent") -> _Step:
-        """Cut the episode off, as a limit does: what is there is graded.
-
-        For callers that notice themselves that an agent cannot go on.
+        """Truncate the episode and grade the work, for instance because the agent cannot go on.
 
         Args:
-            end: Why, in a word for ``info["end"]``.
+            end: Reason, one word for ``info["end"]``.
 
         Raises:
             ResetNeeded: There is no episode, or it is over.
@@ -177,7 +170,7 @@ class ResearchEnv(Env[Observation, Action]):
         return self._step(Finish(end))
 
     def add_cost(self, cost: float) -> None:
-        """Count what the agent has spent; at ``cost_limit`` the next step is the last.
+        """Add to the agent's cost; at ``cost_limit`` the next step is the last.
 
         Raises:
             ResetNeeded: There is no episode, or it is over.
@@ -300,7 +293,7 @@ MLGymEnv = ResearchEnv
 
 
 def _rules(task: Task, task_class: str | Callable[..., BaseTask] | None) -> BaseTask:
-    """Make what decides on rewards and the end."""
+    """Make the task object that decides on rewards and the end."""
     made: Any = task_class or BaseTask
     if isinstance(made, str):
         module, _, name = made.partition(":")

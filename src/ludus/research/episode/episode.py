@@ -1,8 +1,8 @@
 """One episode: actions in a sandbox, validations, the end and its grading.
 
 Nothing that happens in the test reaches the agent. The last observation is the same whether the
-work was scored, refused, or could not be graded, and its clock stands still while the test runs.
-What came of the test is in ``info``, which is the operator's, as rewards are.
+work was scored, refused, or could not be graded, and its clock stops while the test runs. The
+result of the test is in ``info``, which is for the operator, as are rewards.
 """
 
 from __future__ import annotations
@@ -42,27 +42,20 @@ _COUNTED = "The validation could not be carried out. So many have failed that it
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """In place of an action: the agent does nothing more, and what is there is graded."""
+    """In place of an action: the agent has stopped, and its work is graded."""
 
     end: End
 
 
 class ResearchEpisode:
-    """What happened since the last reset.
-
-    Args:
-        task: The task.
-        terminal: A shell in a sandbox that holds the workspace.
-        limits: What ends the episode besides a submission.
-        assessor: Has the work graded.
-        clock: Seconds that never go back.
+    """The state of an episode.
 
     Attributes:
-        end: Why the episode is over; empty while it goes on.
+        end: Why the episode is over; empty while it continues.
         final: The grading that ended it.
-        validations: Those that were carried out, in order.
-        validation_faults: How many the infrastructure failed to carry out.
-        validations_before: How many were carried out before this episode began anew.
+        validations: Completed validations, in order.
+        validation_faults: Validations that failed because of the infrastructure.
+        validations_before: Validations in abandoned records of this episode.
         cost: What the agent has spent.
     """
 
@@ -101,10 +94,10 @@ class ResearchEpisode:
         return self._seen(Said("", _NOT_RUN))
 
     def execute(self, action: object) -> ActionResult:
-        """Carry out an action, what it asks for, and the end if it is reached.
+        """Execute an action, the validation it asks for, and the end if it is reached.
 
         Raises:
-            InvalidAction: It is neither a text nor a call of a tool; nothing was done.
+            InvalidAction: It is neither a text nor a tool call; nothing was done.
         """
         validation: Assessment | None = None
         asked: frozenset[str] = frozenset()
@@ -171,10 +164,10 @@ class ResearchEpisode:
         return max(0, self.validation_faults - _FREE_FAULTS)
 
     def _lost(self, action: object, problem: Exception) -> ActionResult:
-        """End an episode whose sandbox was closed or ended from outside, or cannot be reached.
+        """End an episode whose sandbox was closed from outside or cannot be reached.
 
-        An agent cannot bring this about: what ends inside of a sandbox, for whatever reason, leaves
-        the sandbox as it is, and what the sandbox holds is graded.
+        An agent cannot cause this: whatever ends inside a sandbox leaves the sandbox itself intact,
+        and its contents are graded.
         """
         self.end = "box"
         reason = f"{type(problem).__name__}: {problem}"
@@ -196,7 +189,7 @@ class ResearchEpisode:
     def info(
         self, said: Said | None = None, validation: Assessment | None = None
     ) -> dict[str, Any]:
-        """Return what the operator is told besides the observation, as plain data."""
+        """Return the operator's ``info`` as plain data."""
         final = self.final
         return {
             "outcome": "running" if final is None else final.outcome,
@@ -236,7 +229,7 @@ class ResearchEpisode:
             open_file=self._open_file if is_over else self.terminal.open_file(),
             steps_left=self.limits.steps - self.steps,
             seconds_left=self.limits.seconds - spent,
-            # As many digits as the agent is told, and no room for more than a score.
+            # As many digits as in the message, so that a score carries no hidden data.
             validation_score=float(f"{scores[-1]:.{_DIGITS}g}") if scores else nothing,
         )
 

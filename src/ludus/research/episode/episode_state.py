@@ -1,4 +1,4 @@
-"""An episode as plain data: what the sandbox holds, what the shell is at, what was scored."""
+"""The state of an episode as plain data: files, shell, counters, validations."""
 
 from __future__ import annotations
 
@@ -28,18 +28,13 @@ _LEVELS = 64
 def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> dict[str, Any]:
     """Return a running episode as plain data.
 
-    Part of it are ``/workspace``, ``/tmp``, and of the shell its folder, variables, functions,
-    aliases and options.
-
-    Args:
-        episode: The episode.
-        rules: Have its history.
-        limit: Bytes of each folder; what is larger is not even read.
+    It includes ``/workspace``, ``/tmp``, and the shell's folder, variables, functions, aliases and
+    options. Of each folder at most ``limit`` bytes are read.
 
     Raises:
         SandboxError: The sandbox is gone, or holds what no snapshot can.
-        StateError: A folder is too large, or has too many files, names too long, or too many
-            levels; or the history holds other than plain data.
+        StateError: A folder is too large or too deep, or has too many files or too long names; or
+            the history holds other than plain data.
         OSError: A folder cannot be read, or the host's disk is full.
     """
     sandbox = episode.terminal.sandbox
@@ -58,7 +53,7 @@ def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> 
 
 
 def load(saved: dict[str, Any], episode: ResearchEpisode) -> list[ActionResult]:
-    """Continue in a fresh episode from what :func:`save` returned; return the history.
+    """Restore :func:`save`'s state into a fresh episode; return the history.
 
     Raises:
         StateError: The state is damaged.
@@ -111,10 +106,7 @@ def _restore(sandbox: Sandbox, place: str, snapshot: Snapshot) -> None:
 
 
 def _mounted(sandbox: Sandbox, place: str) -> set[str]:
-    """Return the names in a folder of a sandbox below which something is mounted.
-
-    Who removes them removes what is mounted, such as a Python that lies below ``/tmp``.
-    """
+    """Return the names in a folder of a sandbox that contain mounts and must not be removed."""
     paths = (PurePosixPath(mount.target) for mount in (*python_paths(), *sandbox.policy.mounts))
     inside = (path.relative_to(place).parts for path in paths if path.is_relative_to(place))
     return {parts[0] for parts in inside if parts}
@@ -127,7 +119,7 @@ def _snapshot(data: bytes) -> Snapshot:
     try:
         file.write(data)
         file.seek(0)
-        # A state may come from a file that somebody changed: names in it must not lead elsewhere.
+        # A state may have been tampered with: names in it must not lead elsewhere.
         for path, _, _, chunks in snapshot._records():
             if not path or any(name in ("", ".", "..") or "/" in name for name in path):
                 raise StateError(f"The state holds a file called {path!r}.")

@@ -15,14 +15,7 @@ _TYPED = string.ascii_letters + string.digits + string.punctuation + " \n"
 
 
 class FreeText(Text):
-    """Strings of limited length, of any characters but NUL.
-
-    Samples are made of what a keyboard has.
-
-    Args:
-        max_length: Largest length, inclusive.
-        seed: Seed, or generator, of the samples.
-    """
+    """Strings of at most ``max_length`` characters without NUL; samples are printable ASCII."""
 
     def __init__(self, max_length: int, *, seed: int | np.random.Generator | None = None) -> None:
         super().__init__(max_length, min_length=0, charset=_TYPED, seed=seed)

@@ -1,4 +1,4 @@
-"""What ends an episode besides a submission."""
+"""Limits of an episode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ludus.research.task.task import Task
 __all__ = ["End", "EpisodeLimits"]
 
 End: TypeAlias = str
-"""Why an episode is over; empty while it goes on.
+"""Why an episode is over; empty while it continues.
 
 ``"submitted"``; a limit: ``"steps"``, ``"time"``, ``"cost"``; ``"box"`` if it is of no use any
 more; or what the caller of ``ResearchEnv.finish`` says, such as ``"agent"``.
@@ -21,15 +21,15 @@ more; or what the caller of ``ResearchEnv.finish`` says, such as ``"agent"``.
 
 @dataclass(frozen=True, slots=True)
 class EpisodeLimits:
-    """How much an episode may take.
+    """How much an episode may use.
 
     Attributes:
         steps: Actions.
-        seconds: From reset on, whoever takes them.
-        cost: What the agent may spend, in whatever it counts.
+        seconds: From reset on.
+        cost: What the agent may spend.
         long: Seconds of one command.
-        short: Seconds of one call of a tool.
-        validations: How many are carried out; ``None``: any number.
+        short: Seconds of one tool call.
+        validations: How many are allowed; ``None``: any number.
     """
 
     steps: int
@@ -43,11 +43,11 @@ class EpisodeLimits:
     def of(
         cls, task: Task, *, steps: int | None, seconds: float | None, cost: float | None
     ) -> EpisodeLimits:
-        """Return the limits of a task as ``MLGYM_*`` variables and arguments change them.
+        """Return the limits of a task, changed by ``MLGYM_*`` variables and arguments.
 
         Raises:
-            ResearchError: A variable has a value that it cannot have.
-            ValueError: An argument is no limit.
+            ResearchError: A variable has an invalid value.
+            ValueError: An argument is not a limit.
         """
         settings = MlgymSettings.read()
         for name, value in (("max_steps", steps), ("time_limit", seconds), ("cost_limit", cost)):

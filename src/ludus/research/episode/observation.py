@@ -1,4 +1,4 @@
-"""What the agent sees after an action: the space, and values of it."""
+"""Observations of an agent: their space and their values."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def observation_space(max_steps: int) -> Dict:
 
 
 def nothing_validated(direction: Direction) -> float:
-    """Return the score that stands for none: worse than every other."""
+    """Return the score before any validation: worse than every other."""
     return -np.inf if direction == "higher" else np.inf
 
 

@@ -1,4 +1,4 @@
-"""The agent's persistent shell, and what its tools leave for the host."""
+"""The agent's persistent shell, and the files its tools leave for the host."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SMALL = 1 << 13
 _MOMENT = 2.0
 _STATE_TIMEOUT = 20.0  # for a busy host: a shell that was not saved in time is lost
 _WHERE = 'builtin printf %s "$PWD"'
-# What a shell remembers, as commands that bring it back. Left out is what bash sets by itself or
-# lets nobody change: one refusal would be the end of all that follows.
+# Prints the state of a shell as commands that restore it, without the variables that bash sets
+# itself or that are read-only: one error would stop all that follows.
 _OWN = "BASH*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HIST*|LINENO|PIPESTATUS|PPID|RANDOM|"
 _OWN += "SECONDS|SHELLOPTS|SRANDOM|UID|_"
 _SHELL = f"""\
@@ -37,15 +37,7 @@ _TOGETHER = "exec 2>&1; "
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What came of a command.
-
-    Attributes:
-        output: What it wrote.
-        exit_code: Its status.
-        seconds: How long it took.
-        timed_out: Whether it was stopped.
-        usage: Of the sandbox.
-    """
+    """The result of a command; ``usage`` is the sandbox's."""
 
     output: str
     exit_code: int
@@ -55,13 +47,10 @@ class Said:
 
 
 class Terminal:
-    """A shell in an agent's sandbox.
+    """A shell in an agent's sandbox, which the caller closes.
 
-    Whatever it says is the sandbox's own word: the folder, the open file and requests are read as
-    hostile texts of limited length.
-
-    Args:
-        sandbox: The sandbox; the caller closes it.
+    Nothing it says is trusted: the folder, the open file and requests are read as texts of limited
+    length.
 
     Raises:
         SandboxError: No shell starts.
@@ -78,7 +67,7 @@ class Terminal:
         """Run a command; everything that it started ends with it.
 
         Raises:
-            SandboxError: The sandbox is gone, was interfered with, or lets no shell start any more.
+            SandboxError: The sandbox is gone, was ended from outside, or starts no shell any more.
         """
         try:
             done = self._shell.run(_TOGETHER + text, timeout=timeout)
@@ -100,7 +89,7 @@ class Terminal:
         )
 
     def is_sandbox_alive(self) -> bool:
-        """Whether the sandbox still answers, and nobody has reached into it."""
+        """Whether the sandbox still answers, and was not interfered with from outside."""
         if self._is_cut_off:
             return False
         try:
@@ -120,7 +109,7 @@ class Terminal:
         return path.encode("utf-8", "replace").decode() if isinstance(path, str) else ""
 
     def requests(self) -> frozenset[str]:
-        """Return what was asked for since the last look: ``validate``, ``submit``."""
+        """Return new requests: ``validate``, ``submit``."""
         asked = set()
         for name in _REQUESTS:
             token = self._read(f"requests/{name}")
@@ -145,7 +134,7 @@ class Terminal:
         }
 
     def load(self, saved: dict[str, object]) -> None:
-        """Continue in a fresh sandbox from what :meth:`save` returned."""
+        """Restore :meth:`save`'s data in a fresh sandbox."""
         self.served = dict(saved["served"])  # type: ignore[call-overload]
         for name, key in (("open.json", "open"), ("memory.jsonl", "notes")):
             if text := str(saved[key]):
@@ -159,10 +148,10 @@ class Terminal:
         self._look_around()
 
     def _look_around(self) -> None:
-        """Ask the shell where it is, and end everything that it has started.
+        """Ask the shell for its folder, and kill everything that it has started.
 
-        From outside: what the shell does with a finished command is up to the agent, even if it is
-        one of the host's.
+        The killing is done from outside, since the agent controls what its shell does after a
+        command, even after one of the host's.
         """
         try:
             with suppress(SandboxClosed):

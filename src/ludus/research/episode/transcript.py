@@ -1,4 +1,4 @@
-"""The terminal of an episode as a person would see it."""
+"""The terminal of an episode as text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ _LONGEST = 1 << 18
 
 
 class Transcript:
-    """What was typed and what came back, the last part of it.
-
-    Args:
-        text: What was there before.
-        cwd: The folder of the shell.
-    """
+    """The last part of what was typed and printed, starting with ``text`` in the folder ``cwd``."""
 
     def __init__(self, text: str = "", cwd: str = "/workspace") -> None:
         self._text, self._cwd = text, cwd

@@ -1,10 +1,9 @@
-"""Grading that a submission cannot reach: three sandboxes, a narrow protocol, typed outcomes.
+"""Grading out of a submission's reach: three sandboxes, a narrow protocol, typed outcomes.
 
-The agent's sandbox is only copied from. A fresh grading sandbox has the grader and the labels; a
-fresh submission sandbox has the submitted files and runs submitted code. The host stands between
-them.
+Files are only copied out of the agent's sandbox. A fresh grading sandbox has the grader and the
+labels; a fresh submission sandbox runs the submitted code. The host relays between them.
 
-What is named here loads when it is first used: the programs in the sandboxes need little of it.
+Names load on first use, since the programs in the sandboxes need few of them.
 """
 
 from __future__ import annotations

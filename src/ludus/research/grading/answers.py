@@ -1,7 +1,7 @@
-"""What submitted code answered, checked before a grader computes with it.
+"""Checks the answers of submitted code before a grader computes with them.
 
-Size, type and shape are checked first, on the answer as it came. A conversion comes after that, so
-that an answer never decides how much memory or time a grader spends on it.
+Size, type and shape are checked before any conversion, so that an answer never determines how much
+memory or time a grader spends on it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ that returns the value to use, and raises for one it refuses."""
 
 
 def admitted_numbers(answer: Any, shape: tuple[int, ...], kinds: str) -> NDArray[Any] | None:
-    """Return an answer as an array if it is one, or lists, of numbers of this shape; else ``None``.
+    """Return an array, or nested lists, of numbers of this shape as an array; else ``None``.
 
-    Nothing is built before the whole answer is known to be that.
+    Nothing is built before the whole answer has been checked.
 
     Args:
         answer: what came over the channel.
         shape: of the array.
-        kinds: of its dtype: ``"iu"`` for whole numbers, ``"iuf"`` for others too. A bool is none.
+        kinds: of its dtype: ``"iu"`` for whole numbers, ``"iuf"`` for others too. Bools are
+            refused.
     """
     if type(answer) is np.ndarray:
         return answer if answer.shape == shape and answer.dtype.kind in kinds else None
@@ -51,7 +52,7 @@ def admitted_numbers(answer: Any, shape: tuple[int, ...], kinds: str) -> NDArray
 
 
 def described(answer: Any) -> str:
-    """Return what an answer is, in few words, without looking into it."""
+    """Return a short description of an answer, without reading its contents."""
     if type(answer) is np.ndarray:
         return f"an array of {answer.dtype} and shape {answer.shape}"
     if type(answer) in (list, tuple, dict, str, bytes):
@@ -65,14 +66,14 @@ def checked_answers(
     """Return the answers to a batch of calls.
 
     Args:
-        what: was called, for messages.
-        payload: a list of ``count`` values, by the word of submitted code.
+        what: what was called, for messages.
+        payload: encoded list of ``count`` values, from submitted code.
         count: how many there must be.
         returns: what each must be.
-        max_bytes: of the payload; what is larger is not even decoded.
+        max_bytes: of the payload; a larger one is not decoded.
 
     Raises:
-        SubmissionRejected: they are not; a number that is not finite never is.
+        SubmissionRejected: they are not, or a number is not finite.
     """
     wrong = f"{what} answered with something else than the task asks for."
     if max_bytes is not None and len(payload) > max_bytes:

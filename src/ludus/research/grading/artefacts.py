@@ -1,4 +1,4 @@
-"""What an agent hands in: plain files, copied out of its sandbox before anybody looks at them."""
+"""The submitted files, copied out of an agent's sandbox before they are read."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class Artefacts:
 
 
 def check_declared(declared: Sequence[Declared]) -> None:
-    """Check a task's declaration of what is handed in.
+    """Check a task's declaration of submitted files.
 
     Raises:
-        TaskError: a path leads elsewhere or is there twice, or a kind is unknown.
+        TaskError: a path leads elsewhere or occurs twice, or a kind is unknown.
     """
     seen = set()
     for item in declared:
@@ -99,10 +99,10 @@ def check_declared(declared: Sequence[Declared]) -> None:
 
 
 def collect(sandbox: Sandbox, declared: Sequence[Declared]) -> Artefacts:
-    """Copy the declared files out of an agent's workspace, whatever still runs there.
+    """Copy the declared files out of an agent's workspace, even while processes run there.
 
     Raises:
-        SubmissionRejected: a file is missing, too large, or no plain file: links of either kind,
+        SubmissionRejected: a file is missing, too large, or not a plain file: links of either kind,
             folders, devices and pipes are refused.
         SandboxError: the sandbox was closed, which is not the agent's fault.
         OSError: the host has no more memory, disk or descriptors, likewise.
@@ -113,7 +113,7 @@ def collect(sandbox: Sandbox, declared: Sequence[Declared]) -> Artefacts:
 
 
 def _at_most(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
-    """Yield chunks until there are more than ``limit`` bytes, whatever becomes of the file."""
+    """Yield chunks until there are more than ``limit`` bytes, even if the file grows."""
     for chunk in chunks:
         yield chunk
         limit -= len(chunk)
@@ -148,6 +148,6 @@ def _copied(sandbox: Sandbox, item: Declared) -> bytes:
     except OSError as problem:
         if problem.errno in OF_THE_HOST:
             raise
-        # Whatever else the agent made of its folders, such as one that nobody may open.
+        # Anything else that the agent did to its folders, such as removing all permissions.
         raise SubmissionRejected(f"{item.path} cannot be read: {problem.strerror}.") from None
     raise SubmissionRejected(f"{item.path} vanished while it was copied.")

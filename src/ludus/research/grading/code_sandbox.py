@@ -1,4 +1,4 @@
-"""The host's side of submitted code: asks it, keeps its time, and says whose fault an end is."""
+"""The host's side of submitted code: asks it, measures its time, and attributes failures."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _RESTLESS = (
 class CodeSandbox:
     """Submitted code in its sandbox.
 
-    Everything that goes wrong before it has been touched is a fault of ours; everything after is
-    the submission's, unless somebody else closed the sandbox.
+    A failure before the first question is ours; a later one is the submission's, unless the sandbox
+    was closed from outside.
 
     Args:
         open_peer: opens a fresh sandbox.
-        limits: of its time and of what it says.
-        lines: the submitted files, each with the number of its lines.
+        limits: of its time and its output.
+        lines: number of lines of each submitted file.
 
     Attributes:
-        seconds: how long it took for all its answers, and to come to rest after them.
-        calls: how many it gave.
+        seconds: time of all answers, including until the code was at rest.
+        calls: number of answers.
         is_asked: whether it was asked anything, and may have seen hidden data.
     """
 
@@ -55,7 +55,7 @@ class CodeSandbox:
         self._peer = open_peer()
 
     def ask(self, kind: Kind, payload: bytes, number: float) -> tuple[bytes, float]:
-        """Return the answer to a question, unopened, and the seconds it took.
+        """Return the encoded answer to a question, and the seconds it took.
 
         Raises:
             SubmissionRejected: there is none; the message says why.
@@ -77,15 +77,15 @@ class CodeSandbox:
         took = time.monotonic() - began
         self.calls += 1
         self._check_alone()
-        # With the time until it came to rest: waiting for that is not free either.
+        # Including the time until the code was at rest.
         self.seconds += time.monotonic() - began
         return answer, took
 
     def restart(self) -> None:
-        """Go on with a fresh sandbox.
+        """Continue with a fresh sandbox.
 
         Raises:
-            GradingFailed: there is none.
+            GradingFailed: none can be opened.
         """
         self._peer.close()
         self._greeted = False
@@ -144,7 +144,7 @@ class CodeSandbox:
         return count_threads(self._peer.job, self._peer.sandbox.backend)
 
     def _check_alone(self) -> None:
-        """Refuse code that works between its answers, where time is what counts."""
+        """Refuse code that computes between its answers, where time is measured."""
         if not self._alone or self._threads is None:
             return
         # A process that is ending has some time to.

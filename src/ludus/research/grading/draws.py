@@ -1,14 +1,14 @@
-"""What graders draw from: a nonce of the episode that nobody can foresee.
+"""Random numbers of graders, derived from an unpredictable nonce of the episode.
 
-Opponents, formulas and whatever else a grader draws must not be known to an agent that knows the
-grader's source, guesses the seed, or has watched earlier episodes. So every episode begins with a
-nonce of its own. Neither the seed nor the machine determines it. The test and each validation draw
-from numbers that are derived from it, and one of these says nothing about another.
+Opponents, formulas and other random choices of a grader must not be predictable from the grader's
+source, the seed, or earlier episodes. So every episode begins with its own nonce, which neither the
+seed nor the machine determines. The test and each validation use different numbers derived from it,
+and one says nothing about another.
 
-An episode keeps its nonce for good: in its state, and in its record, where it is written before the
-agent does anything. An episode that is resumed, or begun again after a fault, draws the same.
+An episode keeps its nonce in its state and in its record, where it is written before the agent does
+anything. An episode that is resumed, or restarted after a fault, draws the same.
 
-Public draws come from the seed alone, so that everybody can repeat and foresee them. They are for
+Public draws come from the seed alone, so that they can be repeated and predicted. They are for
 tests and experiments; records and results say which kind they have.
 """
 
@@ -33,13 +33,13 @@ DrawKind: TypeAlias = Literal["private", "public"]
 
 _BYTES = 32
 _IS_NONCE = re.compile(rf"[0-9a-f]{{{2 * _BYTES}}}").fullmatch
-# Whatever reads JSON knows whole numbers of so many bits.
+# All JSON readers can represent whole numbers of this size.
 _BITS = 53
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """What the graders of one episode draw from.
+    """The source of random numbers of one episode's graders.
 
     Attributes:
         nonce: 64 hexadecimal digits; empty for public draws.
@@ -61,10 +61,10 @@ class Draws:
 
     @classmethod
     def from_plain(cls, told: Any) -> Draws:
-        """Return what :meth:`plain` told.
+        """Return the draws that :meth:`plain` described.
 
         Raises:
-            ValueError: It is no such thing.
+            ValueError: The data is malformed.
         """
         if not isinstance(told, dict) or told.keys() != {"kind", "nonce"}:
             raise ValueError("expected a kind of draws and a nonce")
@@ -75,17 +75,17 @@ class Draws:
 
     @property
     def kind(self) -> DrawKind:
-        """Whether anybody could foresee them."""
+        """Whether they can be predicted."""
         return "private" if self.nonce else "public"
 
     def number(self, task: str, seed: int, split: Split, count: int) -> int:
-        """Return the number that a grader draws from.
+        """Return the random number of one grading; public draws are the seed itself.
 
         Args:
             task: The task's id.
-            seed: Of the episode; public draws are this number.
+            seed: Of the episode.
             split: Which is graded.
-            count: Which validation it is, from 1; 0 for the test.
+            count: Number of the validation, from 1; 0 for the test.
         """
         if not self.nonce:
             return seed
@@ -99,10 +99,10 @@ class Draws:
 
 
 def draw_kind(asked: DrawKind | None = None) -> DrawKind:
-    """Return which kind of draws is asked for, by the caller or else by the variable.
+    """Return the kind of draws: the caller's choice, or else the variable's.
 
     Raises:
-        ResearchError: It is no kind.
+        ResearchError: There is no such kind.
     """
     kind = asked or os.environ.get(VARIABLE) or "private"
     if kind not in ("private", "public"):

@@ -1,11 +1,10 @@
-"""From a submission to an outcome.
+"""Grades a submission in sandboxes and decides whose fault a failure is.
 
-Whose fault a failed grading is, is decided by evidence that the agent cannot make. What fails on
-the host, or is known to have been ended from outside of its sandbox, is a fault of the
-infrastructure. A grader that fails while it has a submission (it raises, dies, is late, sends
-nonsense) may fail because of that submission. Then a submission that is known to be good is graded,
-in the same limits and with the same draws. If the grader fails on that one too, the infrastructure
-is at fault. If it does not, and fails on the submission again, the submission is.
+That is decided by evidence that the agent cannot produce. A failure on the host, or of a sandbox
+that was ended from outside, is an infrastructure fault. A grader that fails on a submission (it
+raises, dies, is late, sends nonsense) is tried with a known-good submission, with the same limits
+and draws. If it fails on that too, the infrastructure is at fault. If it does not, and fails on the
+submission again, the submission is.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ def grade(
     """Grade a submission in fresh sandboxes.
 
     Args:
-        task: whose grader decides.
-        artefacts: what the agent handed in, see :func:`collect`.
-        split: which labels to grade by.
+        task: whose grader is used.
+        artefacts: the submitted files, see :func:`collect`.
+        split: which labels to use.
         seed: of the labels.
-        draw: what the grader draws from; by default a fresh number, or the seed where draws are
+        draw: the grader's random number; by default a fresh one, or the seed where draws are
             public.
-        backend: of the sandboxes; ``None`` takes the first isolating one that works.
+        backend: of the sandboxes; by default the first isolating one that works.
         limits: of time and sizes.
 
     Returns:
@@ -124,7 +123,7 @@ class _Trial:
             return InfrastructureFault(f"{type(problem).__name__}: {text}")
 
     def unhealthy(self) -> str:
-        """Return what is wrong with grading in general; nothing if a good submission is scored."""
+        """Return why a known-good submission cannot be graded; empty if it can."""
         good = self.task.known_good(self.seed)
         found = self.run(Artefacts({}), is_probe=True) if good is None else self.run(good)
         return "" if isinstance(found, Scored) else found.reason

@@ -1,7 +1,6 @@
 """The submission sandbox's program: imports submitted code and calls it when asked.
 
-Submitted code shares this process and can change all of it. Nothing that is said here is more than
-the submission's own word.
+Submitted code shares this process and can change all of it: nothing it sends is trusted.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def main() -> None:
         try:
             answer = servant.answer(frame.kind, decode(frame.payload, VALUES))
             payload, kind = encode(answer, VALUES, name="answer"), Kind.ANSWER
-        except BaseException as problem:  # SystemExit too: the host is told
+        except BaseException as problem:  # SystemExit too: any error is reported to the host
             payload, kind = _described(problem, servant.folder), Kind.RAISED
         link.send(frame.token, kind, payload)
 
@@ -87,7 +86,7 @@ def _described(problem: BaseException, folder: Path) -> bytes:
         text = str(problem)[:_TEXT]
         trace = "".join(traceback.format_exception(problem))[-_TRACE:]
         path, line = _where(problem, folder)
-    except BaseException:  # its class may do anything
+    except BaseException:  # methods of its class may raise anything
         text = trace = "(it cannot be shown)"
     told = [type(problem).__name__, text, trace, path]
     words = [word.encode("utf-8", "replace").decode() for word in told]

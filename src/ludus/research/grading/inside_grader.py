@@ -1,4 +1,4 @@
-"""The grading sandbox's program: runs a task's grader and says what came of it, once."""
+"""The grading sandbox's program: runs a task's grader once and reports its result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main() -> None:
     except SubmissionRejected as problem:
         told = None if problem.told is None else _plain(problem.told[:_TEXT])
         link.send(frame.token, Kind.REJECTED, encode([_plain(str(problem)[:_TEXT]), told]))
-    except BaseException as problem:  # whatever it is, the host is told
+    except BaseException as problem:  # any error is reported to the host
         trace = "".join(traceback.format_exception(problem))[-_TRACE:]
         link.send(frame.token, Kind.FAILED, encode(_plain(trace)))
     else:
@@ -54,7 +54,7 @@ def _graded(recipe: dict[str, Any], link: Link) -> Score:
 
 
 def _grader(folder: Path) -> Any:
-    """Import ``grade.py``, with its folder on the path for what lies beside it."""
+    """Import ``grade.py``, with its folder on the path."""
     sys.path.insert(0, str(folder))
     spec = importlib.util.spec_from_file_location("grade", folder / "grade.py")
     if spec is None or spec.loader is None:

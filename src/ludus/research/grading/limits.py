@@ -1,4 +1,4 @@
-"""How long a grading may take, and how much may be said in it."""
+"""Limits of a grading."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class GradingLimits:
     Args:
         start: seconds until both sandboxes run.
         load: seconds to import a submitted file.
-        call: seconds of a call, where the grader names no time.
+        call: seconds of a call, where the grader names no limit.
         code: seconds of all calls and imports together.
         grader: seconds of the grader's own work.
         message_bytes: the largest question or answer.
         printed_bytes: what submitted code may print.
-        memory: of each sandbox; ``None`` where the machine cannot hold it.
+        memory: of each sandbox; ``None`` where it cannot be limited.
         cpus: of each sandbox, likewise.
         pids: processes and threads of submitted code.
         disk: what submitted code may write.

@@ -1,6 +1,6 @@
-"""The host's end of the channel to a program in a sandbox, which may do anything.
+"""The host's end of the channel to a hostile program in a sandbox.
 
-Nothing here waits longer than its caller says or keeps more bytes than its caller allows.
+It never waits longer, or keeps more bytes, than its caller allows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Peer:
     """A program in a sandbox.
 
     Args:
-        sandbox: where it runs; it belongs to this object from now on.
+        sandbox: where it runs; owned by this object.
         job: the program.
         printed_bytes: what it may print; ``None``: any amount, of which little is kept.
     """
@@ -65,7 +65,7 @@ class Peer:
         """Send a frame.
 
         Raises:
-            PeerFault: the program does not take it.
+            PeerFault: the program does not read it.
         """
         rest = memoryview(data)
         while rest:
@@ -81,7 +81,7 @@ class Peer:
 
         Args:
             limit: bytes of its payload.
-            deadline: by ``time.monotonic``, until when all of it must have come.
+            deadline: by ``time.monotonic``, for the whole frame.
 
         Raises:
             PeerFault: it does not come.
@@ -92,7 +92,7 @@ class Peer:
         return Frame(token, kind, number, self._read(size, deadline))
 
     def is_silent(self) -> bool:
-        """Tell whether nothing has come that nobody asked for."""
+        """Whether nothing has been sent without a question."""
         poller = select.poll()
         poller.register(self.job.pipes.stdout, select.POLLIN)
         return not any(event & select.POLLIN for _, event in poller.poll(0))
@@ -104,14 +104,14 @@ class Peer:
         return "\n".join(excerpt(said, 1500, tail=True).splitlines()[-12:])
 
     def was_cut_off(self) -> bool:
-        """Tell whether somebody outside of the sandbox has ended the program, or the sandbox."""
+        """Whether the program, or its sandbox, was ended from outside."""
         return not self._ran_out_of_memory() and self.sandbox._was_cut_off(self.job)
 
     def close(self) -> None:
-        """Kill the program and give the sandbox back.
+        """Kill the program and close the sandbox.
 
-        An error in that is a warning: the program may have caused it, and how the grading ended
-        stands. The sandbox is given back by the next sweep.
+        Errors become warnings, since the program may have caused them and the outcome stands. The
+        next sweep removes the rest.
         """
         for close in (self.job.close, self.sandbox.close):
             try:

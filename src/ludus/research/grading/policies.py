@@ -1,9 +1,8 @@
-"""Grading of policies: environments on the grader's side, submitted code that acts in them.
+"""Grading of policies: the grader runs environments, submitted code acts in them.
 
-A submission is ``policy.py`` and the numbers it works with, ``weights.npz``. The code answers
-batches of observations with batches of actions, and sees nothing else of the environments. It
-stands for several policies, say of training runs with different seeds, and is told which one is to
-play.
+A submission is ``policy.py`` and its arrays, ``weights.npz``. The code answers batches of
+observations with batches of actions, and sees nothing else of the environments. It contains several
+policies, such as training runs with different seeds, and is told which one plays.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ _START_BYTES, _ACT_BYTES, _NUMBER_BYTES = 1 << 16, 1 << 12, 64
 
 @dataclass(frozen=True, slots=True)
 class PolicyTest:
-    """How policies are tested: each plays one episode in each environment of a batch of its own.
+    """How policies are tested: each plays one episode in each environment of its own batch.
 
     Args:
         env_id: The environment.
         frames: Steps after which an episode is cut off.
-        policies: How many play, one after the other.
-        environments: How many each of them plays in, at the same time.
+        policies: Number of policies, played one after the other.
+        environments: Size of each batch.
     """
 
     env_id: str
@@ -50,19 +49,19 @@ class PolicyTest:
     def grade(self, submission: Submission, seed: int, split: Split, key: str) -> Score:
         """Return the mean return of a submission.
 
-        No two policies or splits share an environment's seed, so nothing can be learnt about an
-        episode in another one.
+        No two policies or splits share an environment's seed, so that one episode says nothing
+        about another.
 
         Args:
-            submission: Of ``policy.py`` and ``weights.npz``.
+            submission: With ``policy.py`` and ``weights.npz``.
             seed: The grader's.
             split: The grader's.
-            key: Part of the environments' seeds that is written in the grader only. This file is
-                open to agents: without a key they could play all episodes beforehand.
+            key: Part of the environments' seeds that only the grader contains. Agents can read this
+                file: without a key they could play all episodes beforehand.
 
         Raises:
             SubmissionRejected: ``weights.npz`` holds anything but finite numbers, or ``policy.py``
-                fails, answers with no actions, or takes too long.
+                fails, answers with invalid actions, or takes too long.
         """
         submission.arrays(_WEIGHTS)
         code = submission.code(_CODE)
@@ -93,16 +92,16 @@ class PolicyTest:
         act: Callable[[NDArray[Any]], Any],
         seed: int,
     ) -> NDArray[np.float64]:
-        """Return what each policy earned in each environment.
+        """Return the returns of each policy in each environment.
 
         Args:
             start: Called with the number of a policy, and of environments, before it plays.
             act: Called with the observations of all environments; returns their actions. Those of
-                environments whose episode is over do not count.
+                finished episodes do not count.
             seed: Of all environments.
 
         Raises:
-            SubmissionRejected: What ``act`` returned are no actions.
+            SubmissionRejected: ``act`` returned invalid actions.
         """
         rng = np.random.default_rng(seed)
         envs = make_vec(self.env_id, num_envs=self.environments)
@@ -123,7 +122,7 @@ class PolicyTest:
 
 
 def _actions(space: Space[Any], answer: Any, count: int) -> NDArray[Any]:
-    """Return a batch of actions; forces and the like are clipped to what there is."""
+    """Return a batch of actions; continuous ones are clipped to their bounds."""
     if isinstance(space, Discrete):
         first, last = int(space.start), int(space.start + space.n - 1)
         whole = admitted_numbers(answer, (count,), "iu")

@@ -1,15 +1,14 @@
-"""Asking submitted code for the next byte of a text that it must not have seen.
+"""Asks submitted code for the next byte of a text that it must not have seen.
 
 Passages are cut into windows, one after the other::
 
     | context, CONTEXT bytes | targets, RUN bytes | nothing, GAP bytes |
 
-Round ``t`` asks for the target ``t`` of all windows in one call, with the bytes right before each,
-and the next round is asked when this one has been answered. So no question, of this call or an
-earlier one, holds a byte that is still to be predicted, and what the code remembers of earlier
-calls is of no use: it is told again. The gap is shown to nobody, so that the text after a window,
-where the next one's context is, tells next to nothing about its targets; every window has one, and
-so does the end of a passage, where a text for training may begin.
+Round ``t`` asks for target ``t`` of all windows in one call, with the bytes right before each; the
+next round begins after the answer. So no question holds a byte that is still to be predicted, and
+remembering earlier calls does not help. The gap is never shown, so that the context of the next
+window says next to nothing about the targets; the end of a passage has one too, since a training
+text may begin there.
 """
 
 from __future__ import annotations
@@ -35,15 +34,10 @@ _FLOOR = 1e-6
 
 
 def cut_windows(passages: Sequence[bytes], *, most: int, seed: int) -> NDArray[np.uint8]:
-    """Return windows as rows of ``CONTEXT + RUN`` bytes, in an order drawn from the seed.
-
-    Args:
-        passages: the text; a passage that is too short for a window has none.
-        most: how many windows there are at most; which, the seed decides.
-        seed: of the choice.
+    """Return at most ``most`` windows as rows of ``CONTEXT + RUN`` bytes, in a seeded random order.
 
     Raises:
-        GradingFailed: there is not a single one.
+        GradingFailed: every passage is too short.
     """
     width = CONTEXT + RUN
     rows = [
@@ -58,19 +52,14 @@ def cut_windows(passages: Sequence[bytes], *, most: int, seed: int) -> NDArray[n
 
 
 def mean_bits(code: Code, windows: NDArray[np.uint8], *, seconds: float) -> float:
-    """Return the mean of -log2 of what the code gives to each target; 8 for one that knows nothing.
+    """Return the mean of -log2 of the probability of each target; 8 is uniform guessing.
 
     The code has a function ``predict(contexts)``: it takes an array of bytes (uint8) of the shape
     (windows, ``CONTEXT``) and returns the probabilities of all 256 next bytes, an array of the
-    shape (windows, 256).
-
-    Args:
-        code: the submission's.
-        windows: of :func:`cut_windows`.
-        seconds: for all calls together.
+    shape (windows, 256). All calls together may take ``seconds``.
 
     Raises:
-        SubmissionRejected: an answer is no such array, or a row is no distribution.
+        SubmissionRejected: an answer is no such array, or a row is not a distribution.
     """
     bits = np.empty((RUN, len(windows)))
     rows = np.arange(len(windows))
@@ -98,7 +87,7 @@ def _distributions(answer: Any, count: int) -> NDArray[np.float64]:
         )
     chances: NDArray[np.float64] = answer.astype(np.float64)
     sums = chances.sum(axis=1)
-    # Written so that a number which is none fails too.
+    # Written so that nan fails too.
     if not ((chances >= 0).all() and (np.abs(sums - 1) <= _SLACK).all()):
         told = "predict must return rows of numbers of at least 0 that add up to 1"
         raise SubmissionRejected(

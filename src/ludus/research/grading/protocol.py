@@ -1,14 +1,14 @@
-"""What the three parties of a grading say to each other.
+"""The protocol between the grading program, the host and the code program.
 
-A frame is a header and a payload in ``ludus.codec``'s encoding. The grading program asks, the
-host hands the question to the code program under a token of its own, and hands the answer back::
+A frame is a header and a payload in ``ludus.codec``'s encoding. The host forwards the questions of
+the grading program to the code program, under its own token, and the answers back::
 
     grading program  --LOAD, CALL, RUN, RESTART-->  host  --LOAD, CALL, RUN-->  code program
                      <--ANSWER--------------------        <--ANSWER, RAISED--
                      --SCORE, REJECTED, FAILED---->
 
-The host opens no payload of a question or an answer: it counts bytes and seconds. The grading
-program decodes answers with limits. Whatever the code program does wrong ends the grading.
+The host decodes no question or answer: it counts bytes and seconds. The grading program decodes
+answers with limits. Any violation by the code program ends the grading.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Kind(IntEnum):
     HELLO = 2
     """From the code program, before it has looked at anything submitted."""
     LOAD = 3
-    """Import a submitted file. [1: nothing may go on running after an answer]"""
+    """Import a submitted file. [1: nothing may keep running after an answer]"""
     CALL = 4
     """Call a function, once per list of arguments. [seconds, 0: the usual]"""
     RUN = 5
     """Run a submitted ONNX model. [seconds, 0: the usual]"""
     RESTART = 6
-    """Go on with a new sandbox, which remembers nothing."""
+    """Continue with a new sandbox, without any state."""
     ANSWER = 7
     """To the last question. [to the grading program: seconds it took]"""
     RAISED = 8

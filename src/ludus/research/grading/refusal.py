@@ -1,9 +1,9 @@
-"""What an agent may read about a validation that was refused.
+"""What an agent may read about a refused validation.
 
-Submitted code has seen hidden data when it fails, so nothing that it says or chooses goes back to
-the agent: no message, no output, no name of an exception class of its own. What is left are
-sentences of ours, names of built-in exceptions, and a line number of a file that the agent wrote.
-The agent can run its code itself to see more.
+Submitted code that fails has seen hidden data, so that nothing it says or chooses goes back to the
+agent: no message, no output, no name of its own exception class. What remains are fixed sentences,
+names of built-in exceptions, and a line number of the agent's file. The agent can run its code
+itself to see more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ludus.terminal_text import excerpt
 __all__ = ["LONGEST", "raised_where", "told_of"]
 
 LONGEST = 300
-"""Characters that a refusal tells an agent at most."""
+"""Most characters that an agent is told of a refusal."""
 
 _EXCEPTIONS = frozenset(
     [
@@ -76,9 +76,8 @@ _EXCEPTIONS = frozenset(
 def told_of(problem: SubmissionRejected, *, is_code_asked: bool) -> str:
     """Return what an agent may read of a refusal.
 
-    Args:
-        problem: The refusal.
-        is_code_asked: Whether submitted code was run, and so may have chosen what the message says.
+    If submitted code was run (``is_code_asked``), it may have chosen the message, which is left
+    out.
     """
     own = REFUSED if is_code_asked else str(problem)
     text = own if problem.told is None else problem.told
@@ -87,13 +86,9 @@ def told_of(problem: SubmissionRejected, *, is_code_asked: bool) -> str:
 
 
 def raised_where(kind: Any, path: Any, line: Any, lines: Mapping[str, int]) -> str:
-    """Return which exception submitted code raised, and where, as far as that can be believed.
+    """Return which exception submitted code raised and where, as far as that can be trusted.
 
-    Args:
-        kind: The name of the exception's class, by the code's own word.
-        path: A file, likewise.
-        line: A line of it, likewise.
-        lines: The submitted files, each with the number of its lines.
+    Class, file and line come from the code itself; ``lines`` has the number of lines of each file.
     """
     what = kind if isinstance(kind, str) and kind in _EXCEPTIONS else "an exception"
     if not isinstance(path, str) or path not in lines:

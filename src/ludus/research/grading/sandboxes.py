@@ -46,8 +46,8 @@ class Sandboxes:
         task: what is graded.
         artefacts: the submission.
         limits: of the sandboxes.
-        backend: of ``open_sandbox``; with ``"process"`` nothing is hidden from anybody.
-        stack: keeps what lies on the host while the sandboxes need it.
+        backend: of ``open_sandbox``; ``"process"`` hides nothing.
+        stack: keeps temporary folders while the sandboxes need them.
     """
 
     task: Gradable
@@ -60,11 +60,11 @@ class Sandboxes:
         """Open a submission sandbox: the submitted files, and nothing that is hidden.
 
         Args:
-            forget: whether its end drops what it was the first to read of the host's files.
-                Otherwise code could tell a later episode something by what it reads.
+            forget: whether closing drops pages of host files that it was the first to read, which
+                could otherwise carry a message to a later episode.
 
         Raises:
-            SandboxError: there is no such sandbox here.
+            SandboxError: no such sandbox can be opened here.
         """
         # Graders come with the package, and labels are made from files that packages installed.
         hidden = (BUNDLED, cache_folder("data"), *self.task.hidden)
@@ -74,10 +74,10 @@ class Sandboxes:
         return self._started(sandbox, "", "inside_code", self.limits.printed_bytes)
 
     def open_grader(self, split: Split, seed: int, draw: int) -> tuple[Peer, dict[str, Any]]:
-        """Open a grading sandbox; return what runs in it, and what it must be told.
+        """Open a grading sandbox; return its program, and the recipe to send to it.
 
         Raises:
-            SandboxError: there is no such sandbox here.
+            SandboxError: no such sandbox can be opened here.
             GradingFailed: the task has no grader.
             DataMissing: its labels cannot be made.
         """
@@ -89,7 +89,7 @@ class Sandboxes:
             places = {name: str(source) for name, source in sources.items()}
             mounts: tuple[Mount, ...] = ()
         else:
-            # Nobody who only knows this program knows where.
+            # A random path, which cannot be known from the source.
             place = f"/ludus/{secrets.token_hex(16)}"
             places = {name: f"{place}/{name}" for name in sources}
             mounts = tuple(
@@ -171,7 +171,7 @@ class Sandboxes:
 
 
 def _is_open(folder: Path) -> bool:
-    """Tell whether everybody may read a folder and all in it."""
+    """Whether all users may read a folder and all in it."""
     for path in (folder, *folder.rglob("*")):
         mode = path.stat().st_mode
         wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)

@@ -1,4 +1,4 @@
-"""One grading in progress: the host between the grader and the submitted code."""
+"""One grading in progress: the host relays between the grader and the submitted code."""
 
 from __future__ import annotations
 
@@ -32,13 +32,8 @@ class GraderFailed(Exception):
 class Session:
     """Runs the grader once.
 
-    What fails before the grader has the submission, or is known to have been ended from outside of
-    its sandbox, raises ``GradingFailed``: that is a fault of the infrastructure. What fails later
-    raises :class:`GraderFailed`.
-
-    Args:
-        sandboxes: Opens the sandboxes.
-        stack: Closes them.
+    A failure before the grader has the submission, or of a sandbox that was ended from outside,
+    raises ``GradingFailed``: an infrastructure fault. A later one raises :class:`GraderFailed`.
     """
 
     def __init__(self, sandboxes: Sandboxes, stack: ExitStack) -> None:
@@ -57,10 +52,10 @@ class Session:
         """Return the score.
 
         Args:
-            split: Which labels to grade by.
+            split: Which labels to use.
             seed: Of the labels.
-            draw: What the grader draws from.
-            is_probe: Only have both programs started and the grader imported.
+            draw: The grader's random number.
+            is_probe: Only start both programs and import the grader.
 
         Raises:
             SubmissionRejected: The submission is malformed, or its code misbehaves.

@@ -1,4 +1,4 @@
-"""A submission as a grader sees it: data that was read strictly, and code that runs elsewhere."""
+"""A submission as graders see it: strictly parsed data, and code that runs elsewhere."""
 
 from __future__ import annotations
 
@@ -28,11 +28,6 @@ class Submission:
 
     Every method raises ``SubmissionRejected`` if the file is malformed, and ``GradingFailed`` if
     the task declares none of that name and kind.
-
-    Args:
-        folder: where the files are.
-        kinds: their kinds, by path.
-        link: to the host, which asks submitted code.
     """
 
     def __init__(self, folder: Path, kinds: Mapping[str, str], link: Link) -> None:
@@ -71,26 +66,26 @@ class Submission:
         return formats.read_text(name, self._data(name, "text", "code"))
 
     def code(self, name: str, *, alone: bool = False) -> Code:
-        """Have a file imported in the submission's sandbox.
+        """Import a file in the submission's sandbox.
 
         Args:
             name: the file's path.
-            alone: nothing that the code starts may go on running after it has answered. For
-                tasks that count time; where the sandbox cannot count processes it is not checked.
+            alone: for tasks that measure time: nothing that the code starts may run on after its
+                answer. Not checked where the sandbox cannot count processes.
         """
         self._check(name, "code")
         self._asker.ask(Kind.LOAD, name, float(alone))
         return Code(name, self._asker)
 
     def onnx(self, name: str) -> Model:
-        """Have a model opened by onnxruntime in the submission's sandbox."""
+        """Open a model with onnxruntime in the submission's sandbox."""
         self._check(name, "onnx")
         return Model(name, self._asker)
 
     def restart(self) -> None:
-        """Give the submitted code a new sandbox, in which nothing is left of earlier calls.
+        """Give the submitted code a new sandbox without traces of earlier calls.
 
-        Code must be asked for again by :meth:`code`.
+        Code must be imported again with :meth:`code`.
         """
         self._asker.ask(Kind.RESTART, None)
 
@@ -107,11 +102,7 @@ class Submission:
 
 
 class Code:
-    """Submitted code, which runs in a sandbox of its own.
-
-    Attributes:
-        seconds: how long its calls took until now, by the host's clock.
-    """
+    """Submitted code in its own sandbox; ``seconds`` is the time of its calls so far."""
 
     def __init__(self, name: str, asker: _Asker) -> None:
         self.name, self._asker = name, asker
@@ -125,15 +116,15 @@ class Code:
         returns: Returns = None,
         max_bytes: int | None = None,
     ) -> Any:
-        """Call a function and return what it answered.
+        """Call a function and return its answer.
 
         Args:
             function: its name; ``"agent.act"`` is a method of an object in the module.
             args: plain data and NumPy arrays.
             timeout: seconds it may take.
             returns: what the answer must be. Numbers that are not finite are always refused.
-            max_bytes: of the answer as it is sent. A grader that calls often should name it, so
-                that no answer takes its time.
+            max_bytes: of the encoded answer. A grader that calls often should limit it, so that no
+                answer costs it time.
 
         Raises:
             SubmissionRejected: the answer is not of that kind. If the code raises, ends, or is
@@ -166,11 +157,7 @@ class Code:
 
 
 class Model:
-    """A submitted ONNX model, which runs in a sandbox of its own.
-
-    Attributes:
-        seconds: how long its runs took until now, by the host's clock.
-    """
+    """A submitted ONNX model in its own sandbox; ``seconds`` is the time of its runs so far."""
 
     def __init__(self, name: str, asker: _Asker) -> None:
         self.name, self._asker = name, asker

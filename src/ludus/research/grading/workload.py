@@ -1,6 +1,6 @@
-"""How much runs in a job, threads included, by what the host's kernel says.
+"""Counts the processes and threads of a job, from ``/proc``.
 
-Control groups of the first version tell it up to a second late.
+Control groups of version 1 report them up to a second late.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _MOST = 100_000
 
 
 def count_threads(job: SandboxProcess, backend: str) -> int | None:
-    """Return how many threads the processes of a job have; ``None`` where that is not known.
+    """Return how many threads the processes of a job have; ``None`` where that is unknown.
 
-    A sandbox of gVisor's shows the host its own kernel's threads only.
+    With gVisor, the host only sees the threads of gVisor's kernel.
     """
     first = None if backend == "gvisor" else _first(job)
     if first is None:

@@ -1,9 +1,9 @@
-"""Answers of a split in the files that the agent sees, found by comparing columns.
+"""Finds answers of a split in the files that the agent sees, by comparing columns.
 
-An answer is any column of a label file but its identifiers. It is found in a workspace's file if
-it stands there as a run of values, if rows with the same identifiers have it, in its own words or
-renamed one to one, or if nearly all of its many different values occur in one column. Whole
-numbers are looked for as bytes too, in any file.
+An answer is any column of a label file but its identifiers. It is found in a workspace's file as a
+run of values; in rows with the same identifiers, verbatim or renamed one to one; or if nearly all
+of its many different values occur in one column. Whole numbers are also searched as bytes, in any
+file.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def find_answers(
 
     Args:
         workspace: What the agent sees.
-        labels: The label folder of each split, by the split's name.
-        answers: Columns that are answers; by default all that are no identifiers.
+        labels: The label folder of each split.
+        answers: Columns that are answers; by default all but identifiers.
     """
     secrets: list[_Answer] = []
     names: set[str] = set()
@@ -144,7 +144,7 @@ def _in_table(table: DataTable, answer: _Answer) -> Iterator[tuple[int, str]]:
 
 
 def _run(values: list[str], wanted: list[str]) -> int | None:
-    """Return where ``wanted`` stands in ``values``, if it does."""
+    """Return the position of ``wanted`` in ``values``, if it occurs."""
     if len(values) < len(wanted):
         return None
     text, part = ("\0" + "\0".join(column) + "\0" for column in (values, wanted))

@@ -41,7 +41,7 @@ _SYSTEM = frozenset({"locale", "mime.types", "os-release", "zoneinfo"})
 
 
 def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> Report:
-    """Check a task and return what is wrong with it.
+    """Check a task and return its defects.
 
     Args:
         id_or_path: Its id, or the path of its folder or file.
@@ -119,7 +119,7 @@ def _importable(package: str) -> bool:
 
 
 def _static(task: Task) -> Iterator[Finding]:
-    """Find what is wrong with the files as they lie in the task's folder."""
+    """Find defects of the files in the task's folder."""
     secrets = _secrets(task)
     yield from find_links(task.workspace)
     yield from find_secrets(task.workspace, secrets)

@@ -41,7 +41,7 @@ def find_in_grader(
 
     Args:
         grader: Its folder.
-        visible: Files of the workspace, as paths relative to it.
+        visible: Files of the workspace, as relative paths.
         handed_in: Those that are part of the submission.
     """
     main = grader / "grade.py"

@@ -48,11 +48,9 @@ def find_links(workspace: Path) -> Iterator[Finding]:
 
 
 def find_secrets(workspace: Path, secrets: Mapping[str, Path]) -> Iterator[Finding]:
-    """Find files of a workspace that are a secret one, by inode or by content.
+    """Find files of a workspace that equal a secret one, by inode or by content.
 
-    Args:
-        workspace: The folder.
-        secrets: Folders, or files, whose contents must not be in it, by the name to show.
+    ``secrets`` are folders or files, by the name to show.
     """
     inodes: dict[tuple[int, int], str] = {}
     digests: dict[str, str] = {}

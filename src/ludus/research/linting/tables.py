@@ -1,4 +1,4 @@
-"""Columns of data files, whatever their format, in one form that can be compared."""
+"""Reads the columns of data files of several formats into one comparable form."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How preparing went.
+    """The result of preparing a task's data.
 
     Attributes:
         read: Files that were read outside of the task's folder.
-        missing: What data is missing, if some is.
+        missing: Which data is missing, if any.
         failed: Why it failed, if it did.
     """
 

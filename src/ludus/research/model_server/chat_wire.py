@@ -15,7 +15,7 @@ PIECE = 16
 
 
 def are_messages(messages: Any) -> bool:
-    """Whether these are messages of a conversation, as far as the server looks at them."""
+    """Whether these are messages of a conversation, as far as the server reads them."""
     return isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
 
 

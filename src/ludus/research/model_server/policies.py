@@ -1,4 +1,4 @@
-"""How a model's server reacts to requests: the reactions, and policies that choose them."""
+"""Reactions of a scripted model server to requests, and policies that choose them."""
 
 from __future__ import annotations
 
@@ -136,11 +136,11 @@ def in_order(reactions: Iterable[Reaction]) -> Policy:
 def by_step(scripts: Mapping[str, Sequence[Reaction]]) -> Policy:
     """Return the policy for many conversations at once.
 
+    How far a script has come is read from the conversation itself, so that an episode may continue
+    with another server. After a script's end its last reaction is repeated.
+
     Args:
         scripts: Reactions by a text that only the first messages of such a conversation have.
-
-    The conversation itself says how far its script has come, so that nothing is remembered, and an
-    episode may go on with another server. After a script's end its last reaction is repeated.
     """
 
     def policy(request: ChatRequest) -> Reaction:

@@ -55,9 +55,9 @@ class ModelServer:
     """The server; a context manager that owns its port and its threads.
 
     Args:
-        policy: What to react with.
-        context_tokens: Longer prompts are refused, as real servers do; ``None`` for no limit.
-        model: The name under which it lists its model.
+        policy: Chooses the reactions.
+        context_tokens: Longer prompts are refused; ``None`` for no limit.
+        model: The name of its model.
     """
 
     def __init__(

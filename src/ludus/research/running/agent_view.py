@@ -17,17 +17,10 @@ __all__ = ["AgentView"]
 
 @dataclass(frozen=True, slots=True)
 class AgentView:
-    """What there is to know of an environment that somebody else steps.
+    """What an agent knows of its environment, which the runner steps.
 
-    With the environment itself an agent could validate and submit past the record, read what came
-    of the test, and have the episode taken for one that the infrastructure broke.
-
-    Attributes:
-        task: The task's id.
-        description: What the task asks for.
-        max_steps: Actions of the episode.
-        action_space: Of actions.
-        observation_space: Of observations.
+    With the environment itself an agent could validate and submit without a record, read the result
+    of the test, and make the episode look like an infrastructure fault.
     """
 
     task: str

@@ -1,12 +1,12 @@
-"""Agents by name: what a command line calls them, and how they are made.
+"""Agents by name, and how they are made.
 
 =====================  ================================================================
 ``react``              asks a model on an OpenAI-compatible server; needs ``model``
 ``scripted``           takes the actions of a YAML file, ``file``
-``replay``             takes the actions of a recorded run again, ``run``
+``replay``             repeats the actions of a recorded run, ``run``
 ``random``             looks around at random; may ``submit_after`` some actions
 ``human``              a person at the terminal
-``module:factory``     what a factory in a module makes
+``module:factory``     made by a factory in a module
 ``file.py:factory``    the same, from a file
 =====================  ================================================================
 """
@@ -54,7 +54,7 @@ BUILT_IN = tuple(_OPTIONS)
 
 
 def parse_options(texts: list[str] | None) -> dict[str, Any]:
-    """Return options given as ``key=value``; values are read as YAML: ``caps={calls: 20}``.
+    """Parse options given as ``key=value``, with values in YAML: ``caps={calls: 20}``.
 
     Raises:
         ResearchError: One is not of this form.
@@ -68,7 +68,7 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
             raise ResearchError(f"The value of option {text!r} is no YAML: {problem}") from problem
         if not equals or not key.isidentifier() or key in found:
             raise ResearchError(
-                f"The option {text!r} is none: expected key=value, each key once, such as "
+                f"The option {text!r} is invalid: expected key=value, each key once, such as "
                 "context_tokens=16000 or 'caps={calls: 20}'."
             )
         found[key] = read
@@ -76,7 +76,7 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
 
 
 def parse_agent(text: str, options: Mapping[str, Any]) -> AgentSpec:
-    """Return the agent that a text names; ``name=`` in front gives it another name.
+    """Return the agent that a text names; a prefix ``name=`` renames it.
 
     Raises:
         ResearchError: There is none of this name, or it has no such option.

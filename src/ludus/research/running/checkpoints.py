@@ -1,11 +1,10 @@
 """States of an unfinished episode, in files beside its record.
 
-The record names the digest of each, so that a state that was changed, or did not reach the disk,
-is taken for missing. When the episode is over they are of no more use, and go.
+The record names the digest of each, so that a changed or incomplete state counts as missing. They
+are removed when the episode is over.
 
-Whatever an agent makes of its workspace, or of its own state, a checkpoint costs the host no more
-than a bounded share of memory and disk. One that cannot be made is left out; it never ends an
-episode.
+A checkpoint costs the host a bounded amount of memory and disk, whatever an agent makes of its
+workspace or of its own state. One that cannot be made is left out; it never ends an episode.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ludus.foreign_files import read_regular
 __all__ = ["LARGEST", "Checkpoints"]
 
 LARGEST = 1 << 27
-"""Bytes of one state; an episode with a larger workspace goes on by taking its actions again.
+"""Bytes of one state; an episode with a larger workspace is resumed by repeating its actions.
 
 At most two of the agent and two of its sandbox are kept at a time, the one being written included.
 """
@@ -38,21 +37,16 @@ _LIMITS = DecodeLimits(
 
 
 class Checkpoints:
-    """The states of one episode.
-
-    Args:
-        folder: Where they are kept; made when the first one is.
-    """
+    """The states of one episode, in a folder that is created with the first one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def save(self, name: str, owner: Any, **more: Any) -> str | None:
-        """Keep what ``owner.get_state()`` returns, and more plain data.
+        """Store ``owner.get_state()``, and more plain data.
 
         Returns:
-            Its digest; ``None`` if there is no such method, the state is too large or holds what
-            no state can, or there is no room for it.
+            Its digest; ``None`` if the owner has no state, or it is too large or cannot be stored.
         """
         try:
             if not callable(getattr(owner, "get_state", None)):
@@ -62,12 +56,14 @@ class Checkpoints:
             write_whole(self._folder / name, data, durable=False)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever an agent's own code raises, besides a full disk
+        except (
+            BaseException
+        ):  # get_state is the agent's own code and may raise anything; so may a full disk
             return None
         return hashlib.sha256(data).hexdigest()
 
     def load(self, name: str, digest: str | None) -> dict[str, Any] | None:
-        """Return what was kept under a name, if it is what the digest says."""
+        """Return what was stored under a name, if it has this digest."""
         if digest is None:
             return None
         try:

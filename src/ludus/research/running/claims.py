@@ -1,4 +1,4 @@
-"""What an episode came to, computed from its record: to be written into it, and to be checked."""
+"""Computes the result of an episode from its record, to write it and to verify it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ __all__ = ["claim_of", "failed_claim", "scale_of"]
 
 
 def claim_of(story: Story, subject: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of the event ``result`` of an episode that is over.
-
-    Args:
-        story: What was recorded.
-        subject: Of the record.
+    """Return the data of the event ``result`` of a finished episode.
 
     Raises:
         ValueError: The episode is not over, or was not graded.
@@ -53,10 +49,10 @@ def failed_claim(story: Story, subject: Mapping[str, Any], reason: str) -> dict[
 
 
 def scale_of(subject: Mapping[str, Any]) -> Scale:
-    """Return what the scores of a record are measured with.
+    """Return the scale of a record's scores.
 
     Raises:
-        ValueError: The record does not say.
+        ValueError: The record lacks it.
     """
     told = subject.get("evaluation")
     if not isinstance(told, Mapping):

@@ -1,4 +1,4 @@
-"""Asking an agent for its next action, whatever it does instead."""
+"""Asks an agent for its next action and contains its failures."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class _TimeOver(BaseException):
 
 
 def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an agent wants: an action and its thought, or why it stops.
+    """Return an agent's action and thought, or why it stops.
 
-    An agent that fails has stopped: what is there is graded.
+    An agent that fails has stopped, and its work is graded.
 
     Returns:
-        ``action`` and ``thought``; or ``stop``, in a word, and a ``message``.
+        ``action`` and ``thought``; or ``stop``, one word, and a ``message``.
 
     Raises:
-        InfrastructureFailed: The model of an agent that comes with Ludus cannot be asked, which
-            says nothing about the agent. That another agent says so is no evidence.
+        InfrastructureFailed: A bundled agent cannot reach its model, which says nothing about the
+            agent. The same error from another agent is no evidence.
     """
     with CtrlC() as ctrl_c:
         try:
@@ -77,7 +77,7 @@ def _decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_ours(kind: type) -> bool:
-    """Tell whether a class comes with Ludus; what it says about itself is no evidence."""
+    """Whether a class comes with Ludus; its own ``__module__`` is no evidence."""
     name = kind.__module__
     module = sys.modules.get(name) if name.startswith("ludus.") else None
     return module is not None and vars(module).get(kind.__name__) is kind
@@ -86,7 +86,7 @@ def _is_ours(kind: type) -> bool:
 def _shown(problem: BaseException) -> str:
     try:
         return one_line(problem)
-    except BaseException:  # the exception's own code; the caller looks for a Ctrl-C
+    except BaseException:  # __str__ of the agent's own exception; the caller checks for Ctrl-C
         return "an exception that cannot be shown"
 
 
@@ -94,7 +94,7 @@ def _plain(action: Any) -> Any:
     """Return an action as a record can hold it.
 
     Raises:
-        InvalidAction: It cannot be held, or is none.
+        InvalidAction: It cannot be recorded, or is not an action.
     """
     try:
         copied = copy_plain(action, "action")

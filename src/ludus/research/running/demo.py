@@ -1,6 +1,6 @@
-"""One research episode, start to finish: a model on a local server, an agent, a sandbox, a grade.
+"""One research episode: a scripted model on a local server, an agent, a sandbox, a grade.
 
-The model is a script that speaks HTTP as real ones do, so that nothing leaves this machine.
+The server speaks HTTP like real ones, and nothing leaves this machine.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class DemoSkipped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResearchDemo:
-    """What happened.
+    """The result of the demo.
 
     Attributes:
-        rows: For a table: what the agent thought, did, and earned with it, step by step.
-        summary: What it came to, in a sentence.
+        rows: For a table: thought, action and reward of each step.
+        summary: The outcome, in a sentence.
         record: The folder of the record, for ``ludus verify``.
     """
 
@@ -70,8 +70,8 @@ def research_episode(folder: Path) -> ResearchDemo:
         folder: Of the run; it must not exist.
 
     Raises:
-        DemoSkipped: No sandbox that isolates works here, or a package is missing.
-        Error: The episode could not be carried out.
+        DemoSkipped: No isolating sandbox works here, or a package is missing.
+        Error: The episode failed.
     """
     if importlib.util.find_spec("openai") is None:
         raise DemoSkipped(f"the agent needs the package openai; {pip_install('research')}")

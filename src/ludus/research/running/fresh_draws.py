@@ -1,30 +1,30 @@
-"""Whether a score could have been had without foreseeing what the grader drew.
+"""Tests whether a score could have been reached without predicting the grader's draws.
 
-A submission is graded again with draws that nobody knew when it was made. If the recorded score was
-earned, it is one more draw from the distribution of these fresh scores. The test is one-sided: a
-recorded score that is no better than one of the fresh ones is plausible.
+A submission is graded again with draws that nobody knew when it was made. An honest score is one
+more sample from the distribution of these fresh scores. The test is one-sided: a recorded score
+that is no better than one of the fresh ones is plausible.
 
-* Fresh scores that all agree are those of a grader that draws nothing, or of a submission for which
-  it makes no difference. The recorded score must not be better, within the tolerance of sums. (That
-  it is what the recorded draws give is checked exactly, elsewhere.)
+* If all fresh scores agree, the grader draws nothing, or the draws make no difference. The recorded
+  score must not be better, within the tolerance of sums. (That the recorded draws give the recorded
+  score is checked exactly, elsewhere.)
 * Otherwise it must lie below the upper end of a prediction interval: with ``n`` fresh scores of
   mean ``m`` and standard deviation ``s``, ``m + t * s * sqrt(1 + 1/n)``, where ``t`` is the
-  quantile 0.999 of Student's distribution with ``n - 1`` degrees of freedom, at most 10. For scores
-  that are means over thousands of games, normality is a good approximation. The best of ``k``
-  validations of the same files is measured with the quantile ``1 - 0.001 / k``: it was chosen.
+  quantile 0.999 of Student's distribution with ``n - 1`` degrees of freedom, at most 10. For means
+  over thousands of games, normality is a good approximation. The best of ``k`` validations of the
+  same files is tested with the quantile ``1 - 0.001 / k``.
 
-A recorded score that is better than all fresh ones is compared with more of them, twice as many and
-then four times as many: few scores make a wide interval, in which a foreseen score might hide.
-Nothing is called implausible before the number was doubled and the test made again with all of
-them, so an honest run fails with a probability below two in a thousand. Where lower is better,
-signs are changed. A submission that is refused with fresh draws counts as the floor.
+A recorded score that is better than all fresh ones is compared with twice and then four times as
+many: few scores make a wide interval, in which a predicted score might hide. Nothing is called
+implausible before the number was doubled and the test repeated with all of them, so that an honest
+run fails with a probability below two in a thousand. Where lower is better, signs are changed. A
+submission that is refused with fresh draws counts as the floor.
 
-The interval is only as good as the submission's steadiness: one that notices foreign draws and then
-plays now well, now badly, widens it. Where it is wider than a twentieth of the way from baseline
-to threshold, only ranks tell. One score in twenty-one is better than twenty others by luck alone,
-so up to 140 more are drawn, in a quarter of an hour: if three of them are at least as good as the
-recorded score, it is plausible. Else the test cannot tell, and the result stays a claim. That
-happens to 1.6 % of honest scores, and to more of those that were the best of several validations.
+A submission that detects foreign draws and then plays inconsistently widens the interval. Where it
+is wider than a twentieth of the way from baseline to threshold, only ranks decide. One score in
+twenty-one is better than twenty others by luck alone, so up to 140 more are drawn, in a quarter of
+an hour: if three of them are at least as good as the recorded score, it is plausible. Otherwise the
+test is inconclusive, and the result stays a claim. That happens to 1.6 % of honest scores, and to
+more of those that were the best of several validations.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _T = (318.3, 22.33, 10.21, 7.173, 5.893, 5.208, 4.785, 4.501)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What fresh draws say of a score.
+    """The result of comparing a score with fresh ones.
 
     Attributes:
         verdict: ``"plausible"``, ``"implausible"``, or ``"unclear"``.
@@ -83,9 +83,9 @@ def compare(
     Args:
         recorded: The score.
         draw: Grades with fresh draws and returns the score.
-        scale: What scores are measured with.
-        fresh: How many fresh scores to compare with, at least 2.
-        tries: Of how many scores of the same files the recorded one is the best.
+        scale: Scale of the scores.
+        fresh: Number of fresh scores to begin with, at least 2.
+        tries: Number of gradings of the same files of which the recorded score is the best.
 
     Raises:
         ValueError: ``fresh`` is too small.

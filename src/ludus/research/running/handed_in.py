@@ -1,4 +1,4 @@
-"""Work that was handed in for the test: graded from the record where its episode cannot go on."""
+"""Grades recorded files, for episodes that had begun their test and cannot be resumed."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _NOT_RUN = -1
 def kept_artefacts(
     record: Path, story: Story, limits: Mapping[str, int], files: Mapping[str, str]
 ) -> Artefacts:
-    """Return files that a record has kept; only those it vouches for.
+    """Return files that a record has kept, checked against their digests.
 
     Args:
         record: Its folder.
-        story: What it says.
-        limits: The most bytes of each path that a task takes.
+        story: Its contents.
+        limits: The most bytes of each path that a task accepts.
         files: The SHA-256 of each path.
 
     Raises:
@@ -53,21 +53,14 @@ def kept_artefacts(
 
 
 def conclude(log: Log, record: Path, task: Task, subject: Mapping[str, Any], grade: Grade) -> None:
-    """End an episode that cannot be resumed with the test of what it handed in before.
+    """End an episode that cannot be resumed with the test of the files in its record.
 
-    What the last action printed is lost, and so is a validation that it asked for.
-
-    Args:
-        log: The record.
-        record: Its folder.
-        task: The task.
-        subject: Of the record.
-        grade: Grades.
+    The output of the last action is lost, and so is a validation that it asked for.
 
     Raises:
         InfrastructureFailed: It cannot be graded now.
         RecordError: The files are not kept.
-        ValueError: Nothing was handed in.
+        ValueError: No test had begun.
     """
     story, cached = log.story, CachedTask.of(task)
     if story.handed_in is None:

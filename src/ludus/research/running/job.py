@@ -1,4 +1,4 @@
-"""An episode as a unit of a bench run: played, gone on with, settled, and told as a result."""
+"""Runs, resumes or closes one episode and returns its Result."""
 
 from __future__ import annotations
 
@@ -42,12 +42,7 @@ _GRADING_SECONDS = 7200.0
 
 @dataclass(frozen=True, slots=True)
 class EpisodeJob(UnitJob):
-    """One agent, one task, one seed: an episode, and its record.
-
-    Attributes:
-        task: Where the task lies.
-        options: How it is played.
-    """
+    """One episode, of one agent on one task with one seed, and its record."""
 
     ends_worker: ClassVar[bool] = True
 
@@ -56,15 +51,15 @@ class EpisodeJob(UnitJob):
 
     @property
     def max_seconds(self) -> float | None:
-        """Far beyond the episode's own limit, which the episode itself keeps."""
+        """Time limit of the worker, far beyond the episode's own."""
         return (self.options.pinned().time_limit or 0.0) + _GRADING_SECONDS
 
     def execute(self, on_playing: Callable[[], None] = lambda: None) -> Result:
         """Play the episode, or the rest of it, and return its result.
 
         Raises:
-            InfrastructureFailed: Anything but the agent failed. The record says so, and is gone on
-                with the next time.
+            InfrastructureFailed: Anything but the agent failed. The record says so, and the next
+                call resumes it.
         """
         try:
             if not self._is_complete():
@@ -82,7 +77,7 @@ class EpisodeJob(UnitJob):
             raise InfrastructureFailed(one_line(problem)) from problem
 
     def settle(self, reason: str, seconds: float) -> Result:
-        """Close the record of a worker that the agent brought to its end.
+        """Close the record of a worker that the agent has killed.
 
         Raises:
             Error: The record cannot be closed.
@@ -97,8 +92,8 @@ class EpisodeJob(UnitJob):
     def give_up(self, reason: str, attempts: int, *, playing: bool) -> Result:
         """Return the result of an episode that could not be played; its record is kept.
 
-        An agent whose own code runs in the worker can bring that down. If it was there, and a
-        sandbox and the grader work without it, it is to blame.
+        An agent whose own code runs in the worker can kill it. It is at fault if it had started,
+        and a sandbox and the grader work without it.
         """
         if playing and self.unit.agent.use not in BUILT_IN:
             without = self._fails_without_agent()
@@ -110,11 +105,11 @@ class EpisodeJob(UnitJob):
         return fault_result(self, reason, attempts)
 
     def _settle_at_last(self, reason: str) -> Result:
-        """Settle the episode, in a new record if the agent has spoilt its own."""
+        """Close the episode, in a new record if the agent has damaged its own."""
         try:
             return self.settle(reason, 0.0)
         except (Error, OSError):
-            # Under another name than that of an earlier life, of which it cannot tell.
+            # Not under the name of an earlier life, which it cannot describe.
             if self.record_path.exists():
                 self._put_aside("-spoilt")
         return self.settle(reason, 0.0)
@@ -191,7 +186,7 @@ class EpisodeJob(UnitJob):
                 log.result(claim_of(log.story, subject))
 
     def _begin(self, log: Log, subject: dict[str, Any]) -> None:
-        """Write down what an episode draws from, and what its earlier lives have used."""
+        """Record the draws of an episode, and what its abandoned records have used."""
         if log.story.draws is None and log.story.last_act is None:
             log.draws(self._earlier_draws() or Draws.begin(subject["draws"]))
         if log.story.last_act is None and not log.story.earlier.lives:
@@ -224,10 +219,10 @@ class EpisodeJob(UnitJob):
                     agent.reset(agent_seed, view)
             except KeyboardInterrupt:
                 raise
-            except BaseException as problem:  # whatever the agent's own code raises
+            except BaseException as problem:  # the agent's own code may raise anything
                 reason = f"The agent cannot be made: {one_line(problem)}"
                 if self.unit.agent.use in BUILT_IN or log.story.last_act is not None:
-                    # It is ours, or could be made before: something around it has changed.
+                    # It is bundled, or could be made before: something around it has changed.
                     raise InfrastructureFailed(reason) from problem
                 log.result(failed_claim(log.story, self.subject(task), reason))
                 return
@@ -237,9 +232,9 @@ class EpisodeJob(UnitJob):
                 _close(agent, log)
 
     def _earlier_draws(self) -> Draws | None:
-        """Return what the episode drew from in a life whose record was put aside, if it had one.
+        """Return the draws of an abandoned record of this episode, if there is one.
 
-        One episode has one nonce, however often it begins.
+        One episode has one nonce, however often it is restarted.
         """
         for path in abandoned_records(self.folder, self.unit.id):
             if draws := tell(read_run(path).events).draws:
@@ -247,7 +242,7 @@ class EpisodeJob(UnitJob):
         return None
 
     def _conclude(self) -> bool:
-        """End an episode whose test had begun; return whether it had. It never begins anew."""
+        """End an episode whose test had begun; return whether it had. It is never restarted."""
         if tell(read_run(self.record_path).events).handed_in is None:
             return False
         task = self._load_task()
@@ -259,7 +254,7 @@ class EpisodeJob(UnitJob):
         return True
 
     def _abandon(self, reason: str) -> None:
-        """Put a record aside; nothing that happened is thrown away."""
+        """Move a record to the abandoned ones; nothing is deleted."""
         write_whole(self.record_path / "why.txt", f"{reason}\n".encode())
         self._put_aside("")
 
@@ -274,11 +269,11 @@ class EpisodeJob(UnitJob):
 
 
 def _close(agent: Any, log: Log) -> None:
-    """Tell the agent that it is needed no longer; what that raises changes nothing any more."""
+    """Close the agent; its exceptions no longer matter."""
     try:
         if callable(getattr(agent, "close", None)):
             agent.close()
     except KeyboardInterrupt:
         raise
-    except BaseException as problem:  # the agent's own
+    except BaseException as problem:  # the agent's own code may raise anything
         log.note(closing=one_line(problem))

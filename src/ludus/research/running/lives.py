@@ -1,7 +1,8 @@
-"""What an episode has used in lives whose records were put aside.
+"""What an episode has used in abandoned records.
 
-An episode that cannot be resumed begins anew in a fresh sandbox. Steps, seconds, money and
-validations count on: an agent that brings a fault about gains no second budget.
+An episode that cannot be resumed is restarted in a fresh sandbox. Its used steps, seconds, money
+and validations still count: an agent that causes a fault gains no second budget. Each start is a
+*life* of the episode.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ABANDONED", "Used", "abandoned_records", "used_before", "used_in"]
 
 ABANDONED = "abandoned"
-"""The folder of records that could not be gone on with."""
+"""The folder of records that could not be resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class Used:
         steps: Actions that were decided on, whether or not their step was recorded.
         seconds: Of the episode's time.
         cost: What the agent has spent.
-        validations: Those that were carried out.
-        validation_faults: Those that the infrastructure failed to carry out.
+        validations: Completed ones.
+        validation_faults: Those that failed because of the infrastructure.
     """
 
     lives: int = 0
@@ -47,7 +48,7 @@ class Used:
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Self:
-        """Return what :meth:`plain` gave, which need not be trusted.
+        """Return what :meth:`plain` returned; the data need not be trusted.
 
         Raises:
             TypeError: There are other fields, or other types.
@@ -68,13 +69,9 @@ class Used:
 
 
 def used_in(story: Story, events: Iterable[Event]) -> Used:
-    """Return what an episode has used at the end of a life, those before it included.
+    """Return what an episode has used at the end of a life, earlier ones included.
 
     A decision whose step is not recorded counts as a step: it may be what ended the life.
-
-    Args:
-        story: What the life's record says.
-        events: Of that record.
     """
     last = story.steps[-1] if story.steps else {}
     decided, before = story.decided or {}, story.earlier
@@ -89,7 +86,7 @@ def used_in(story: Story, events: Iterable[Event]) -> Used:
 
 
 def abandoned_records(folder: str | Path, unit: str) -> list[Path]:
-    """Return the records of a unit that were put aside in a run's folder, in their order."""
+    """Return the abandoned records of a unit in a run's folder, in their order."""
     found: list[Path] = []
     while (path := Path(folder, ABANDONED, f"{unit}-{len(found) + 1}")).exists():
         found.append(path)

@@ -1,4 +1,4 @@
-"""The record of an episode being written."""
+"""Writes the record of an episode."""
 
 from __future__ import annotations
 
@@ -26,13 +26,9 @@ _END = 1 << 13
 
 
 class Log:
-    """Writes what happens in an episode, each event before anything follows from it.
+    """Writes the events of an episode, each before anything follows from it.
 
     A context manager; leaving it by an exception closes the record as interrupted.
-
-    Args:
-        run: The run.
-        story: What is in it already.
     """
 
     def __init__(self, run: Run, story: Story) -> None:
@@ -40,10 +36,10 @@ class Log:
 
     @classmethod
     def open(cls, path: Path, subject: Mapping[str, Any], key: SigningKey | None) -> Self:
-        """Begin the record of an episode, or go on with it.
+        """Begin the record of an episode, or continue it.
 
         Raises:
-            ResearchError: What is there is the record of something else.
+            ResearchError: It is the record of something else.
             RecordError: It is damaged, complete, being written, or cannot be written.
         """
         if not is_begun(path):
@@ -62,11 +58,11 @@ class Log:
             raise
 
     def draws(self, draws: Draws) -> None:
-        """Write what graders draw from, before anything is done."""
+        """Write the draws, before anything is done."""
         self._append("draws", draws.plain())
 
     def earlier(self, used: Used) -> None:
-        """Write what lives that were put aside have used, before anything is done."""
+        """Write what abandoned records have used, before anything is done."""
         self._append("earlier", used.plain())
 
     def act(self, data: Mapping[str, Any]) -> None:
@@ -74,7 +70,7 @@ class Log:
         self._append("act", {"n": len(self.story.steps), **data})
 
     def grading(self, split: Split, artefacts: Artefacts) -> None:
-        """Keep the files that are going to be graded, and write that they are."""
+        """Store the files that are going to be graded, and write that they are."""
         digests = artefacts.digests
         for path, digest in digests.items():
             if digest not in self.story.files:
@@ -83,11 +79,11 @@ class Log:
         self._append("grading", {"n": len(self.story.steps), "split": split, "files": digests})
 
     def tested(self, outcome: Mapping[str, Any]) -> None:
-        """Write what came of the test, before anything is closed."""
+        """Write the result of the test, before anything is closed."""
         self._append("tested", outcome)
 
     def step(self, output: str, data: Mapping[str, Any]) -> None:
-        """Write what came of what was decided."""
+        """Write the result of the last decision."""
         decided = self.story.decided or {}
         same = {name: decided[name] for name in ("action", "thought", "stop") if name in decided}
         kind = "end" if "stop" in same else "step"
@@ -103,7 +99,7 @@ class Log:
         self._append("note", data)
 
     def result(self, claim: Mapping[str, Any]) -> None:
-        """Write what the episode came to."""
+        """Write the result of the episode."""
         self._append("result", claim)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Grading that is written down before it begins."""
+"""Grading that is recorded before it begins."""
 
 from __future__ import annotations
 
@@ -23,19 +23,14 @@ __all__ = ["CannotResume", "LoggedGrade"]
 
 
 class CannotResume(Exception):
-    """What is recorded does not come out again; the episode has to begin anew."""
+    """The recorded actions give other results now; the episode has to be restarted."""
 
 
 class LoggedGrade:
-    """Keeps what is graded, writes that it is, and has it graded.
-
-    Args:
-        log: The record.
-        grade: Grades.
+    """Records what is graded, and grades it.
 
     Attributes:
-        known: The outcome of the next grading, where it is in the record already: actions that are
-            taken again have nothing graded twice.
+        known: The recorded outcome of the next grading: repeated actions are not graded twice.
     """
 
     def __init__(self, log: Log, grade: Grade) -> None:
@@ -47,11 +42,11 @@ class LoggedGrade:
     ) -> Outcome:
         """Return the outcome.
 
-        The test is of what was handed in first, and has one outcome. A step that is done again
-        after a fault cannot have anything else tested.
+        Only the files that were submitted first are ever tested, once. A step that is repeated
+        after a fault cannot test anything else.
 
         Raises:
-            CannotResume: Other files were handed in for the test before.
+            CannotResume: Other files were submitted for the test before.
         """
         if self.known is not None:
             return _outcome(self.known)

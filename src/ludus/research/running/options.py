@@ -1,4 +1,4 @@
-"""What a run of research episodes remembers: how they are played, and where the tasks lie."""
+"""Options of a research run and its file ``research.json``."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ class EpisodeOptions(BaseModel):
     """How episodes are played.
 
     Attributes:
-        max_steps: Instead of what a task's file says.
+        max_steps: Instead of the task's own.
         time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
         cost_limit: What the agent may spend.
         backend: Of all sandboxes.
-        unlimited: Whether sandboxes do without limits of memory and processors, for machines that
-            cannot hold them to any.
-        draws: What graders draw from: ``"private"``, or ``"public"`` for the seed alone, which
-            everybody can foresee; by default what ``LUDUS_RESEARCH_DRAWS`` says, or private.
-        base_url: Of the model's server. Not part of what is compared: the same model may be
-            served elsewhere when a run goes on.
+        unlimited: Whether not to limit memory and processors, for machines that cannot.
+        draws: ``"private"``, or ``"public"`` for predictable draws from the seed alone; by default
+            ``LUDUS_RESEARCH_DRAWS``, or private.
+        base_url: Of the model's server. Not compared on resumption: the same model may be served
+            elsewhere.
     """
 
     model_config = _STRICT
@@ -48,10 +47,10 @@ class EpisodeOptions(BaseModel):
     base_url: str | None = None
 
     def pinned(self) -> EpisodeOptions:
-        """Return the options with what the environment's variables say now, to be kept to.
+        """Return the options with the current values of environment variables.
 
         Raises:
-            ResearchError: A variable has a value that it cannot have.
+            ResearchError: A variable has an invalid value.
         """
         limit = self.time_limit or MlgymSettings.read().env_timeout
         return self.model_copy(update={"time_limit": limit, "draws": draw_kind(self.draws)})
@@ -67,7 +66,7 @@ class TaskRow(BaseModel):
 
     Attributes:
         task: Its id, or the path of its file.
-        digest: Of all that its scores depend on.
+        digest: Of everything that its scores depend on.
     """
 
     model_config = _STRICT
@@ -77,11 +76,7 @@ class TaskRow(BaseModel):
 
 
 class RunFile(BaseModel):
-    """``research.json``, beside ``bench.json``: what the latter has no place for.
-
-    Attributes:
-        tasks: By the environment's id.
-    """
+    """``research.json``, beside ``bench.json``: options, and tasks by environment id."""
 
     model_config = _STRICT
 
@@ -92,7 +87,7 @@ class RunFile(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> RunFile:
-        """Return what the folder of a run says.
+        """Read the file of a run's folder.
 
         Raises:
             ResearchError: There is no such run, or the file is damaged.
@@ -113,7 +108,7 @@ class RunFile(BaseModel):
             ) from problem
 
     def write(self, folder: Path) -> None:
-        """Keep it, whole or not at all.
+        """Write it atomically.
 
         Raises:
             OSError: It cannot be written.

@@ -21,13 +21,11 @@ SUITE = "research"
 
 
 def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int]) -> Suite:
-    """Return tasks as a suite: its scales are the tasks' own, from baseline to threshold.
-
-    So is the floor, what the null submission scores: an agent's fault counts as that.
+    """Return tasks as a suite, with their scales from baseline to threshold and their floors.
 
     Raises:
         ResearchError: There are none, or two have one id.
-        SuiteError: The seeds are none.
+        SuiteError: There are no seeds.
     """
     ids = [task.id for task in tasks]
     twice = sorted({one for one in ids if ids.count(one) > 1})
@@ -58,7 +56,7 @@ def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> BenchPlan:
     """Return the units of a suite: for each seed, every agent on every task.
 
     Raises:
-        ResearchError: There is nobody to play, or two have one name.
+        ResearchError: There are no agents, or two have one name.
     """
     specs = tuple(agents)
     names = [spec.name for spec in specs]
@@ -67,7 +65,7 @@ def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> BenchPlan:
         raise ResearchError(
             f"Two agents are called {twice[0]}; rename one: other={twice[0]}."
             if twice
-            else "There is nobody to work; name an agent."
+            else "There is no agent; name one."
         )
     return BenchPlan(suite, specs, units_of(suite, specs), ())
 

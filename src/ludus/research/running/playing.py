@@ -1,4 +1,4 @@
-"""One episode, from its beginning or from where its record ends, to its end."""
+"""Plays one episode, from its beginning or from the end of its record."""
 
 from __future__ import annotations
 
@@ -24,19 +24,11 @@ _USAGE = 1 << 16
 
 
 class Player:
-    """Lets an agent play one episode, and has every step of it recorded.
+    """Lets an agent play one episode and records every step.
 
-    The agent gets observations and nothing else: no reward, no ``info``. It does not get the last
-    observation either, since it is not asked again. An agent whose own code runs in this process
-    could look at a clock when it is closed; what it learns so is of no use in any episode.
-
-    Args:
-        env: The environment; its ``grade`` is ``grade``.
-        grade: Records gradings.
-        agent: The agent, reset.
-        log: The record.
-        checkpoints: States to go on from.
-        seed: Of the environment.
+    The agent gets observations and nothing else: no reward, no ``info``, and not the last
+    observation. An agent whose own code runs in this process could measure the time until it is
+    closed, but no episode is left in which to use that.
     """
 
     def __init__(
@@ -55,8 +47,8 @@ class Player:
         """Play until the work is graded.
 
         Raises:
-            CannotResume: What is recorded cannot be gone on with; the episode has to begin anew.
-            InfrastructureFailed: Anything but the agent failed; the episode can be gone on with.
+            CannotResume: The record cannot be continued; the episode has to be restarted.
+            InfrastructureFailed: Anything but the agent failed; the episode can be resumed.
         """
         try:
             observation = restore(
@@ -71,7 +63,9 @@ class Player:
         except InfrastructureFailed as fault:
             self._log.fault(str(fault))
             raise
-        except Exception as problem:  # the agent's own are dealt with; this is anybody else's
+        except (
+            Exception
+        ) as problem:  # errors of the agent are handled; any other is an infrastructure fault
             self._log.fault(one_line(problem))
             raise InfrastructureFailed(one_line(problem)) from problem
 
@@ -95,7 +89,7 @@ class Player:
         return {"stop": end, "message": message} if end else None
 
     def _carry_out(self) -> dict[str, Any]:
-        """Do what was decided, record what came of it, and return what the agent sees."""
+        """Execute the decision, record the result, and return the observation."""
         number = len(self._log.story.steps)
         decided = self._log.story.decided or {}
         if "stop" in decided:
@@ -108,7 +102,7 @@ class Player:
         if handed_in is not None and (final is None or final["files"] != handed_in["files"]):
             raise CannotResume("the last step ended otherwise when it was done again")
         if info["outcome"] == "infrastructure_fault":
-            # The agent is not told: the step is taken again from the state before it.
+            # The agent does not see this: the step is repeated from the state before it.
             raise InfrastructureFailed(info["reason"] or "the sandbox is gone")
         state = None
         # What is larger would be copied for nothing.
@@ -139,24 +133,24 @@ class Player:
 
 
 def _cost(agent: Any) -> float:
-    """Return what the agent says to have spent; nothing if that is no amount."""
+    """Return the agent's reported cost; 0 if it is not an amount."""
     try:
         cost = float(getattr(agent, "cost", 0.0))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # the agent's own code may do anything
+    except BaseException:  # the agent's own code may raise anything
         return 0.0
     return cost if math.isfinite(cost) else 0.0
 
 
 def _usage(agent: Any) -> dict[str, Any]:
-    """Return what the agent says to have used of its model; nothing if a record cannot hold it."""
+    """Return the agent's reported model usage; empty if a record cannot hold it."""
     try:
         usage = getattr(agent, "usage", None)
         told = asdict(usage) if is_dataclass(usage) and not isinstance(usage, type) else {}
         fits = len(canonical.dumps(told)) <= _USAGE
     except KeyboardInterrupt:
         raise
-    except BaseException:  # the agent's own code may do anything
+    except BaseException:  # the agent's own code may raise anything
         return {}
     return told if fits else {}

@@ -1,4 +1,4 @@
-"""A bar for all episodes, and a line for each that is under way, read off its record."""
+"""Progress of a run: a bar for all episodes, and a line for each running one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ludus.bench.faults import one_line
@@ -35,12 +34,7 @@ _DOING = {
 
 
 class EpisodeProgress(BarProgress):
-    """Shows how far a run and each of its episodes are.
-
-    Args:
-        console: A ``rich`` console.
-        folder: Of the run.
-    """
+    """Shows the progress of the run in ``folder`` and of its episodes on a ``rich`` console."""
 
     _units = "episodes"
 
@@ -53,7 +47,7 @@ class EpisodeProgress(BarProgress):
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def finished(self, result: Result) -> None:
-        """Move the bar, and tell what the episode came to."""
+        """Advance the bar and print the result of an episode."""
         self._bar.update(self._task, advance=1)
         self._drop(result.id)
         self.note(describe_episode(result))
@@ -63,17 +57,12 @@ class EpisodeProgress(BarProgress):
         self._watcher.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._stop.set()
         self._watcher.join()
         for name in list(self._rows):
             self._drop(name)
-        super().__exit__(kind, problem, trace)
+        super().__exit__(*error)
 
     def _watch(self) -> None:
         while not self._stop.wait(_EVERY):
@@ -112,7 +101,7 @@ class EpisodeLines(LineProgress):
 
 
 def describe_episode(result: Result) -> str:
-    """Return an episode and what it came to in one line."""
+    """Return an episode and its result in one line."""
     head = f"{result.agent} on {result.env}, seed {result.seed}: "
     reason = one_line(result.reason or "")
     if result.outcome == "infrastructure_fault":
@@ -135,9 +124,9 @@ class Standing:
 
     Attributes:
         episode: Agent, task and seed.
-        doing: What it is at.
-        steps: That were taken.
-        most: That may be taken.
+        doing: What it is doing.
+        steps: Steps taken.
+        most: Steps allowed.
     """
 
     episode: str
@@ -150,7 +139,7 @@ class Standing:
 
 
 def standing(record: Path) -> Standing | None:
-    """Return how far the record of an episode is; ``None`` if nobody can tell."""
+    """Return how far the record of an episode is; ``None`` if it cannot be read."""
     try:
         subject = json.loads(read_from(record, "manifest.json", _MANIFEST) or b"")["subject"]
         with Folder(record) as folder, folder.open("events.jsonl") or nullcontext() as file:

@@ -35,14 +35,14 @@ class _CannotGrade(Exception):
 
 
 class Regrader:
-    """Grades everything that an episode had graded.
+    """Repeats all gradings of an episode.
 
     Args:
         reader: The record, whose files were checked.
-        story: What it says.
-        task: The task, which is the same as it was.
+        story: Its contents.
+        task: The task, unchanged.
         backend: Of the sandboxes.
-        unlimited: Whether they do without limits of memory and processors.
+        unlimited: Whether not to limit memory and processors.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class Regrader:
     ) -> None:
         self._reader, self._story = reader, story
         self._task, self._scale = CachedTask.of(task), task.scale
-        # Not what the record says: it may come from somebody who wants all the memory there is.
+        # Not the recorded limits: a forged record could ask for all memory.
         policy = agent_policy(task, EpisodeOptions(unlimited=unlimited).policy)
         grade = graded_in_sandboxes(policy, backend)
         self._seed = int(reader.manifest["subject"]["seed"])
         self._assessor = Assessor(self._task, self._seed, grade)
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> RecordCheck:
-        """Return whether all scores come out again."""
+        """Return whether all scores are reproduced."""
         wanted: dict[_Key, list[tuple[int, Mapping[str, Any]]]] = {}
         for key, number, told in self._gradings():
             wanted.setdefault(key, []).append((number, told))
@@ -94,10 +94,10 @@ class Regrader:
         return RecordCheck("replay", "passed", f"{len(wanted)} gradings came out the same")
 
     def _is_only_this_one(self, artefacts: Artefacts, split: Split, draw: int | None) -> bool:
-        """Tell whether a known-good submission is graded here, and this one fails again.
+        """Whether a known-good submission is graded here, and this one fails again.
 
-        Who forges a record chooses its files, and could choose some that bring a fault about. What
-        the host lacks, such as disk for large files, says nothing against a submission.
+        A forged record may contain files that cause a fault. What the host lacks, such as disk
+        space for large files, says nothing against a submission.
         """
         try:
             good = self._task.known_good(self._seed)
@@ -111,13 +111,13 @@ class Regrader:
         return again.outcome == "infrastructure_fault" and not lacks
 
     def check_draws(self, *, fresh: int = FRESH) -> RecordCheck:
-        """Return whether the scores could have been had without foreseeing the draws.
+        """Check whether the scores could have been reached without predicting the draws.
 
-        The recorded draws must follow from the record's nonce. Who made the record may have chosen
-        that, so what was handed in is graded again with draws of our own. The test score must be
-        plausible among those, and so must the best validation's if it is better; see
-        :mod:`ludus.research.running.fresh_draws`. Where draws are public the check never passes:
-        everybody could foresee them.
+        The recorded draws must follow from the record's nonce. Its author may have chosen that, so
+        the submission is graded again with new draws. The test score must be plausible among those,
+        and so must the best validation's if it is better; see
+        :mod:`ludus.research.running.fresh_draws`. Public draws never pass, since they are
+        predictable.
 
         Args:
             fresh: Gradings with fresh draws, at least 2; more where the recorded score is better
@@ -156,7 +156,7 @@ class Regrader:
         return RecordCheck("draws", "skipped" if unclear else "passed", "; ".join(told[1:] or told))
 
     def _scored(self) -> list[tuple[Split, Mapping[str, Any], int]]:
-        """Return what a result can be proud of: the test, and a validation that beats it.
+        """Return the scores to check: the test, and a validation that beats it.
 
         Each with the number of gradings of these files of which it is the best.
         """
@@ -174,7 +174,7 @@ class Regrader:
         return made
 
     def _fresh(self, artefacts: Artefacts, split: Split) -> float:
-        """Return a score with a draw that nobody knew before."""
+        """Return a score with a fresh draw."""
         found = self._assessor.grade(artefacts, split, fresh_draw())
         if found.outcome == "infrastructure_fault":
             raise _CannotGrade(found.reason)

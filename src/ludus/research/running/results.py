@@ -15,11 +15,11 @@ __all__ = ["result_of_record"]
 
 
 def result_of_record(job: UnitJob) -> Result:
-    """Return what a complete record says; the same record always gives the same result.
+    """Return the result in a complete record; the same record always gives the same result.
 
     Raises:
         RecordError: The record is damaged.
-        ResearchError: It does not say what the episode came to.
+        ResearchError: It holds no result.
     """
     reader = read_run(job.record_path)
     story = tell(reader.events)

@@ -1,9 +1,9 @@
-"""Putting an episode back to where its record ends.
+"""Restores an episode to the end of its record.
 
-Two ways lead there. Usually the workspace and the agent's memory were kept after every step, and
-are put back. Where they were not (a workspace too large, an agent that cannot say what it
-remembers), the recorded actions are taken again in a fresh sandbox, and have to give the same
-outputs; an agent without a memory to put back has to choose the same actions again.
+Usually the workspace and the agent's state were stored after every step, and are restored.
+Otherwise (a workspace too large, an agent without a state) the recorded actions are repeated in a
+fresh sandbox, and must give the same outputs; an agent without a stored state must choose the same
+actions again.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def restore(
         env: A fresh environment.
         grade: Its grading.
         agent: A fresh agent, reset.
-        story: What is recorded; nothing, for an episode that begins.
-        checkpoints: States that were kept.
+        story: The record's contents; empty for a new episode.
+        checkpoints: Stored states.
         seed: Of the environment.
 
     Returns:
-        What the agent sees, or saw before it decided on what comes next.
+        The last observation, on which the next decision is or was made.
 
     Raises:
-        CannotResume: It does not come out again.
-        Error: Box or data cannot be had.
+        CannotResume: The recorded actions give other results now.
+        Error: The sandbox or the data is not available.
     """
     remembers = _restore_agent(agent, story, checkpoints)
     if story.steps and remembers:
@@ -60,7 +60,7 @@ def restore(
 
 
 def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
-    """Put back what the agent remembers; tell whether it is done, or there is nothing yet."""
+    """Restore the agent's state; return whether that succeeded or was not needed."""
     last = story.last_act
     if last is None:
         return True
@@ -71,7 +71,7 @@ def _restore_agent(agent: Any, story: Story, checkpoints: Checkpoints) -> bool:
         agent.set_state(kept["state"])
     except KeyboardInterrupt:
         raise
-    except BaseException:  # the agent's own; it has to choose the same again
+    except BaseException:  # the agent's own code; it must choose the same actions again
         return False
     return True
 
@@ -86,7 +86,7 @@ def _restore_env(env: ResearchEnv, kept: Mapping[str, Any]) -> bool:
 
 
 def _carried_over(env: ResearchEnv, used: Used) -> dict[str, Any]:
-    """Count on from what earlier lives have used; return what the agent sees first."""
+    """Count what earlier lives have used; return the first observation."""
     episode = env._current()
     episode.steps, episode.cost, episode.seconds = used.steps, used.cost, used.seconds
     episode.validations_before = used.validations
@@ -95,11 +95,7 @@ def _carried_over(env: ResearchEnv, used: Used) -> dict[str, Any]:
 
 
 class _Replay:
-    """Takes the recorded actions again.
-
-    Args:
-        agent: Has to choose them again; ``None`` if it knows already that it did.
-    """
+    """Repeats the recorded actions; an ``agent`` must choose them again."""
 
     def __init__(
         self, env: ResearchEnv, grade: LoggedGrade, agent: Any | None, story: Story

@@ -16,10 +16,10 @@ _TOLERANCE = 1e-9
 
 
 def last_reward(story: Story, subject: Mapping[str, Any], final: Mapping[str, Any]) -> float:
-    """Return the reward of a grading on the test split after the steps that are recorded.
+    """Return the reward of a grading on the test split after the recorded steps.
 
     Raises:
-        ValueError: The record does not say how scores are measured.
+        ValueError: The record lacks the scale of its scores.
     """
     u = scale_of(subject).normalised(final["outcome"], final["score"])
     return 0.0 if u is None else u - math.fsum(story.rewards)
@@ -29,7 +29,7 @@ def reward_problem(story: Story, subject: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the rewards of an episode, if anything.
 
     Raises:
-        ValueError: The record does not say how scores are measured.
+        ValueError: The record lacks the scale of its scores.
     """
     scale, ledger = scale_of(subject), RewardTotals()
     for step in story.steps:

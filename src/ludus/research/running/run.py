@@ -42,10 +42,10 @@ def run_research(
         agents: See :func:`~ludus.research.running.agents.parse_agent`.
         out: The folder.
         runs: Episodes of each agent on each task.
-        seed: Of the first one; the others count on from there.
+        seed: Of the first one; the others count up from there.
         name: Of the run; by default made from tasks and time.
         options: How episodes are played.
-        settings: How many at a time, where results go, what is told about it.
+        settings: Workers, store and progress.
 
     Raises:
         DataMissing: A task's data has to be fetched first.
@@ -73,16 +73,16 @@ def resume_research(
     base_url: str | None = None,
     settings: RunSettings | None = None,
 ) -> BenchRun:
-    """Go on with a run; what is finished is not repeated, what was begun is gone on with.
+    """Resume a run; finished episodes are not repeated, unfinished ones continue.
 
     Args:
         path: Its folder.
-        base_url: Of the model's server, if it is another one now.
-        settings: How many at a time, where results go, what is told about it.
+        base_url: Of the model's server, if it has changed.
+        settings: Workers, store and progress.
 
     Raises:
-        BenchError: There is no run, another process is at it, or its tasks are not the same.
-        ResearchError: The folder is no research run's, or an agent cannot be made from its name.
+        BenchError: There is no run, another process is running it, or its tasks have changed.
+        ResearchError: It is not a research run, or an agent cannot be made from its name.
     """
     folder = BenchFolder.open(path)
     file = RunFile.read(folder.path)
@@ -117,7 +117,9 @@ def _run(folder: BenchFolder, work: BenchPlan, file: RunFile, settings: RunSetti
 
 def _known(row: AgentRow) -> AgentSpec:
     if not row.by_name:
-        raise ResearchError(f"The agent {row.name} was an object; a run cannot go on without it.")
+        raise ResearchError(
+            f"The agent {row.name} was an object; the run cannot be resumed without it."
+        )
     return AgentSpec(row.name, row.use, options=row.options)
 
 

@@ -23,7 +23,7 @@ _SOLUTIONS = ("baseline", "reference")
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """What a solution came to.
+    """The result of a solution.
 
     Attributes:
         task: The task.
@@ -33,11 +33,11 @@ class Solved:
         normalised: 0 is the baseline's, 1 the threshold.
         validation: On the validation split, if it was asked for.
         reason: Why there is no score.
-        details: What else the grader says.
+        details: Further results of the grader.
         exit_code: Of the solution's command; ``None`` if there is none.
-        output: What it wrote.
-        run_seconds: That the command took.
-        grade_seconds: That all gradings took.
+        output: Of the command.
+        run_seconds: Time of the command.
+        grade_seconds: Time of all gradings.
     """
 
     task: Task
@@ -65,23 +65,22 @@ def solve(
     unlimited: bool = False,
     draws: DrawKind | None = None,
 ) -> Solved:
-    """Lay a solution over the workspace of a task, run its command, and grade what is there.
+    """Copy a solution over the workspace of a task, run its command, and grade the result.
 
     Args:
         task: Its id or path.
         solution: ``"baseline"``, ``"reference"``, or a folder of files.
-        command: What to run; by default what the task says for the solution, nothing for a
-            folder of yours.
+        command: What to run; by default the task's command for the solution, nothing for a folder.
         seed: Of splits and data.
         validate: Grade on the validation split too.
         backend: Of the sandboxes.
-        unlimited: Do without limits of memory and processors.
-        draws: What graders draw from; see :class:`~ludus.research.ResearchEnv`.
+        unlimited: Do not limit memory and processors.
+        draws: See :class:`~ludus.research.ResearchEnv`.
 
     Raises:
         DataMissing: The task's data has to be fetched first.
         ResearchError: There is no such task or solution.
-        SandboxError: There is no such sandbox here.
+        SandboxError: No such sandbox can be opened here.
     """
     loaded = load_task(task)
     folder, command = _solution(loaded, solution, command)

@@ -1,22 +1,22 @@
-"""What the record of an episode says: how far it has come, and what it came to.
+"""The contents of an episode's record: how far it has come, and its result.
 
 The events of a record, in their order::
 
     open
     draws    {kind, nonce}                           what graders draw from, once and first
-    earlier  {lives, steps, seconds, …}              used in lives that were put aside, if any
+    earlier  {lives, steps, seconds, …}              used in abandoned records, if any
     act      {n, action, thought, cost, state}       the agent has decided; or {n, stop, message}
     file     …                                       a submitted file, once for each content
-    grading  {n, split, files}                       begun; what came of it is in the step
-    tested   {outcome, …}                            what came of the test, before its step is
-    step     {n, action, output, reward, …}          the action was carried out
+    grading  {n, split, files}                       begun; its result is in the step
+    tested   {outcome, …}                            result of the test, before its step is written
+    step     {n, action, output, reward, …}          the action was executed
     end      {n, stop, …}                            the same where the agent stopped
     fault    {n, reason}                             the infrastructure failed; tried again
     result   {metric, value, outcome, …}
     close
 
-A killed episode may have begun an act's step or a grading that never ended: it is done again, and
-both are to be seen. Nothing of the first one was told to the agent.
+A killed episode may have begun a step or a grading that never ended: it is repeated, and the record
+shows both. The agent was told nothing of the first one.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Story:
 
     Attributes:
         draws: What graders draw from; ``None`` until that is recorded.
-        earlier: What was used in lives that were put aside.
-        steps: What was carried out, in order: the data of each ``step``, and of the ``end``.
+        earlier: What abandoned records have used.
+        steps: The data of each ``step``, and of the ``end``, in order.
         decided: The data of the ``act`` whose step is not recorded.
         last_act: The data of the last ``act``.
         gradings: The data of each ``grading``.
         handed_in: The data of the first ``grading`` on the test split. Nothing else is ever tested.
-        tested: What came of it, once that is known.
-        files: The SHA-256 of all submitted files that are kept.
-        faults: Of the infrastructure, in words.
-        resumed: How often the record was gone on with.
+        tested: Its result, once that is known.
+        files: The SHA-256 of all stored submitted files.
+        faults: Infrastructure faults, in words.
+        resumed: How often the record was continued.
         result: The data of the last ``result``.
         closed: When the record was closed, if it was.
     """
@@ -71,10 +71,10 @@ class Story:
     closed: str | None = None
 
     def take(self, event: Event) -> None:
-        """Go on with the next event, which need not be trusted.
+        """Process the next event, which need not be trusted.
 
         Raises:
-            RecordDamaged: It does not follow from those before.
+            RecordDamaged: It does not follow from the previous ones.
         """
         try:
             _TAKE.get(event.kind, _ignore)(self, event.data)
@@ -111,7 +111,7 @@ class Story:
 
 
 def tell(events: Iterable[Event]) -> Story:
-    """Return what events say; they need not be trusted.
+    """Return the story of events, which need not be trusted.
 
     Raises:
         RecordDamaged: They do not follow from each other.

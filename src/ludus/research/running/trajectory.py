@@ -1,4 +1,4 @@
-"""What an agent did in an episode, whoever recorded it and in whatever form."""
+"""Trajectories: what an agent did in an episode, independent of the record's format."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ResearchTrajectory:
     """An episode from the agent's side."""
 
     task: str
-    """Its id, or whatever the record calls it."""
+    """Its id, or its name in the record."""
     steps: tuple[TrajectoryStep, ...]
     source: str
     """The form it was read from: ``ludus``, ``mlgym``, …"""
@@ -51,9 +51,9 @@ class ResearchTrajectory:
     agent: str = ""
     model: str = ""
     outcome: str = ""
-    """How it ended, in the record's own word."""
+    """How it ended, as the record says."""
     graded: str = ""
-    """What came of the grading: ``scored``, ``agent_fault``; empty if that is not known."""
+    """Outcome of the grading: ``scored``, ``agent_fault``; empty if unknown."""
     scores: tuple[Mapping[str, float], ...] = ()
     """Validations and the end, each as metrics by name; the last one is the last claimed. An
     agent's fault counts as the floor of its task."""
@@ -70,7 +70,7 @@ def trajectory_of_run(path: str | os.PathLike[str]) -> ResearchTrajectory:
 
     Raises:
         RecordDamaged: The folder is broken.
-        RecordError: It holds no run of that kind, or more steps than anybody takes.
+        RecordError: It holds no run of that kind, or too many steps.
     """
     run = read_run(path)
     kind = run.manifest.get("kind")
@@ -130,7 +130,7 @@ def _step(data: Mapping[str, Any], n: int) -> TrajectoryStep:
 def _counted(
     claim: Mapping[str, Any], subject: Mapping[str, Any]
 ) -> tuple[str, float | None, float | None]:
-    """Return what came of the grading, and what it counts as, raw and normalised."""
+    """Return the outcome of the grading, and its raw and normalised score."""
     graded, value = claim.get("outcome"), _number(claim.get("value"))
     if graded not in ("scored", "agent_fault"):
         return "", value if graded is None else None, None

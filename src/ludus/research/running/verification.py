@@ -1,4 +1,4 @@
-"""Checking records of episodes: what was handed in is graded again, and everything must follow."""
+"""Verifies records of episodes by grading their submissions again."""
 
 from __future__ import annotations
 
@@ -74,24 +74,24 @@ def verify_episode(
     within: str | os.PathLike[str] | None = None,
     max_file_bytes: int = MAX_HASHED_BYTES,
 ) -> Verification:
-    """Check the record of an episode, which may come from an enemy.
+    """Verify the record of an episode, which may be forged.
 
-    Beyond what :func:`ludus.record.verify` checks of every run: ``spec``: the task is here, and the
-    same; ``source``: so is the version of Ludus; ``replay``: what was handed in, graded again, has
-    the same scores; ``draws``: with other draws, too, it scores what can be expected; ``results``:
-    rewards and result follow from the scores.
+    Beyond what :func:`ludus.record.verify` checks of every run: ``spec``: the task is here, and
+    unchanged; ``source``: so is the version of Ludus; ``replay``: the submission, graded again, has
+    the same scores; ``draws``: it also scores as expected with other draws; ``results``: rewards
+    and result follow from the scores.
 
     Args:
         path: Of the folder.
         trusted_keys: As for :func:`ludus.record.verify`.
         require_signature: Likewise.
         regrade: Grade again, in sandboxes of this machine.
-        task: Where the task lies, unless it is found by its id.
+        task: Path of the task, unless it is found by its id.
         backend: Of the sandboxes.
-        unlimited: Let them do without limits of memory and processors.
-        progress: Is told how many gradings are done, and of how many.
+        unlimited: Do not limit memory and processors.
+        progress: Called with the number of finished gradings, and of all.
         head: The chain head that the record must have; see :func:`ludus.record.read_run`.
-        within: A folder above it, below which no symbolic link is followed.
+        within: A parent folder below which no symbolic link is followed.
         max_file_bytes: Most bytes of the record's files that are read.
 
     Raises:
@@ -142,23 +142,23 @@ def verify_research_run(
     unlimited: bool = False,
     tasks: Iterable[str | Path] = (),
 ) -> Iterator[UnitVerification]:
-    """Check every result of a run against its record, as :func:`ludus.bench.verify_run` does.
+    """Verify every result of a run against its record, as :func:`ludus.bench.verify_run` does.
 
     Args:
         folder: Of the run.
-        regrade: Whether what was handed in is graded again.
-        trusted_keys: Whose signatures the records must have; ``None`` asks for none.
+        regrade: Whether submissions are graded again.
+        trusted_keys: Whose signatures the records must have; ``None`` requires none.
         key: Signs the statement; by default the user's own key.
         store: A store that gets the statement too.
         backend: Of the sandboxes.
-        unlimited: Let them do without limits of memory and processors.
-        tasks: Where tasks lie that are not found by their ids. A task brings code that is run, so
-            paths in the run itself are not followed.
+        unlimited: Do not limit memory and processors.
+        tasks: Paths of tasks that are not found by their ids. Tasks contain code that is run, so
+            that paths in the run itself are not followed.
 
     Raises:
         BenchError: The folder is damaged, or cannot be written.
-        ResearchError: It is not that of a research run.
-        StoreError: The store does not take the statement.
+        ResearchError: It is not a research run.
+        StoreError: The store does not accept the statement.
     """
     file = RunFile.read(folder.path)
     keys = None if trusted_keys is None else tuple(trusted_keys)
@@ -213,7 +213,7 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
 
 
 def _lives_problems(job: EpisodeJob, said: Used) -> Iterator[str]:
-    """Compare what a record says of earlier lives with the records that were put aside."""
+    """Compare the earlier lives in a record with the abandoned records."""
     here = used_before(job.folder, job.unit.id)
     if here.lives > said.lives or (here.lives == said.lives and here != said):
         yield (
@@ -242,7 +242,7 @@ def _guarded(name: str, check: Callable[[], RecordCheck]) -> RecordCheck:
 
 
 def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> RecordCheck:
-    """Look for the task; if it is the right one, it is added to what was found."""
+    """Find the task; if it is the right one, add it to the findings."""
     subject = reader.manifest["subject"]
     unit, name, digest = (subject.get(key) for key in ("unit", "task", "task_digest"))
     if not isinstance(unit, dict) or not isinstance(name, str) or not isinstance(digest, str):

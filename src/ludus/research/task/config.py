@@ -52,13 +52,12 @@ _PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
 class Evaluation(BaseModel):
-    """How scores are read.
+    """How scores are interpreted.
 
     Attributes:
-        metric: What the score is called.
+        metric: Name of the score.
         threshold: The score that counts as solved; 1 of the normalised score.
-        direction: Whether higher or lower scores are better; by default what is usual for a
-            metric of this name.
+        direction: Whether higher or lower scores are better; by default as usual for the metric.
         baseline: The baseline solution's score; 0 of the normalised score.
         floor: The null submission's score; no submission counts as less.
     """
@@ -92,12 +91,12 @@ class Evaluation(BaseModel):
 
 
 class Resources(BaseModel):
-    """What the agent's sandbox has; the sandbox holds it to that.
+    """Limits of the agent's sandbox.
 
     Attributes:
         memory: Bytes, or a text such as ``8G``.
         cpu: Processors, fractions included.
-        gpu: Graphics processors; a machine without them refuses the task.
+        gpu: GPUs; a machine without them refuses the task.
         disk: Size of the workspace.
     """
 
@@ -113,9 +112,9 @@ class Artefact(BaseModel):
     """A file that is copied out of the agent's sandbox to be graded.
 
     Attributes:
-        path: Where it lies in the workspace.
-        kind: What it is parsed as; code runs in a sandbox of its own.
-        max_bytes: A larger one is refused.
+        path: Its path in the workspace.
+        kind: How it is parsed; code runs in its own sandbox.
+        max_bytes: Larger files are refused.
     """
 
     model_config = _STRICT
@@ -153,19 +152,18 @@ class TaskConfig(BaseModel):
     """A task, as its file describes it.
 
     Attributes:
-        id: How to ask for it; its environment is ``mlgym/<id>-v0``.
-        name: What people call it.
+        id: Its environment is ``mlgym/<id>-v0``.
+        name: For people.
         description: What the agent is told.
         max_steps: Actions in an episode.
         timeout: Seconds for one long command.
-        submission: What is copied out of the agent's sandbox and graded, and nothing else is.
+        submission: Everything that is copied out of the agent's sandbox and graded.
         validations: How many are allowed; all are counted. ``None`` allows any number.
         packages: Modules that can be imported in the sandboxes.
-        answers: Columns of the label files that must stay secret. By default all but the
-            identifiers.
-        hidden: What no sandbox of the agent or its code may show: paths such as
-            ``/usr/share/datasets``, or ``module:path`` for files of an installed package. The
-            tasks themselves are always hidden.
+        answers: Columns of the label files that must stay secret; by default all but identifiers.
+        hidden: What sandboxes with the agent or its code must not show: paths such as
+            ``/usr/share/datasets``, or ``module:path`` for files of an installed package. The tasks
+            themselves are always hidden.
     """
 
     model_config = _STRICT

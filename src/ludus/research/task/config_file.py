@@ -1,4 +1,4 @@
-"""Reading ``task.yaml`` so that whatever is wrong with it is found in the file."""
+"""Reads ``task.yaml``, with the line of each error."""
 
 from __future__ import annotations
 
@@ -66,11 +66,7 @@ class Problem:
 
 
 def parse_config(text: str, source: str) -> TaskConfig:
-    """Return what the text of a task's file says.
-
-    Args:
-        text: The YAML.
-        source: What messages call it.
+    """Parse the text of a task's file; messages call it ``source``.
 
     Raises:
         TaskError: Something is wrong; every field, its line and the fix are named.

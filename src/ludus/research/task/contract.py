@@ -25,7 +25,7 @@ class Declared(Protocol):
 
     @property
     def path(self) -> str:
-        """Where it lies below the workspace."""
+        """Its path below the workspace."""
 
     @property
     def kind(self) -> str:
@@ -45,7 +45,7 @@ class Gradable(Protocol):
 
     @property
     def submission(self) -> Sequence[Declared]:
-        """The files that are handed in, all of them and no others."""
+        """All files of a submission."""
 
     @property
     def packages(self) -> Sequence[str]:
@@ -60,21 +60,21 @@ class Gradable(Protocol):
         """The folder with ``grade.py``."""
 
     def labels_folder(self, split: Split, seed: int) -> Path | None:
-        """Return the folder with what only the grader may see; ``None`` if there is nothing.
+        """Return the folder that only the grader may see; ``None`` if there is none.
 
         Raises:
-            DataMissing: what it is made from is not on this machine.
+            DataMissing: its source is not on this machine.
         """
 
     def known_good(self, seed: int) -> Artefacts | None:
         """Return a submission that the grader is known to score; ``None`` if there is none.
 
-        It decides whose fault it is when the grader fails on a submission.
+        It decides whose fault it is when the grader fails on another submission.
         """
 
 
 class Grader(Protocol):
-    """What ``grade.py`` defines as its class ``Grader``, made without arguments.
+    """The class ``Grader`` of ``grade.py``, made without arguments.
 
     A function ``grade`` with the same parameters does as well.
     """
@@ -86,7 +86,7 @@ class Grader(Protocol):
 
         Raises:
             SubmissionRejected: the submission is malformed. Its message is for the operator, and
-                for the agent where no submitted code was asked; ``told`` is for the agent.
-                Anything else that is raised is a fault of the submission too, if the task's
-                known-good submission is scored.
+                for the agent if no submitted code was run; ``told`` is for the agent. Any other
+                exception is the submission's fault too, if the task's known-good submission is
+                scored.
         """

@@ -76,7 +76,7 @@ def task_ids() -> tuple[str, ...]:
 
 
 def load_task(id_or_path: str | Path | Task) -> Task:
-    """Return a task.
+    """Load a task.
 
     Args:
         id_or_path: Its id, its environment's id, or the path of its folder or file. Text with a

@@ -1,4 +1,4 @@
-"""What comes of a grading: a score, a fault of the agent, or a fault of ours. Never two of them."""
+"""Outcome of a grading: a score, an agent fault, or an infrastructure fault."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 __all__ = ["REFUSED", "AgentFault", "InfrastructureFault", "Outcome", "Score", "Scored"]
 
 REFUSED = "The submission was refused."
-"""What an agent is told where nothing more can be said safely."""
+"""What an agent is told if nothing more is safe to say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a grader returns.
+    """The result of a grader.
 
     Args:
         value: the task's metric.
@@ -31,7 +31,7 @@ class Scored:
 
     Args:
         score: finite, from the grading sandbox.
-        seconds: how long the submitted code took in all its calls, by the host's clock.
+        seconds: time of the submitted code in all its calls, by the host's clock.
         calls: requests that it answered; a batch is one.
     """
 
@@ -42,11 +42,11 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class AgentFault:
-    """The submission has no score, and that is its own fault.
+    """The submission has no score, through its own fault.
 
     Args:
-        reason: what was wrong and where, for the operator. It may quote what submitted code said
-            about hidden data: not for the agent.
+        reason: what was wrong and where, for the operator. It may quote hidden data from submitted
+            code: not for the agent.
         told: what the agent may be told after a validation, at most 300 characters of a fixed
             vocabulary.
     """
@@ -57,11 +57,11 @@ class AgentFault:
 
 @dataclass(frozen=True, slots=True)
 class InfrastructureFault:
-    """There is no score, and that says nothing about the submission.
+    """There is no score, which says nothing about the submission.
 
     Args:
-        reason: what failed, known from outside of the agent's reach. It may quote the grader: not
-            for the agent.
+        reason: what failed, known from outside the agent's reach. It may quote the grader: not for
+            the agent.
     """
 
     reason: str

@@ -33,13 +33,13 @@ def register_task(
     Args:
         id: The task's id, without namespace and version.
         entry_point: ``"module:name"`` of a :class:`~ludus.research.task.task.BaseTask`, for a task
-            that decides more than its file says; it is imported when the environment is made.
-        max_steps: Actions in an episode; by default what the task's file says.
+            that decides more than its file says; imported when the environment is made.
+        max_steps: Actions in an episode; by default the task's own.
         description: One sentence, found by ``ludus.search``.
-        folder: Where the task lies, unless it is on the search path.
+        folder: Path of the task, unless it is on the search path.
 
     Raises:
-        TaskError: The id, the entry point or the number of steps is none.
+        TaskError: The id, the entry point or the number of steps is invalid.
     """
     if not isinstance(id, str) or "/" in id or re.search(r"-v\d+$", id):
         raise TaskError(

@@ -19,16 +19,16 @@ def new_task(id: str, parent: str | Path = ".", *, name: str | None = None) -> P
     """Write the folder of a new task, which passes every check, and return it.
 
     Args:
-        id: The task's id; the folder is called like it, in small letters with ``_``.
-        parent: Where to.
-        name: What people call it; by default made of the id.
+        id: The task's id; the folder has its name, in lower case with ``_``.
+        parent: Folder in which to write it.
+        name: For people; by default made of the id.
 
     Raises:
-        TaskError: The id is none, or the folder is there already.
+        TaskError: The id is invalid, or the folder exists already.
     """
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", id)
     shown = name or " ".join(words).capitalize() or id
-    # A text of JSON is one of YAML, whatever is in it.
+    # JSON is valid YAML.
     text = Template((_TEMPLATE / "task.yaml").read_text("utf-8"))
     described = text.substitute(id=json.dumps(id), name=json.dumps(shown))
     parse_config(described, "task.yaml")

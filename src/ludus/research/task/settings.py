@@ -16,18 +16,18 @@ __all__ = ["MlgymSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlgymSettings:
-    """What the documented ``MLGYM_*`` variables say; one that is unset or empty says nothing.
+    """The documented ``MLGYM_*`` variables; unset and empty ones are ignored.
 
     Attributes:
         config_root: ``MLGYM_CONFIG_ROOT``; its folder ``tasks`` is searched for tasks.
-        task_config_dir: ``MLGYM_TASK_CONFIG_DIR``; folders that are searched before that one, with
-            ``:`` between them.
-        workspace_path: ``MLGYM_WORKSPACE_PATH``; where runs are kept.
+        task_config_dir: ``MLGYM_TASK_CONFIG_DIR``; folders that are searched first, separated by
+            ``:``.
+        workspace_path: ``MLGYM_WORKSPACE_PATH``; where runs are stored.
         env_timeout: ``MLGYM_ENV_TIMEOUT``; seconds of an episode.
         action_short_timeout: ``MLGYM_ACTION_SHORT_TIMEOUT``; seconds for a tool.
         action_long_timeout: ``MLGYM_ACTION_LONG_TIMEOUT``; seconds for a command, instead of the
             task's ``timeout``.
-        model_max_retries: ``MLGYM_MODEL_MAX_RETRIES``; how often a model is asked again.
+        model_max_retries: ``MLGYM_MODEL_MAX_RETRIES``; retries of a request to a model.
     """
 
     config_root: Path | None = None
@@ -40,13 +40,10 @@ class MlgymSettings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> MlgymSettings:
-        """Return what the variables say now.
-
-        Args:
-            environment: Instead of the process's variables.
+        """Read the variables, from the process's environment by default.
 
         Raises:
-            ResearchError: One has a value that it cannot have.
+            ResearchError: One has an invalid value.
         """
         variables = os.environ if environment is None else environment
         given: dict[str, Any] = {}

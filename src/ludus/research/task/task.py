@@ -22,13 +22,13 @@ _IGNORED = ("__pycache__", ".git")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task's folder and what its file says.
+    """A task's folder and the contents of its file.
 
     Attributes:
-        config: What the file says.
-        file: The file: ``task.yaml``, or one with a name of its own among others.
-        folder: What belongs to it: the folder of ``task.yaml``, or the one beside ``name.yaml``
-            that is called ``name``. A task of which only a file exists has none of its parts.
+        config: The contents of the file.
+        file: The file: ``task.yaml``, or ``name.yaml`` among others.
+        folder: The folder of ``task.yaml``, or the one beside ``name.yaml`` that is called
+            ``name``. A task of which only a file exists has none of its parts.
     """
 
     config: TaskConfig
@@ -89,12 +89,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What one action led to.
+    """The result of one action.
 
     Attributes:
-        action: What was done.
+        action: The action.
         observation: What the agent sees after it.
-        outcome: How grading ended, if the action had something graded.
+        outcome: Of the grading, if the action caused one.
         score: The score, if it was scored.
         final: Whether it was the test split, which ends the episode.
         info: What the environment adds.
@@ -111,15 +111,12 @@ class ActionResult:
 class BaseTask:
     """What a task decides itself; every method has a default that suits most.
 
-    The environment sets ``execute`` before it calls :meth:`reset`, and then calls :meth:`step` for
-    each action. All of this runs outside the sandboxes.
-
-    Args:
-        config: What the task's file says.
+    The environment sets ``execute``, calls :meth:`reset`, and then :meth:`step` for each action.
+    All of this runs outside the sandboxes.
     """
 
     execute: Callable[[Any], ActionResult] | None = None
-    """Does an action in the agent's sandbox, and whatever it asks for."""
+    """Executes an action in the agent's sandbox, and the grading it asks for."""
 
     def __init__(self, config: TaskConfig) -> None:
         self.config = config
@@ -131,12 +128,12 @@ class BaseTask:
         return {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
-        """Do an action and return observation, reward, whether the episode is over, and info.
+        """Execute an action and return observation, reward, whether the episode is over, and info.
 
-        Only the observation is for the agent; in the end reward and info tell of the test.
+        Only the observation is for the agent; at the end reward and info reveal the test.
 
         Raises:
-            ResearchError: No environment has taken this task.
+            ResearchError: No environment has set ``execute``.
         """
         if self.execute is None:
             raise ResearchError(
@@ -152,8 +149,8 @@ class BaseTask:
     def get_reward(self, history: Sequence[ActionResult]) -> float:
         """Return the reward of the last result; see :mod:`ludus.research.task.reward`.
 
-        A class of its own may define it with ``history``, or with ``action, result``, the last
-        ones. A fault of the infrastructure is worth nothing, good or bad.
+        A subclass may define it with ``history``, or with ``action, result``, the last ones. An
+        infrastructure fault is worth 0.
         """
         scale = self.config.evaluation.scale
         before = reduce(

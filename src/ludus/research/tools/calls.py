@@ -25,14 +25,14 @@ _BEYOND = 1 << 63
 
 
 class WrongCall(ValueError):
-    """A call that fits no tool; the text says why, in words for the agent."""
+    """An invalid tool call; the text says why, for the agent."""
 
 
 def command_line(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Return the command that a call of a tool stands for.
+    """Return the command line of a tool call.
 
     Raises:
-        WrongCall: there is no such tool, or the arguments are not its own.
+        WrongCall: there is no such tool, or its arguments are wrong.
     """
     if tool not in TOOLS:
         near = difflib.get_close_matches(tool, [SHELL, *TOOLS], n=1)

@@ -22,7 +22,7 @@ BIN = f"{_PLACE}/bin"
 """The folder of the commands, as a sandbox sees it."""
 
 _SOURCE = Path(__file__).parent / "inside"
-# -I and -S: nothing that lies in the workspace is imported, and the start takes no time.
+# -I and -S: nothing from the workspace is imported, and Python starts faster.
 _COMMAND = """\
 #!/bin/sh
 exec "${LUDUS_TOOL_PYTHON:-python3}" -I -S "${0%/*}/../program" NAME "$@"
@@ -46,7 +46,7 @@ def installed() -> Path:
         made = Path(tempfile.mkdtemp(dir=place.parent))
         try:
             _fill(made)
-            # Whoever comes second finds the first one's folder, which is the same.
+            # Another process may have made the same folder first.
             with suppress(OSError):
                 made.rename(place)
         finally:
@@ -70,7 +70,7 @@ def _fill(folder: Path) -> None:
     for source in sorted(_SOURCE.glob("*.py")):
         target = program / "inside" / source.name
         target.write_bytes(source.read_bytes())
-        # Not by time: the folder is read-only where it is used, and nobody changes it.
+        # Not by time: the folder is read-only where it is used.
         py_compile.compile(
             str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
         )

@@ -251,7 +251,7 @@ class _BwrapJob(LocalJob):
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether bwrap was killed by somebody else; what ends below it is only reported by it."""
+        """Whether bwrap itself was killed from outside; it only reports what ends below it."""
         return self.poll() is not None and self._of_signal and not self._was_signalled
 
     def kill(self) -> None:

@@ -280,7 +280,7 @@ class ContainerSandbox(Sandbox):
 
 
 def why_not_here() -> str | None:
-    """Return why no container can be entered here, whatever the engine; ``None`` if one can."""
+    """Return why no engine's container can be entered here; ``None`` if one can."""
     if os.geteuid() != 0:
         return (
             f"Found user {os.geteuid()}; containers are entered and held to their limits by root. "
@@ -357,7 +357,7 @@ def _limits(policy: Policy) -> list[tuple[int, int]]:
 
 
 def _end(process: int) -> None:
-    """Kill a container by its first process, and wait until the kernel has taken it down."""
+    """Kill a container by its first process, and wait until it has ended."""
     with suppress(ProcessLookupError):
         signal.pidfd_send_signal(process, signal.SIGKILL)
     poller = select.poll()

@@ -84,7 +84,7 @@ def reclaim(record: Record) -> None:
 def _config(blueprint: Blueprint) -> dict[str, Any]:
     policy = blueprint.policy
     host: dict[str, Any] = {
-        # Whoever ends the container, the daemon removes it, even if the owner was killed.
+        # The daemon removes the container when it ends, even if the owner was killed.
         "AutoRemove": True,
         "ReadonlyRootfs": True,
         "CapDrop": ["ALL"],
@@ -158,7 +158,7 @@ def _root_image(path: str) -> str:
 
 
 def _remove(path: str, name: str, sandbox: str) -> None:
-    """Remove a sandbox's container and wait until it is gone; the daemon may be at it already."""
+    """Remove a sandbox's container and wait until it is gone; the daemon may have begun already."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:

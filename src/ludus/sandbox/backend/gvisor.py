@@ -39,7 +39,7 @@ _APART = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount-proc")
 _SHELL = ("/bin/bash", "--norc", "--noprofile", "-c")
 _KILL_OTHERS = "[[ $EUID != 0 ]] && kill -KILL -1"
 _ABORT = "[[ $EUID != 0 ]] && { kill -USR1 1; kill -KILL -1; }"
-# Where podman looks for it as well.
+# The path that podman searches too.
 _FOLDERS = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin", "/sbin")
 _ENVIRONMENT = {"PATH": ":".join(_FOLDERS)}
 _NAME = "command"
@@ -193,7 +193,7 @@ class _KernelJob(LocalJob):
             self.kill()
 
     def pause(self) -> None:
-        """Have the kernel stop whatever runs on it."""
+        """Stop all processes of the kernel."""
         self._ask_runtime("pause", _NAME)
 
     def resume(self) -> None:
@@ -290,7 +290,7 @@ def _trial() -> str | None:
             return f"Found no {program} on PATH. Install it: apt-get install util-linux."
     try:
         with Gvisor(Policy(memory=None, cpus=None, pids=None), label="trial") as sandbox:
-            # Kernels of 2022 do not know how today's programs look at a file.
+            # Kernels of 2022 lack the calls with which today's programs inspect a file.
             done = sandbox.run(["ls", "-ld", "/"], timeout=20)
     except SandboxError as error:
         return f"A first sandbox failed: {error}"

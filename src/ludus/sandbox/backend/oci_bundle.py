@@ -27,7 +27,7 @@ _CLOSED, _OPEN = ["rbind", "ro", "nosuid", "nodev"], ["rbind", "rw", "nosuid", "
 _SPACES = ("pid", "ipc", "uts", "mount")
 _CAPABILITIES = ("bounding", "effective", "inheritable", "permitted", "ambient")
 _MIB = 1 << 20
-# gVisor has no answer for links that its programs would take for "there are none".
+# For links gVisor fails in a way that programs do not take for "none".
 _UNSUPPORTED = ("lgetxattr", "llistxattr")
 
 

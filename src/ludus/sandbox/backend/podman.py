@@ -25,7 +25,7 @@ __all__ = ["Podman", "reclaim"]
 _QUIET = ("--log-level", "error", "--events-backend", "none")
 _FIXED = (
     "--detach",
-    # Whoever ends the container, its monitor removes it: nothing is left if the owner is killed.
+    # Its monitor removes the container when it ends, even if the owner was killed.
     "--rm",
     "--pull=never",
     "--read-only",
@@ -69,7 +69,7 @@ class Podman(ContainerSandbox):
 
     def _remove(self) -> None:
         name = f"ludus-{self.name}"
-        # Where podman failed half-way, whatever has that name is not surely ours.
+        # If podman failed half-way, a container of that name may not be ours.
         if self._made or _label(name) == self.name:
             _remove(name)
 

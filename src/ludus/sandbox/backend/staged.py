@@ -82,7 +82,7 @@ class StagedSandbox(Sandbox):
 
 
 def reclaim(record: Record) -> None:
-    """Give back what the sandbox of a dead owner held; its processes died with the owner."""
+    """Release what the sandbox of a dead owner held; its processes died with the owner."""
     uid = record.get("uid")
     if uid is not None and os.geteuid() == 0:
         uids.kill_user(uid)

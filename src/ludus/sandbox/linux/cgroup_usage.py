@@ -1,4 +1,4 @@
-"""What the control groups of a sandbox tell: memory, processes, processor time, kills."""
+"""Usage of a sandbox, read from its control groups: memory, processes, CPU time, kills."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Gauges:
         return frozenset(int(word) for word in self._gauge("processes").split()) - {0}
 
     def oom_kills(self) -> int:
-        """Return how many processes were killed for want of memory."""
+        """Return how many processes were killed for lack of memory."""
         words = self._gauge("events").split()
         return int(words[words.index(b"oom_kill") + 1]) if b"oom_kill" in words else 0
 

@@ -17,9 +17,9 @@ from ludus.sandbox.linux.watching import Bound, Watch
 __all__ = ["ConnectionLimit"]
 
 _SOCKET = 4096
-"""Bytes that a connection takes by itself, about."""
+"""Approximate bytes of a connection without data."""
 _LARGEST = 1 << 19
-"""Bytes that may wait in one, about."""
+"""Approximate bytes that may wait in one."""
 _LISTENING, _TIME_WAIT = b"0A", b"06"
 
 
@@ -55,7 +55,7 @@ class ConnectionLimit(Bound):
         self._counts, self._tables = [], []
 
     def hold(self) -> None:
-        """Kill the sandbox's processes if connections of nobody keep too much."""
+        """Kill the sandbox's processes if connections without a process hold too much."""
         # The list takes long where there are many, so it is read only if they could be too many.
         if self._count() * _LARGEST <= self._most:
             return

@@ -21,7 +21,7 @@ from ludus.sandbox.process_handle import Pipes, SandboxCommand, SandboxProcess, 
 
 __all__ = ["EnteredJob", "Entrance"]
 
-# Stands in for the package, whose own imports would cost every sandbox a second.
+# Replaces the package, whose imports would cost every sandbox a second.
 _BOOT = """
 import socket, sys, types
 for name, folder in zip(("ludus", "ludus.sandbox", "ludus.sandbox.linux"), sys.argv[1:4]):

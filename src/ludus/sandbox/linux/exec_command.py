@@ -50,7 +50,7 @@ def main(words: Sequence[str]) -> NoReturn:
         for descriptor in range(3):
             os.close(descriptor)
         reap_until(child)
-    except BaseException as error:
+    except BaseException as error:  # it must never return; any error is reported
         fail(f"cannot start: {error}")
 
 

@@ -103,7 +103,7 @@ def _answer_from_inside(channel: socket.socket, container: int, settings: dict[s
             syscalls.enter(container, spaces)
             _finish(settings)
             send(channel, b"ready", [os.open(place, _FOLDER) for place in settings["places"]])
-        except BaseException as error:
+        except BaseException as error:  # a fork must not return; any error is reported
             channel.send(f"{error}".encode("utf-8", "replace")[:1000])
         os._exit(0)
     os.waitpid(child, 0)
@@ -147,10 +147,10 @@ def _keep(
         if first == 0:
             _begin(settings, command, container, doors, streams)
         send(report, b"started", [os.pidfd_open(first)])
-    except BaseException as error:
+    except BaseException as error:  # a fork must not return; any error is reported
         report.send(f"{error}".encode("utf-8", "replace")[:1000])
         os._exit(FAILED)
-    # Whoever holds a pipe of the command keeps its reader from seeing the end.
+    # An open pipe of the command would keep its reader from seeing the end.
     _close_all_but([control])
     _, status, used = os.wait4(first, 0)
     code = os.waitstatus_to_exitcode(status)
@@ -204,7 +204,7 @@ def _begin(
         os.closerange(0, 1 << 20)
         reap_until(child)
     except BaseException as error:
-        # Whatever it is: this fork must not go on as a launcher.
+        # BaseException: after any error this fork must not continue as a launcher.
         fail(f"cannot start: {error}")
 
 

@@ -69,7 +69,7 @@ def _watch_of(owner: int) -> Watch[LockLimit]:  # noqa: ARG001 - what is kept is
 
 
 def _there_are_many() -> bool:
-    """Return whether the machine has more locks than one sandbox may; true where nobody tells."""
+    """Return whether the machine has more locks than one sandbox may; true if unknown."""
     try:
         return int(_read(_OBJECTS).split()[0]) > MOST_LOCKS
     except (OSError, IndexError, ValueError):

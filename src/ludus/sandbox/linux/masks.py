@@ -1,4 +1,4 @@
-"""Masks that are made once and used by every sandbox of root, kept in the state folder."""
+"""Masks in the state folder, made once and used by every sandbox of root."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _made(steps: Steps, state: str) -> str | None:
     digest = hashlib.sha256(json.dumps(steps).encode()).hexdigest()
     folder = Path(state, "masks", digest[:32])
     if not folder.is_dir():
-        # Made elsewhere and moved: it is there whole or not at all.
+        # Made elsewhere and moved, so that it is complete or missing.
         draft = Path(state, "making", f"mask-{secrets.token_hex(8)}")
         try:
             folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ from ludus.errors import SandboxError
 
 __all__ = ["arrange_stage", "start_arranger"]
 
-# Stands in for the package, whose own imports would take long.
+# Replaces the package, whose imports would take long.
 _BOOT = """
 import sys
 for name, folder in zip(("ludus", "ludus.sandbox", "ludus.sandbox.linux"), sys.argv[1:4]):
@@ -103,7 +103,7 @@ def _ask(arranger: subprocess.Popen[bytes], plan: bytes) -> bytes:
 
 
 def _arranger() -> subprocess.Popen[bytes]:
-    """Return the process of this one, started where there is none; a fork's is its own."""
+    """Return the helper of this process, started on first use; a fork has its own."""
     found = _running.get(os.getpid())
     if found is None or found.poll() is not None:
         linux = Path(__file__).parent

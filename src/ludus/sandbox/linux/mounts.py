@@ -183,7 +183,7 @@ def limit_inodes(path: str, size: int) -> None:
 
 # Without root a sandbox's user is the caller, who has 128 and some thousands for all programs.
 _OF_A_USER = {"max_inotify_instances": 32, "max_inotify_watches": 8192}
-# The host has a few thousand for all, and what is written to one counts as nobody's memory.
+# The host has a few thousand for all, and their buffers are charged to nobody.
 _TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"
 _TERMINALS_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NOEXEC
 
@@ -195,7 +195,7 @@ def mount_terminals(path: str) -> None:
 
 
 def limit_terminals(path: str) -> None:
-    """Set that number for pseudo-terminals that somebody else has mounted."""
+    """Set that number for pseudo-terminals that an engine has mounted."""
     syscalls.mount(None, path, None, syscalls.MS_REMOUNT | _TERMINALS_FLAGS, _TERMINALS)
 
 
@@ -237,7 +237,7 @@ def serve() -> None:
         if (child := os.fork()) == 0:
             try:
                 _arrange_stage(words)
-            except BaseException as error:
+            except BaseException as error:  # a fork must not return; any error is reported
                 os.write(1, f"{error!r}\n".encode("utf-8", "replace"))
             else:
                 os.write(1, b"done\n")

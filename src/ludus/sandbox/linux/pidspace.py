@@ -154,7 +154,7 @@ def _fields(process: Path) -> list[str]:
 
 
 def _is_ending(pid: str) -> bool:
-    """Return whether a process has been killed, whatever is left of it."""
+    """Return whether a process has been killed, even if it is not gone yet."""
     try:
         fields = _fields(Path("/proc", pid))
         if fields[0] in "ZX" or int(fields[6]) & _PF_EXITING:

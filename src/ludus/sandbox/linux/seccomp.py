@@ -37,8 +37,8 @@ _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_VMA = 1, 22, 0x53564D41
 _SOL_IP, _SOL_SOCKET, _SOL_TCP, _SOL_IPV6 = 0, 1, 6, 41
 _ATTACH_FILTERS = [26, 50, 51, 52]
-# What the kernel keeps for a socket because of an option, and counts as nobody's memory: keys of
-# TCP (MD5, AO), memberships in multicast groups, obsolete packet options, flow labels.
+# Options for which the kernel allocates memory that it charges to nobody: keys of TCP (MD5, AO),
+# memberships in multicast groups, obsolete packet options, flow labels.
 _JOIN_GROUP = [42, 43, 46, 48]
 _HOARDS = {
     _SOL_IP: [35, 38, 39, 41, *_JOIN_GROUP],
@@ -133,13 +133,13 @@ def _processes() -> dict[str, list[Instruction]]:
             (_BITS, 0, 1, _NAMESPACES),
             _refuse(errno.EPERM),
             # A process that shares its descriptors but is no thread keeps the locks of one that
-            # has ended, which nobody could tell any more: see locks.
+            # has ended, whose owner would be unknown: see locks.
             (_BITS, 0, 2, _CLONE_FILES),
             (_BITS, 1, 0, _CLONE_THREAD),
             _refuse(errno.EPERM),
             _return(_ALLOW),
         ],
-        # Its flags lie in memory, out of a filter's sight; the C library falls back to clone.
+        # A filter cannot read its flags, which lie in memory; the C library falls back to clone.
         "clone3": [_refuse(errno.ENOSYS)],
         # Locks of open files have no process to blame for them. Programs take those of processes
         # instead, as on kernels that lack these.
@@ -159,7 +159,7 @@ def _processes() -> dict[str, list[Instruction]]:
             _refuse(errno.EPERM),
         ],
         # The launcher's death signal must stay: the call is answered with success and not made.
-        # Further filters, and names of memory, are kept in memory that counts as nobody's.
+        # Further filters, and names of memory, take memory that is charged to nobody.
         "prctl": [
             _argument(0),
             *_refuse_if_equal([_PR_SET_PDEATHSIG], 0),
@@ -188,12 +188,12 @@ def _processes() -> dict[str, list[Instruction]]:
 
 
 def _memory() -> dict[str, list[Instruction]]:
-    # Huge pages are kept by the host for somebody, and do not count as a sandbox's memory.
+    # Huge pages are reserved by the host for others, and are not charged to a sandbox.
     huge = {
         "memfd_create": (1, _MFD_HUGETLB, errno.EINVAL),
         "mmap": (3, _MAP_HUGETLB, errno.ENOMEM),
         "shmget": (2, _SHM_HUGETLB, errno.EPERM),
-        # Reading only what is in memory already would tell which pages of shared files are.
+        # Reading only cached pages would reveal which pages of shared files are cached.
         "preadv2": (5, _RWF_NOWAIT, errno.EOPNOTSUPP),
     }
     return {
@@ -201,8 +201,8 @@ def _memory() -> dict[str, list[Instruction]]:
         # may be ignored, so it is answered with success and not taken.
         "fadvise64": [_refuse(0)],
         "readahead": [_refuse(0)],
-        # The kernel keeps access control lists of up to 64 KB per file, in memory that counts as
-        # nobody's, and a filter does not see which attribute is set.
+        # The kernel charges nobody for access control lists, up to 64 KB per file, and a filter
+        # does not see which attribute is set.
         **{name: [_refuse(errno.EOPNOTSUPP)] for name in ("fsetxattr", "lsetxattr", "setxattr")},
         **{
             name: [_argument(index), (_BITS, 0, 1, flag), _refuse(number), _return(_ALLOW)]
@@ -219,7 +219,7 @@ def _sockets(network: Network, *, netlink: bool) -> dict[str, list[Instruction]]
         sockets += [(_EQUAL, 1, 0, _AF_NETLINK), _refuse(errno.EAFNOSUPPORT)]
         sockets += [_argument(2), *_allow_if_equal([0])]
     sockets.append(_refuse(errno.EAFNOSUPPORT))
-    # Filters of sockets are compiled into memory that counts as nobody's.
+    # Compiled socket filters take memory that is charged to nobody.
     refused = {_SOL_SOCKET: _ATTACH_FILTERS, **({} if netlink else _HOARDS)}
     options = [_argument(1)]
     for level, numbers_of in refused.items():

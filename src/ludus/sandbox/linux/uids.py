@@ -98,9 +98,9 @@ def lease_uid(name: str) -> int:
 
 
 def release_forgotten() -> None:
-    """Give back users of sandboxes that are gone: their owners were killed while taking them."""
+    """Release users whose sandboxes are gone: their owners were killed while leasing them."""
     for file in (state_folder() / "uids").glob("*"):
-        # Whoever closes a sandbox gives its user back without asking.
+        # Closing a sandbox releases its user without this lock.
         with suppress(FileNotFoundError), file.open() as lease:
             if not _is_forgotten(lease.read()):
                 continue

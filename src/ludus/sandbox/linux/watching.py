@@ -70,7 +70,7 @@ class Watch(Generic[_B]):
         self._thread: threading.Thread | None = None
 
     def add(self, bound: _B) -> None:
-        """Look at one more."""
+        """Check one more sandbox."""
         with self._guard:
             self._bounds |= {bound}
             if len(self._bounds) == 1:
@@ -81,7 +81,7 @@ class Watch(Generic[_B]):
                 self._thread.start()
 
     def remove(self, bound: _B) -> None:
-        """Look at one less; it is not looked at any more when this returns."""
+        """Check one sandbox less; its checks have ended when this returns."""
         thread = None
         with self._guard:
             self._bounds -= {bound}
@@ -93,6 +93,6 @@ class Watch(Generic[_B]):
 
     def _run(self, ended: threading.Event) -> None:
         while not ended.wait(_PERIOD):
-            # Held meanwhile: the files that tell must stay open.
+            # Held meanwhile, since the files that are read must stay open.
             with self._guard, suppress(OSError, ValueError):
                 self._look(self._bounds)

@@ -50,7 +50,7 @@ def clear(
 
 
 def remove_tree(folder: str | Path) -> None:
-    """Remove a folder and all in it; one that is gone or not ours to remove is left."""
+    """Remove a folder and all in it; ignore one that is gone or cannot be removed."""
     with suppress(OSError, SandboxError):
         root = os.open(folder, _FOLDER)
         try:

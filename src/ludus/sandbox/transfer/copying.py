@@ -102,14 +102,14 @@ def read_bytes(root: int, parts: Sequence[str], limit: int) -> bytes:
 def write_bytes(
     root: int, parts: Sequence[str], data: bytes, *, owner: Owner, mode: int = 0o644
 ) -> None:
-    """Write a file in place of whatever has its name, making the folders on the way."""
+    """Write a file, replacing what has its name and creating its parents."""
     write_file(root, parts, iter((data,)), owner=owner, mode=mode)
 
 
 def write_file(
     root: int, parts: Sequence[str], data: Iterator[bytes], *, owner: Owner, mode: int
 ) -> None:
-    """Write a file from chunks, in place of whatever has its name."""
+    """Write a file from chunks, replacing what has its name."""
     with _parent(root, parts, create_for=owner) as (folder, name):
         place_file(folder, name, data, mode, owner)
 
@@ -238,7 +238,7 @@ class _Walk:
                         owner=(found.st_uid, found.st_gid),
                     )
         except FileNotFoundError:
-            # Gone since it was listed; only the thing asked for itself must be there.
+            # Gone since it was listed; only the named entry itself must exist.
             if not path:
                 raise SandboxError(f"{_show(shown)} is not there.") from None
         except OSError as error:

@@ -100,7 +100,7 @@ class Files(ABC):
 
     @abstractmethod
     def _in_use(self) -> AbstractContextManager[None]:
-        """Keep what the sandbox holds from being given back in the middle of a call."""
+        """Delay closing until the call ends."""
 
     @abstractmethod
     def _root(self, place: str) -> int:

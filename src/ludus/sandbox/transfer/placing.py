@@ -39,13 +39,13 @@ def place_folder(folder: int, name: str, mode: int, owner: int | tuple[int, int]
 
 
 def place_link(folder: int, name: str, target: str, owner: Owner) -> None:
-    """Make a link in place of whatever has its name, unless that is a folder."""
+    """Make a link, replacing what has its name unless that is a folder."""
     _remove_name(folder, name)
     try:
         if owner is None:
             os.symlink(target, name, dir_fd=folder)
             return
-        # A link has no descriptor: it changes hands where nobody can put a file in its place.
+        # A link has no descriptor: its owner is changed where nobody can put a file in its place.
         with private_folder(folder) as apart:
             os.symlink(target, "it", dir_fd=apart)
             os.chown("it", *_ids(owner), dir_fd=apart, follow_symlinks=False)
@@ -70,7 +70,7 @@ def _ids(owner: int | tuple[int, int]) -> tuple[int, int]:
 
 
 def place_file(folder: int, name: str, data: Iterator[bytes], mode: int, owner: Owner) -> None:
-    """Write a file in place of whatever has its name, unless that is a folder."""
+    """Write a file, replacing what has its name unless that is a folder."""
     hidden = f".{secrets.token_hex(8)}.part"
     try:
         file = os.open(hidden, _NEW, 0o600, dir_fd=folder)

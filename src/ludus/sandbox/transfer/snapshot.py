@@ -138,7 +138,7 @@ class Snapshot:
             path = entry.path
             if not path or any(_leads_elsewhere(name) for name in path):
                 raise ValueError(f"a file called {path!r}")
-            # Without root nothing changes hands, and nobody else's files could be read.
+            # Without root no owner can be changed, and no other user's files could be read.
             given = entry.owner if entry.owner is not None and privileged else owner
             if path[0] in keep:
                 for _ in chunks or ():

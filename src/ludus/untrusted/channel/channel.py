@@ -1,7 +1,7 @@
-"""The host's end of the channel to a sandbox, which believes nothing of what comes back.
+"""The host's end of the channel to a sandbox, which is not trusted.
 
-What the sandbox wrote is copied once into memory of the host's own, and only the copy is looked at:
-the sandbox may write to what is shared at any time.
+Answers are copied once into private memory, and only the copy is read, since the sandbox may write
+to shared memory at any time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _VALUES = (Kind.VALUE,)
 
 
 def _tokens() -> Iterator[int]:
-    """Return numbers without end that a sandbox cannot foresee, none of them 0."""
+    """Return an endless iterator of unpredictable numbers, none of them 0."""
 
     def drawn() -> list[int]:
         return [number or 1 for number in memoryview(os.urandom(8192)).cast("Q")]
@@ -57,7 +57,7 @@ def _tokens() -> Iterator[int]:
 
 
 class Channel:
-    """Questions to a sandbox, and what it answers.
+    """Requests to a sandbox, and its answers.
 
     Attributes:
         request: private memory that begins with a request, where actions are written.
@@ -106,7 +106,7 @@ class Channel:
         self.landing = bytearray(plan.answer_bytes)
         self.request = bytearray(plan.request_extra_at)
         if shared and self._descriptor is not None:
-            # Nobody else gets to see it, so that it is gone with the sandbox.
+            # No other object holds it, so that it is freed with the sandbox.
             self._memory = mmap.mmap(self._descriptor, plan.nbytes)
             self.exchange = self._shared_exchange(plan, self._memory)
         else:
@@ -124,7 +124,7 @@ class Channel:
         return bool(self._why_closed) or os.getpid() != self._maker
 
     def close(self, reason: str = "it was closed") -> None:
-        """Give the sandbox back; doing so twice is harmless."""
+        """Close the sandbox; doing so twice is harmless."""
         if self._why_closed:
             return
         self._why_closed = reason
@@ -141,20 +141,20 @@ class Channel:
     # --- calls -----------------------------------------------------------------------------
 
     def call(self, op: Op, payload: bytes = b"", *, limits: DecodeLimits) -> Any:
-        """Ask, and return the plain value that comes back.
+        """Send a request, and return the plain value of the answer.
 
         Raises:
             RemoteEnvError: the environment raised.
-            SandboxViolation: what came is not the answer to this question.
-            SandboxTimeout, SandboxCrashed: nothing came.
-            SandboxClosed: the sandbox is gone since an earlier call.
+            SandboxViolation: the answer is not one to this request.
+            SandboxTimeout, SandboxCrashed: there is no answer.
+            SandboxClosed: the sandbox was closed by an earlier call.
         """
         token = self.ask(op, payload)
         _, extra = self._receive(token, limit=limits.total_bytes, kinds=_VALUES)
         return self.decoded(extra, limits)
 
     def ask(self, op: Op, payload: bytes = b"") -> int:
-        """Send a question and return its token."""
+        """Send a request and return its token."""
         if self.closed:
             self._refuse()
         return self._send(op, payload)
@@ -175,7 +175,7 @@ class Channel:
             self.violation(f"Something that is no plain data: {problem}")
 
     def violation(self, came: str) -> NoReturn:
-        """Close the sandbox, which has shown itself hostile or broken.
+        """Close the sandbox after a violation of the protocol.
 
         Raises:
             SandboxViolation: always.
@@ -186,13 +186,13 @@ class Channel:
 
     def _refuse(self, token: int = 0) -> NoReturn:
         if os.getpid() != self._maker:
-            # Both would take each other's answers, and nobody watches the time here.
+            # Both would read each other's answers, and no watchdog runs here.
             raise SandboxClosed(
                 f"The sandbox {self._sandbox.name} was opened by process {self._maker}, which "
                 "alone may talk to it; this is a fork of it. Make the environment anew here."
             )
         raise SandboxClosed(
-            f"The sandbox {self._sandbox.name} is gone: {self._why_closed}. "
+            f"The sandbox {self._sandbox.name} is closed: {self._why_closed}. "
             "Make the environment anew."
         )
 
@@ -305,7 +305,7 @@ class Channel:
         if answered == token and kind == kinds[0] and not size and not self._ahead:
             return kinds[0], b""
         if answered != token:
-            self.violation("The sandbox answered out of turn: not to the question that was asked.")
+            self.violation("Protocol violation: the sandbox answered another request.")
         if kind not in (*kinds, Kind.RAISED):
             self.violation(f"The sandbox sent an answer of kind {kind}, expected one of {kinds}.")
         most = limit if kind != Kind.RAISED else _ERROR_LIMITS.total_bytes
@@ -313,7 +313,7 @@ class Channel:
             self.violation(f"The sandbox announced {size} bytes; at most {most} are allowed.")
         extra = self._fetch(token, size) if size else b""
         if self._ahead:
-            self.violation("The sandbox rang more often than it was asked.")
+            self.violation("Protocol violation: the sandbox sent an unexpected message.")
         if kind == Kind.RAISED:
             self._raise_remote(extra)
         return Kind(kind), extra
@@ -348,7 +348,7 @@ class Channel:
             rest = rest[os.write(self._target, rest[:_CHUNK]) :]
 
     def _hear_more(self, heard: bytes) -> None:
-        """Take note of what follows a bell: the first byte of an extra, or what must not be."""
+        """Keep what follows a bell: the first byte of an extra, or a violation."""
         if not heard:
             raise EOFError
         if heard[:1] != BELL:
@@ -371,7 +371,7 @@ class Channel:
         )
 
     def _fail(self, problem: BaseException) -> NoReturn:
-        """Close the sandbox and say how the call ended."""
+        """Close the sandbox and raise how the call ended."""
         if isinstance(problem, SandboxViolation):
             raise problem
         if not isinstance(problem, EOFError | BrokenPipeError):

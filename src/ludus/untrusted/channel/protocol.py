@@ -1,4 +1,4 @@
-"""What host and sandbox say to each other, in the same bytes through memory or through pipes.
+"""The protocol between host and sandbox, the same bytes through memory or through pipes.
 
 A request is a header, room for the actions of fixed size, and an extra of any size. An answer is
 a header, a block (rewards and flags of a batch, observations of fixed size) and an extra. With
@@ -6,7 +6,7 @@ shared memory, header, block and small extras lie there and one byte through the
 bell; large extras follow the bell through the pipe. Without it, everything goes through the pipe.
 
 The sandbox is not trusted: the host draws a token for each request, which the answer must repeat,
-so that nothing can be answered before it was asked or twice.
+so that nothing can be answered in advance or twice.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def plain_answers() -> dict[tuple[bool, bool], int]:
 
 
 class Op(IntEnum):
-    """What the host asks for."""
+    """Operations that the host requests."""
 
     START = 1
     ATTACH = 2
@@ -78,7 +78,7 @@ class Op(IntEnum):
 
 
 class Kind(IntEnum):
-    """What the sandbox answers with."""
+    """Kinds of answers."""
 
     VALUE = 1
     """The extra is the value."""
@@ -87,11 +87,11 @@ class Kind(IntEnum):
     LOOSE = 3
     """Everything in the extra, because it does not fit the block."""
     RAISED = 4
-    """The environment raised; the extra tells what."""
+    """The environment raised; the extra describes it."""
 
 
 def fixed_layout(space: Space[Any], n: int) -> MemoryLayout | None:
-    """Return where ``n`` members lie in memory; ``None`` if their size is not fixed."""
+    """Return the memory layout of ``n`` members; ``None`` if their size is not fixed."""
     return MemoryLayout.of(space, n) if _is_fixed(space) else None
 
 
@@ -105,7 +105,7 @@ def _is_fixed(space: Space[Any]) -> bool:
 
 @dataclass(frozen=True)
 class MessagePlan:
-    """What lies where; both sides make it from the single environment's spaces.
+    """Memory layout of messages; both sides make it from the single environment's spaces.
 
     Args:
         num_envs: environments of a batch; ``None`` for a single environment.
@@ -171,11 +171,11 @@ class MessagePlan:
         return memoryview(memory)[8 * place : 8 * (place + count)].cast("Q")
 
     def request_fits(self, size: int) -> bool:
-        """Tell whether a request's extra has room in memory."""
+        """Whether a request's extra fits into memory."""
         return size <= _REQUEST_EXTRA
 
     def answer_fits(self, size: int) -> bool:
-        """Tell whether an answer's extra has room in memory."""
+        """Whether an answer's extra fits into memory."""
         return size <= _ANSWER_EXTRA
 
     def actions(self, memory: Any) -> Any:

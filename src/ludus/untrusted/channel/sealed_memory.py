@@ -1,4 +1,4 @@
-"""Memory to share with somebody who is not trusted."""
+"""Memory to share with an untrusted process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
 def sealed_memory() -> int:
-    """Return a descriptor of memory that nobody can make smaller, which would kill its readers.
-
-    The seals are on it before anybody else sees it.
-    """
-    descriptor = os.memfd_create("ludus-box", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    """Return a sealed descriptor of memory: shrinking it would kill its readers."""
+    descriptor = os.memfd_create("ludus-sandbox", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(descriptor, SHARED_BYTES)
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     return descriptor

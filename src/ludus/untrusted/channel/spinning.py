@@ -1,7 +1,7 @@
-"""Looking for an answer for a moment before going to sleep for it.
+"""Spins briefly for an answer before sleeping.
 
-Waking a sleeper on another processor takes longer than many environments take to step. What is
-looked at is a hint only: whoever believes it still reads the bell, and the answer is checked.
+Waking a process on another processor takes longer than many environments take to step. The word is
+only a hint: the bell is still read, and the answer checked.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _REST = 250
 
 
 def spinner(word: Any) -> Wait:
-    """Return what waits, shortly, until ``word[0]`` is another number than the given one.
+    """Return a function that spins until ``word[0]`` differs from the given number.
 
-    While waits are too long for this, most are left to the bell.
+    If spinning was in vain, most of the next waits are left to the bell.
     """
     patience, rest = _MOST, 0
 

@@ -1,7 +1,7 @@
 """A thread per sandbox that reads what the sandbox prints and enforces time limits.
 
-The host itself waits in a plain blocking read, which is the quickest way to wait. When a call
-takes too long the keeper kills the sandbox, which ends the read: nobody else holds the other end.
+The host itself waits in a blocking read, which is the fastest way. When a call takes too long the
+keeper kills the sandbox, which ends the read.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Keeper:
         self._thread.start()
 
     def set_timeout(self, seconds: float) -> None:
-        """Give the calls from now on this much time each."""
+        """Set the time limit of later calls."""
         self._timeout = seconds
-        # The thread sleeps by the old time; this makes it look at the new one.
+        # The thread sleeps by the old time; this wakes it.
         os.write(self._stopper, b".")
 
     def stop(self) -> None:
@@ -75,7 +75,7 @@ class Keeper:
                     self._job.kill()
 
     def _listen(self) -> bool:
-        """Read what is there; tell whether there may be more."""
+        """Read what is available; return whether there may be more."""
         try:
             chunk = os.read(self._job.pipes.stderr, _CHUNK)
         except BlockingIOError:

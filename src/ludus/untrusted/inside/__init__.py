@@ -1,4 +1,4 @@
-"""The program that runs inside a sandbox. It is a convenience: nothing relies on what it checks."""
+"""The program that runs inside a sandbox. The host relies on none of its checks."""
 
 from __future__ import annotations
 

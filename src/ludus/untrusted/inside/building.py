@@ -1,4 +1,4 @@
-"""Building the environment that the host asked for, as ``make`` and ``make_vec`` would."""
+"""Builds the requested environment, as ``make`` and ``make_vec`` would."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def prepare(recipe: dict[str, Any]) -> None:
 
 
 def build(recipe: dict[str, Any]) -> tuple[Any, tuple[Any, Any], dict[str, Any]]:
-    """Return the environment, the spaces of a single one, and what the host is told of it."""
+    """Return the environment, the spaces of a single one, and its declaration."""
     spec = _spec(recipe)
     if recipe["num_envs"] is None:
         return _single(recipe, spec)

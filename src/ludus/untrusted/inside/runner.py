@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Build what the host asks for and serve it until the host is gone."""
+    """Build the requested environment and serve it until the host is gone."""
     link = Link(os.dup(0), os.dup(1))
     # What the environment prints must not mix with answers.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -35,7 +35,7 @@ def main() -> None:
         env, spaces, declared = build(recipe)
         plan = MessagePlan.of(*spaces, recipe["num_envs"])
         link.say(token, Kind.VALUE, encode(declared, LARGE))
-    except BaseException as problem:  # the host is told, whatever it is
+    except BaseException as problem:  # any error is reported to the host
         link.say(token, Kind.RAISED, described(problem))
         return
     request = link.hear()
@@ -44,13 +44,13 @@ def main() -> None:
     token, _, extra = request
     link.attach(recipe["memory"] if decode(extra) else None, plan, spins=recipe["spins"])
     link.say(token, Kind.VALUE, encode(None))
-    # What is here now stays; the collector need not look at it again and again.
+    # Existing objects stay, so that the collector need not scan them.
     gc.freeze()
     Servant(env, link, plan, spaces).serve()
 
 
 def _borrow_kernels(source: str | None) -> None:
-    """Let the sandbox's own cache begin with links to what the host has compiled."""
+    """Link the host's compiled kernels into the sandbox's own cache."""
     if source is None:
         return
     folder = Path(os.environ["LUDUS_CACHE"]) / "ludus" / "kernels"

@@ -1,4 +1,4 @@
-"""What a sandbox does when asked: step, reset, draw, save and restore an environment."""
+"""Serves requests of the host: step, reset, render, save and restore an environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEXT, _TRACE = 4000, 12_000
 
 
 class Servant:
-    """An environment, or a batch of them, in the service of the host.
+    """Serves an environment, or a batch of them.
 
     Args:
         env: the environment.
@@ -69,7 +69,7 @@ class Servant:
     def _answer(self, token: int, op: int, extra: bytes) -> None:
         try:
             self._operations[op](token, extra)
-        except BaseException as problem:  # whatever it is, the host is told
+        except BaseException as problem:  # any error is reported to the host
             self._link.say(token, Kind.RAISED, described(problem))
 
     def _stepping(
@@ -101,7 +101,7 @@ class Servant:
                         ring(token)
                     else:
                         tell(token, seen, reward, ended, cut, info)
-                except BaseException as problem:  # the host is told
+                except BaseException as problem:  # any error is reported to the host
                     link.say(token, Kind.RAISED, described(problem))
             return None
 
@@ -181,14 +181,14 @@ def packed_columns(infos: Any) -> Any:
 
 
 def described(problem: BaseException) -> bytes:
-    """Return what the host is told of an exception."""
+    """Return the encoded description of an exception."""
     try:
         text = str(problem)[:_TEXT]
-    except BaseException:  # the environment's own class may do anything
-        text = "(its text cannot be had)"
+    except BaseException:  # __str__ of the environment's own class may raise anything
+        text = "(its text is not available)"
     try:
         trace = "".join(traceback.format_exception(problem))[-_TRACE:]
-    except BaseException:
+    except BaseException:  # likewise
         trace = ""
     told = {"type": type(problem).__name__, "text": text, "trace": trace}
     # Lone surrogates have no encoding.

@@ -1,4 +1,4 @@
-"""What a sandbox says of its environment when it starts, checked before anything is built on it."""
+"""Checks the declaration of a sandboxed environment before anything is built from it."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def read_declaration(
     num_envs: int | None,
     limits: SpaceLimits = SPACE_LIMITS,
 ) -> Declaration:
-    """Check what the sandbox told.
+    """Check a declaration.
 
     Args:
-        told: decoded plain data.
-        spec: the spec, if the host knows it; otherwise the sandbox's is read.
+        told: the decoded declaration.
+        spec: the spec, if the host knows it; otherwise the declared one is read.
         wanted: the id that was asked for.
         num_envs: how many environments were asked for; ``None`` for a single one.
         limits: what the spaces may cost the host.
 
     Raises:
-        ValueError: it is no honest declaration; the message says why.
+        ValueError: it is invalid; the message says why.
     """
     if type(told) is not dict:
         raise ValueError(f"a declaration is a dict, got {type(told).__name__}")
@@ -133,7 +133,7 @@ def _space(told: dict[str, Any], key: str, copies: int, limits: SpaceLimits) -> 
 
 
 def _read_spec(told: dict[str, Any], wanted: str) -> EnvSpec:
-    """Return a spec that only the sandbox knows; it never becomes trusted by what it says."""
+    """Return the spec that a sandbox declares; it is always untrusted."""
     env_id = _checked(told, "id", str)
     try:
         asked, found = parse_env_id(wanted.rpartition(":")[2]), parse_env_id(env_id)

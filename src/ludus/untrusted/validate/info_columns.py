@@ -13,7 +13,7 @@ from ludus.spaces import Space
 __all__ = ["COLUMN", "admitted_columns"]
 
 COLUMN = "\0column"
-"""Marks a list that stands for an array of objects, which have no encoding."""
+"""Marks a list that encodes an array of objects."""
 
 
 def admitted_columns(

@@ -20,7 +20,7 @@ def read_json(name: str, data: bytes, *, depth: int = _DEPTH) -> Any:
     """Return the value in a JSON file.
 
     Raises:
-        SubmissionRejected: it is no JSON, holds a number that is not finite or has hundreds of
+        SubmissionRejected: it is not JSON, holds a number that is not finite or has hundreds of
             digits, a key twice in an object, or is nested too deep.
     """
     text = read_text(name, data)

@@ -41,7 +41,7 @@ def read_npz(
         finite: whether numbers must be finite.
 
     Raises:
-        SubmissionRejected: it is none, holds objects, anything twice, or too much.
+        SubmissionRejected: it is malformed, holds objects, duplicates, or too much.
     """
     if data.startswith(_MAGIC):
         arrays = {"array": _array(name, data, max_bytes)}

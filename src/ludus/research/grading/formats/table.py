@@ -30,17 +30,10 @@ _DTYPES: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool_, st
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the fields of a column are.
-
-    Args:
-        kind: ``int``, ``float``, ``bool`` or ``str``.
-        low: smallest number.
-        high: largest number.
-        choices: the values that are allowed; ``None``: any.
-        length: characters of a text at most.
+    """The type of a column, and the values that are allowed.
 
     Raises:
-        ValueError: there is no such kind.
+        ValueError: ``kind`` is not ``int``, ``float``, ``bool`` or ``str``.
     """
 
     kind: type
@@ -54,10 +47,10 @@ class Column:
             raise ValueError(f"Column.kind is {self.kind!r}; expected int, float, bool or str.")
 
     def read(self, field: str) -> Any:
-        """Return the value of a field.
+        """Parse a field.
 
         Raises:
-            ValueError: it has none; the text says what was expected.
+            ValueError: it is invalid; the text says what was expected.
         """
         value = _READERS[self.kind](field)
         if self.kind in (int, float) and not self.low <= value <= self.high:
@@ -98,16 +91,15 @@ def read_csv(
         name: of the file, for messages.
         data: its contents.
         columns: all columns, in their order, with their types. The first one holds the ids.
-        ids: every row's id, once each; the rows come back in this order. ``None``: the first
-            column is a column like others.
-        rows: how many rows there must be; known by ``ids`` if they are given.
+        ids: every row's id, once each; the rows are returned in this order. ``None``: the first
+            column has no special meaning.
+        rows: required number of rows, if ``ids`` is ``None``.
         max_rows: how many there may be.
 
     Raises:
         SubmissionRejected: the header differs, a row has too few or too many fields, an id is
-            missing, unknown or there twice, or a field is not of its column's type. Numbers that
-            are not finite are no numbers.
-        ValueError: ``columns`` is empty, or ``ids`` has one twice.
+            missing, unknown or duplicate, or a field is not of its column's type or not finite.
+        ValueError: ``columns`` is empty, or ``ids`` has a duplicate.
     """
     wanted = {
         key: kind if isinstance(kind, Column) else Column(kind) for key, kind in columns.items()

@@ -62,7 +62,7 @@ class Document:
     def replaced(self, start: int, stop: int, new: list[str]) -> Document:
         """Return a copy with the lines from ``start`` up to before ``stop`` (from 0) replaced."""
         lines = [*self.lines[:start], *new, *self.lines[stop:]]
-        # Text added at the end is given whole lines, whatever the file ended with before.
+        # Text added at the end starts on a new line.
         whole = self.ends_whole or stop >= len(self.lines)
         return Document(self.path, lines, self.ending, whole)
 

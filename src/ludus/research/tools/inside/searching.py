@@ -26,7 +26,7 @@ def search_dir(text: str, folder: str = ".") -> str:
             data = path.read_bytes()
         except OSError:
             continue
-        # A NUL byte is what tells data from text.
+        # A NUL byte distinguishes data from text.
         if b"\0" not in data and (count := data.count(text.encode("utf-8", "surrogateescape"))):
             found.append(f"{path}  ({count})\n")
     return _listing(found, f"files below {folder} with {text!r}")

@@ -1,7 +1,6 @@
-"""What the tools remember between two calls: the open file, and requests to the host.
+"""State of the tools between two calls: the open file, and requests to the host.
 
-All of it is the sandbox's own word. The host reads it as it reads everything that comes out of a
-sandbox.
+The host does not trust it, as it trusts nothing that comes out of a sandbox.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ def save_open(path: Path, first: int) -> None:
 
 
 def file_request(name: str) -> None:
-    """Leave a request for the host, which looks for it when the command has ended.
+    """Leave a request for the host, which reads it after the command.
 
-    Each has a token of its own: the host serves one that it has not seen yet.
+    Each has a new token: the host serves one that it has not seen yet.
     """
     place = folder() / "requests"
     place.mkdir(mode=0o700, exist_ok=True)
@@ -57,9 +56,9 @@ def file_request(name: str) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, keeping the rights it had.
+    """Write a file atomically, keeping its mode.
 
-    The tools run where Ludus is not installed, so this does not use ``ludus.atomic``.
+    Ludus is not installed where the tools run, so this does not use ``ludus.atomic``.
     """
     target = Path(os.path.realpath(path))
     hidden = target.with_name(f".{os.urandom(8).hex()}.part")

@@ -12,7 +12,7 @@ class Parameter(NamedTuple):
 
     Args:
         name: as in a structured call.
-        about: what it is, for people and models.
+        about: description, for people and models.
         kind: ``"string"``, or ``"integer"`` for the number of a line.
         required: whether it must be given.
         from_input: whether the command reads it from its input.
@@ -29,8 +29,8 @@ class Tool(NamedTuple):
     """A tool.
 
     Args:
-        about: what it does, for people and models.
-        parameters: what it takes, in the order of the command line.
+        about: description, for people and models.
+        parameters: in the order of the command line.
         joins: whether the words of the command line are one argument.
     """
 

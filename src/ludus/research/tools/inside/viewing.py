@@ -1,4 +1,4 @@
-"""Look at a file: open, goto, scroll_up, scroll_down."""
+"""Shows a file: open, goto, scroll_up, scroll_down."""
 
 from __future__ import annotations
 
