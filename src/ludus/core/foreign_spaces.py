@@ -7,6 +7,7 @@ serves every direction, and none of the libraries has to be imported to read its
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -146,11 +147,13 @@ def _box(space: Any, _: Convert, cls: Any) -> Any:
 
 
 def _discrete(space: Any, _: Convert, cls: Any) -> Any:
-    # Old versions lack the arguments `start` and `dtype`, so defaults are not passed.
+    # Old versions lack the arguments `start` and `dtype`, so defaults are not passed. Where a
+    # library has no `dtype`, the space has the same numbers as int64.
     extra: dict[str, Any] = {}
     if getattr(space, "start", 0) != 0:
         extra["start"] = space.start
-    if space.dtype is not None and space.dtype != np.int64:
+    narrow = space.dtype is not None and space.dtype != np.int64
+    if narrow and "dtype" in inspect.signature(cls).parameters:
         extra["dtype"] = space.dtype.type
     return cls(space.n, **extra)
 
