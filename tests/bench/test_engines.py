@@ -164,7 +164,7 @@ def test_a_full_disk_is_nobodys_fault(job, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ludus.bench.running.execute.LentEpisodes", full)
+    monkeypatch.setattr("ludus.bench.running.execute._LentEpisodes", full)
     with SerialEngine() as serial:
         assert "No space left" in do(serial, job("random")).fault
 

@@ -479,7 +479,7 @@ def test_another_environment_does_not_resume(tmp_path: Path) -> None:
     env.reset(seed=5)
     env._end("interrupted")
     for other in (ludus.make("CartPole-v1", max_episode_steps=3), ludus.make("Pendulum-v1")):
-        with pytest.raises(ReplayImpossible, match="cannot be gone on with"):
+        with pytest.raises(ReplayImpossible, match="cannot be resumed"):
             RecordEpisodes(other, tmp_path / "run", resume=True)
     with RecordEpisodes(ludus.make("CartPole-v1"), tmp_path / "run", resume=True):
         pass

@@ -9,7 +9,7 @@ import pytest
 import ludus
 from ludus.errors import ReplayImpossible
 from ludus.record import RecordEpisodes, replay
-from ludus.record.replay.foreign_arguments import check_arguments
+from ludus.record.replay.rebuild import check_arguments
 
 
 @pytest.mark.parametrize(

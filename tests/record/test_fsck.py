@@ -115,17 +115,17 @@ def test_a_file_of_another_size_is_not_read(tmp_path):
 
 
 def test_a_run_that_grows_meanwhile_is_no_problem(tmp_path, monkeypatch):
-    from ludus.record.run import recovery
+    from ludus.record.run import fsck as module
 
     run = Run.create(tmp_path / "run", kind="test", subject=SUBJECT)
     run.append_block(columns(3))
-    scan = recovery.scan_events
+    scan = module.scan_events
 
     def grow(*arguments):
         run.append_block(columns(4))
         return scan(*arguments)
 
-    monkeypatch.setattr(recovery, "scan_events", grow)
+    monkeypatch.setattr(module, "scan_events", grow)
     report = fsck(tmp_path / "run")
     assert (report.ok, report.being_written, report.rows) == (True, True, 7)
     run.close()

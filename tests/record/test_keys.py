@@ -18,8 +18,7 @@ from ludus.record import (
     read_run,
     sign_run,
 )
-from ludus.record.format.keys import default_key_path
-from ludus.record.format.trust import trusted_keys, trusted_keys_path
+from ludus.record.format.keys import default_key_path, trusted_keys, trusted_keys_path
 from tests.record.forging import SUBJECT, small_run
 
 

@@ -13,8 +13,7 @@ import pytest
 import ludus
 from ludus.record import provenance
 from ludus.record.format import canonical
-from ludus.record.replay.provenance import _git, _of_process
-from ludus.record.replay.sources import env_source, package_source
+from ludus.record.replay.provenance import _git, _of_process, env_source, package_source
 from ludus.registration import registry
 from ludus.version import __version__
 

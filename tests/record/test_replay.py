@@ -12,9 +12,8 @@ from ludus.cli.app import app
 from ludus.core import Env, Wrapper
 from ludus.errors import RecordDamaged, RecordError, ReplayImpossible
 from ludus.record import Run, read_run, replay
-from ludus.record.episodes.record_episodes import RecordEpisodes
-from ludus.record.episodes.record_vector_episodes import RecordVectorEpisodes
-from ludus.record.format.dtypes import narrowed, restored
+from ludus.record.episodes.record_episodes import RecordEpisodes, RecordVectorEpisodes
+from ludus.record.format.columns import narrowed, restored
 from ludus.record.format.values import pack_texts, unpack_texts
 from ludus.spaces import Discrete
 from ludus.wrappers import FrameStackObservation, TransformReward

@@ -7,7 +7,7 @@ import pytest
 
 from ludus.errors import RecordDamaged, RecordError, RecordLocked
 from ludus.record import Run, fsck, read_run
-from ludus.record.run import opening
+from ludus.record.run import journal
 from tests.record.forging import SUBJECT, append, columns, lines_of, small_run
 
 
@@ -151,7 +151,7 @@ def test_there_is_one_writer(tmp_path):
         lambda: Run.resume(tmp_path / "run"),
         lambda: fsck(tmp_path / "run", repair=True),
     ):
-        with pytest.raises(RecordLocked, match="somebody else"):
+        with pytest.raises(RecordLocked, match="another process"):
             call()
     with pytest.raises(RecordError, match="already"):
         create(tmp_path / "run")
@@ -297,13 +297,13 @@ def test_memory_stays_flat_over_many_blocks(tmp_path):
 def test_what_was_torn_between_opening_and_locking_is_cut_too(tmp_path, monkeypatch):
     path = tmp_path / "run"
     create(path)._journal.release()
-    lock = opening.lock
+    lock = journal.lock
 
     def tear_first(events, where):
         append(path / "events.jsonl", b"x" * 5000)
         lock(events, where)
 
-    monkeypatch.setattr(opening, "lock", tear_first)
+    monkeypatch.setattr(journal, "lock", tear_first)
     Run.resume(path).close()
     assert kinds(path) == ["open", "resume", "close"]
     assert fsck(path).ok

@@ -22,8 +22,7 @@ from ludus.record import (
     read_run,
     verify,
 )
-from ludus.record.episodes.record_episodes import RecordEpisodes
-from ludus.record.episodes.record_vector_episodes import RecordVectorEpisodes
+from ludus.record.episodes.record_episodes import RecordEpisodes, RecordVectorEpisodes
 from ludus.record.format.event import Event
 from ludus.registration import registry
 from tests.record.tampering import Forgery, events_of, kinds_of, write_events
@@ -656,7 +655,7 @@ def test_a_wrapper_that_is_none_is_not_called(
     ("point", "argument"),
     [
         ("ludus.record.episodes.record_episodes:RecordEpisodes", "path"),
-        ("ludus.record.episodes.record_vector_episodes:RecordVectorEpisodes", "path"),
+        ("ludus.record.episodes.record_episodes:RecordVectorEpisodes", "path"),
         ("ludus.record:RecordEpisodes", "path"),
         ("ludus.wrappers.record_video:RecordVideo", "video_folder"),
         ("ludus.wrappers:RecordVideo", "video_folder"),

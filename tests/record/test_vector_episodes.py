@@ -12,8 +12,8 @@ from ludus.core.vector_env import AutoresetMode
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.errors import EpisodeOver, RecordError, ReplayImpossible
 from ludus.record import Episode, episodes, read_run, replay, totals, verify
-from ludus.record.episodes.record_vector_episodes import RecordVectorEpisodes
-from ludus.record.episodes.row_column import BitsColumn
+from ludus.record.episodes.record_episodes import RecordVectorEpisodes
+from ludus.record.episodes.row_buffer import BitsColumn
 from ludus.vector import SyncVectorEnv
 from ludus.wrappers import ClipReward, RepeatAction, TimeLimit
 from ludus.wrappers import vector as vector_wrappers

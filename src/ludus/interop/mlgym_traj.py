@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ludus.errors import ResearchError
-from ludus.record.format.host_files import read_small
+from ludus.record.format.disk import read_small
 from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 
 __all__ = ["read_mlgym_traj"]

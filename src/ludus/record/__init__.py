@@ -1,4 +1,4 @@
-"""What happened, so that it can be checked: run folders, written crash-safe, read without trust.
+"""Run folders: what happened in a run, written crash-safe and read without trust.
 
 ::
 
@@ -10,8 +10,7 @@
 
 from __future__ import annotations
 
-from ludus.record.episodes.record_episodes import RecordEpisodes
-from ludus.record.episodes.record_vector_episodes import RecordVectorEpisodes
+from ludus.record.episodes.record_episodes import RecordEpisodes, RecordVectorEpisodes
 from ludus.record.episodes.recording import Resumed
 from ludus.record.format.block import Block
 from ludus.record.format.event import Event
@@ -21,16 +20,17 @@ from ludus.record.format.keys import (
     generate_key,
     load_public_key,
     load_signing_key,
+    own_key,
+    trusted_keys,
+    trusted_keys_path,
 )
 from ludus.record.format.signature import Signature
-from ludus.record.format.trust import own_key, trusted_keys, trusted_keys_path
 from ludus.record.replay.episode_table import Episode, Totals, episodes, totals
 from ludus.record.replay.provenance import provenance
 from ludus.record.replay.replay import Difference, Replay, replay
 from ludus.record.run.fsck import FsckReport, Problem, fsck
 from ludus.record.run.reader import RunReader, read_run
-from ludus.record.run.run import Run
-from ludus.record.run.signing import sign_run
+from ludus.record.run.run import Run, sign_run
 from ludus.record.verify import RecordCheck, Verification, verify
 
 __all__ = [

@@ -1,9 +1,10 @@
-"""Verification: everything that can be checked about a run, one check after the other."""
+"""Verification: every check that can be made of a run folder."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,20 +17,20 @@ from ludus.errors import (
     RecordError,
     ReplayImpossible,
 )
-from ludus.record.claims import claim_problem
 from ludus.record.format import canonical
 from ludus.record.format.keys import PublicKey
 from ludus.record.format.limits import MAX_HASHED_BYTES, MAX_REPLAY_SECONDS
-from ludus.record.replay.episode_table import totals
+from ludus.record.replay.episode_table import METRICS, Totals, totals
+from ludus.record.replay.provenance import env_source
 from ludus.record.replay.rebuild import find_registered
 from ludus.record.replay.replay import EPISODES, replay_reader
-from ludus.record.replay.sources import env_source
 from ludus.record.replay.subject import registered_fields
 from ludus.record.run.fsck import FsckReport, fsck
 from ludus.record.run.reader import RunReader, read_run
 from ludus.version import __version__
 
-__all__ = ["RecordCheck", "Status", "Verification", "verify"]
+__all__ = ["RecordCheck", "Status", "Verification", "claim_problem", "verify"]
+
 
 Status = Literal["passed", "failed", "skipped"]
 _FILES = {"manifest.json": "manifest", "events.jsonl": "chain", "blocks.bin": "blocks"}
@@ -38,7 +39,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class RecordCheck:
-    """One question about a run, and its answer."""
+    """One check of a run and its outcome."""
 
     name: str
     status: Status
@@ -49,7 +50,7 @@ class RecordCheck:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """All answers about one run."""
+    """All checks of one run."""
 
     path: Path
     checks: tuple[RecordCheck, ...]
@@ -67,7 +68,7 @@ class Verification:
 
     @property
     def verdict(self) -> Literal["passed", "failed", "unchecked"]:
-        """In one word; ``unchecked`` if nothing is wrong but something could not be checked."""
+        """``unchecked`` if nothing is wrong but something could not be checked."""
         return "failed" if self.failed else "passed" if self.passed else "unchecked"
 
     def __getitem__(self, name: str) -> RecordCheck:
@@ -75,7 +76,7 @@ class Verification:
         return next(check for check in self.checks if check.name == name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return the verdict and the checks as plain data."""
         checks = [
             {"name": check.name, "status": check.status, "detail": check.detail}
             for check in self.checks
@@ -95,24 +96,24 @@ def verify(
     max_file_bytes: int = MAX_HASHED_BYTES,
     max_seconds: float = MAX_REPLAY_SECONDS,
 ) -> Verification:
-    """Check a run folder, which may come from an enemy.
+    """Check a run folder, which may come from an attacker.
 
-    The checks: ``manifest``, ``chain``, ``blocks`` and ``files`` are whole; ``closed``: the run has
-    ended in good order; ``signature``: somebody trusted vouches for all of it; ``spec`` and
-    ``source``: the id means here what it meant there; ``replay``: executed again, the recording
-    comes out the same, bit for bit; ``results``: every claim follows from the rows.
+    The checks: ``manifest``, ``chain``, ``blocks`` and ``files`` are intact; ``closed``: the run
+    was ended properly; ``signature``: a trusted key signed all of it; ``spec`` and ``source``: the
+    id has the same registration and source here; ``replay``: executed again, every value is the
+    same, bit for bit; ``results``: every claim follows from the rows.
 
     Args:
         path: Of the folder.
-        trusted_keys: Whose signatures are believed; a run without one of them fails. By default
-            any genuine signature passes, and a run without is not failed for that.
+        trusted_keys: Keys whose signatures count; a run without one of them fails. By default any
+            genuine signature passes, and so does a run without one.
         require_signature: Fail a run without a signature.
         replay: Execute the recording again.
         progress: As for :func:`~ludus.record.replay.replay`.
         head: The chain head that the run must have; see :func:`~ludus.record.read_run`.
         within: A folder above it, below which no symbolic link is followed.
-        max_file_bytes: Most bytes of free files that are read; with more, ``files`` is skipped.
-        max_seconds: Most that executing it again may take; beyond, ``replay`` is skipped.
+        max_file_bytes: Most bytes of free files to read; with more, ``files`` is skipped.
+        max_seconds: Time limit for executing it again; beyond, ``replay`` is skipped.
 
     Raises:
         RecordError: There is no run folder.
@@ -164,7 +165,7 @@ def _guarded(
 
 
 def _whole(report: FsckReport) -> Iterator[RecordCheck]:
-    """Yield what can be said about the files themselves."""
+    """Yield the checks of the files themselves."""
     found: dict[str, list[str]] = {}
     for problem in report.problems:
         if problem.file != "signature.json":
@@ -173,11 +174,11 @@ def _whole(report: FsckReport) -> Iterator[RecordCheck]:
     good = {
         "manifest": "describes a run",
         "chain": f"{report.events} events follow from each other",
-        "blocks": f"{report.rows} rows are as vouched for",
-        "files": "all are as vouched for",
+        "blocks": f"{report.rows} rows match their hashes",
+        "files": "all match their hashes",
     }
     if report.unlisted:
-        good["files"] = f"not vouched for: {', '.join(report.unlisted[:_SHOWN])}"
+        good["files"] = f"not part of the record: {', '.join(report.unlisted[:_SHOWN])}"
     for name, detail in good.items():
         messages = found.get(name, [])
         if name == "files" and report.unread and not messages:
@@ -193,11 +194,10 @@ def _whole(report: FsckReport) -> Iterator[RecordCheck]:
 
 def _closed(report: FsckReport) -> RecordCheck:
     if report.being_written:
-        return RecordCheck("closed", "failed", "somebody is writing it")
+        return RecordCheck("closed", "failed", "another process is writing it")
     if report.outcome is None:
-        return RecordCheck(
-            "closed", "failed", "its last event does not close it: it was killed, or cut"
-        )
+        detail = "its last event does not close it: it was killed, or cut"
+        return RecordCheck("closed", "failed", detail)
     return RecordCheck("closed", "passed", report.outcome)
 
 
@@ -223,7 +223,7 @@ def _signature(
     if any("signature" in (problem.file or "") for problem in report.problems):
         return RecordCheck("signature", "failed", "the signature does not belong to this run")
     if keys is None:
-        return RecordCheck("signature", "passed", f"signed by {whose}, whoever that is")
+        return RecordCheck("signature", "passed", f"signed by {whose}; no trusted keys were given")
     if found.key not in keys:
         return RecordCheck("signature", "failed", f"signed by {whose}, who is not trusted")
     return RecordCheck("signature", "passed", f"signed by {whose}, who is trusted")
@@ -290,3 +290,32 @@ def _results(reader: RunReader) -> RecordCheck:
     if problems:
         return RecordCheck("results", "failed", "; ".join(problems[:_SHOWN]))
     return RecordCheck("results", "passed", f"{len(claims)} claims follow from the rows")
+
+
+_TOLERANCE = 1e-9  # for sums in another order
+
+
+def claim_problem(claim: Mapping[str, Any], found: Totals) -> str | None:
+    """Return what is wrong with the data of an event ``result``, if anything.
+
+    A claim has a ``metric`` of :data:`~ludus.record.replay.episode_table.METRICS`, its ``value``,
+    and perhaps the number of ``episodes``, in the order in which they ended; by default all of
+    them.
+    """
+    metric, value, count = claim.get("metric"), claim.get("value"), claim.get("episodes")
+    if not isinstance(metric, str) or metric not in METRICS:
+        return f"{metric!r:.100} is no metric that can be computed from episodes"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{metric} is said to be {value!r:.100}, which is no number"
+    if count is not None and (type(count) is not int or count < 1):
+        return f"{metric} is said to be over {count!r:.100} episodes"
+    there = len(found.returns)
+    if count is not None and count > there:
+        return f"{metric} is said to be over {count} episodes, but only {there} were finished"
+    actual = found.value(metric, count)
+    if actual is None:
+        return f"{metric} is said to be {value!r}, but no episode was finished"
+    if not math.isclose(value, actual, rel_tol=_TOLERANCE, abs_tol=1e-12):
+        over = there if count is None else count
+        return f"{metric} is said to be {value!r}, but {over} episodes give {actual!r}"
+    return None

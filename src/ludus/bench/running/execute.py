@@ -16,11 +16,10 @@ from ludus.bench.faults import FAILED_CALL, one_line
 from ludus.bench.planning.unit import Unit
 from ludus.bench.result import Result
 from ludus.bench.running.blame import agents_doing
-from ludus.bench.running.lending import LentEpisodes, LentVectorEpisodes
 from ludus.bench.running.play import UnitTally, play
 from ludus.bench.verifying.claim import RECORDS, claim_fault, claim_score, record_of, result_of
 from ludus.errors import AgentFailed, Error, InfrastructureFailed
-from ludus.record import Run, load_signing_key, read_run
+from ludus.record import RecordEpisodes, RecordVectorEpisodes, Run, load_signing_key, read_run
 from ludus.record.episodes.recorder import Recorder
 
 __all__ = ["UnitJob", "build", "execute", "fault_result", "make_place", "settle"]
@@ -236,6 +235,21 @@ def fault_result(job: UnitJob, reason: str, attempts: int) -> Result:
     return replace(made, outcome="infrastructure_fault", record=None, extra=extra)
 
 
+class _Lent:
+    """A recording that the agent gets: closing it leaves it interrupted, so the runner can tell."""
+
+    def close(self, **kwargs: Any) -> None:
+        self._end("interrupted", **kwargs)  # type: ignore[attr-defined]
+
+
+class _LentEpisodes(_Lent, RecordEpisodes[Any, Any]):
+    pass
+
+
+class _LentVectorEpisodes(_Lent, RecordVectorEpisodes[Any, Any]):
+    pass
+
+
 def build(job: UnitJob) -> Any:
     """Return the environment of a unit, recorded.
 
@@ -244,7 +258,7 @@ def build(job: UnitJob) -> Any:
     """
     unit = job.unit
     key = None if job.key is None else load_signing_key(job.key)
-    recorder = LentEpisodes if unit.agent.num_envs is None else LentVectorEpisodes
+    recorder = _LentEpisodes if unit.agent.num_envs is None else _LentVectorEpisodes
     env: Any = None
     try:
         env = unit.make_env()

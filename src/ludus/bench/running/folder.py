@@ -36,7 +36,7 @@ from ludus.bench.verifying.statement_files import read_statements
 from ludus.errors import BenchError, RecordError
 from ludus.record.format.folder import Folder
 from ludus.record.format.keys import PublicKey
-from ludus.record.format.trust import trusted_keys as all_trusted_keys
+from ludus.record.format.keys import trusted_keys as all_trusted_keys
 from ludus.version import __version__
 
 __all__ = [

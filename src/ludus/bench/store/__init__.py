@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ludus.bench.store.address import default_path, parse_address
 from ludus.errors import StoreError
 from ludus.record.format.keys import PublicKey
-from ludus.record.format.trust import trusted_keys as all_trusted_keys
+from ludus.record.format.keys import trusted_keys as all_trusted_keys
 
 if TYPE_CHECKING:
     from ludus.bench.store.store import Store

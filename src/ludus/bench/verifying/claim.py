@@ -132,7 +132,7 @@ def mean(values: Sequence[float]) -> float:
 @cache
 def source_hash(env_id: str) -> str | None:
     """Return the hash of an environment's source as it is here, if it is known."""
-    from ludus.record.replay.sources import env_source
+    from ludus.record.replay.provenance import env_source
     from ludus.registration.table import registry
 
     spec = registry.get(env_id)

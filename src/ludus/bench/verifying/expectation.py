@@ -11,8 +11,7 @@ from ludus.bench.planning.unit import Unit
 from ludus.errors import ReplayImpossible
 from ludus.record.format import canonical
 from ludus.record.format.values import values_of
-from ludus.record.replay.foreign_arguments import check_arguments
-from ludus.record.replay.rebuild import find_registered
+from ludus.record.replay.rebuild import check_arguments, find_registered
 from ludus.record.replay.replay import EPISODES
 from ludus.record.replay.subject import describe
 from ludus.record.run.reader import RunReader

@@ -16,7 +16,7 @@ from ludus.errors import BenchError, CodecError
 from ludus.record.format import canonical
 from ludus.record.format.event import now
 from ludus.record.format.keys import PublicKey, SigningKey
-from ludus.record.replay.sources import package_source
+from ludus.record.replay.provenance import package_source
 from ludus.version import __version__
 
 __all__ = ["LONGEST", "MOST_FINDINGS", "NO_RECORD", "Finding", "Statement", "sign_statement"]

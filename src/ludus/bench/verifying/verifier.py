@@ -12,8 +12,7 @@ from ludus.bench.running.folder import BenchFolder
 from ludus.bench.verifying.statement import MOST_FINDINGS, Finding, Statement, sign_statement
 from ludus.bench.verifying.statement_files import write_statement
 from ludus.errors import DependencyNotInstalled
-from ludus.record.format.keys import SigningKey
-from ludus.record.format.trust import own_key
+from ludus.record.format.keys import SigningKey, own_key
 
 __all__ = ["Verifier", "keeping_statements"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from ludus.errors import GradingFailed, SubmissionRejected
-from ludus.record.format.host_files import read_small
+from ludus.record.format.disk import read_small
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.grading import grade

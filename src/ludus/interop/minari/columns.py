@@ -13,7 +13,7 @@ from ludus.errors import RecordDamaged, RecordError
 from ludus.interop.minari.spaces import SpaceLeaf, follow, leaves_of
 from ludus.interop.recordings import Rows, Shape, row_texts
 from ludus.record.format.values import Coded, values_of
-from ludus.record.replay.timeline import column
+from ludus.record.replay.episode_table import column
 from ludus.spaces import Space, batch_space, from_dict
 
 __all__ = ["LeafColumns"]

@@ -34,7 +34,7 @@ from ludus.interop.recordings import (
 from ludus.record.format import canonical
 from ludus.record.format.folder import Folder
 from ludus.record.format.manifest import read_manifest
-from ludus.record.replay.timeline import Reset, column
+from ludus.record.replay.episode_table import Reset, column
 from ludus.record.run.reader import RunReader, read_run
 
 __all__ = ["ParquetExport", "export_parquet"]

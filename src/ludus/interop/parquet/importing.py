@@ -19,8 +19,7 @@ from ludus.interop.parquet.table_file import Group, TableFile, damaged
 from ludus.interop.recordings import Progress, shape_of, whole_folder
 from ludus.record.format import canonical
 from ludus.record.format.chain import COMPLETE, INTERRUPTED
-from ludus.record.format.columns import DTYPES
-from ludus.record.format.dtypes import narrowed
+from ludus.record.format.columns import DTYPES, narrowed
 from ludus.record.format.manifest import parse_manifest
 from ludus.record.format.values import pack_texts
 from ludus.record.replay.episode_table import episodes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ludus.core.vector_env import AutoresetMode
 from ludus.interop.recordings.rows import Rows
-from ludus.record.replay.timeline import Reset
+from ludus.record.replay.episode_table import Reset
 
 __all__ = ["Segment", "Segments"]
 

@@ -1,4 +1,4 @@
-"""What both recording wrappers share: calls in, rows and resets out, in order and in time."""
+"""The recorder of both wrappers: calls in, rows and resets out, in order."""
 
 from __future__ import annotations
 
@@ -30,18 +30,13 @@ _SEED_BITS = 48
 
 
 class Recorder:
-    """Writes what a wrapper sees into a run.
+    """Writes what a wrapper sees into a run, which is closed with the recorder.
 
     A call is announced with :meth:`begin_step` or :meth:`begin_reset` and completed with
     :meth:`end_step` or :meth:`end_reset`. If one is never completed, the environment is in a state
-    that no recorded call leads to, and the recording takes no more.
-
-    Args:
-        run: Where to; it is closed with the recorder.
-        buffer: For the rows.
-        flush_seconds: Rows older than this are written with the next one.
-        sync_every: After how many blocks the disk is waited for; ``None`` for the end only.
-        was_reset: Whether the environment has been reset with a known seed before.
+    that no recorded call leads to, and nothing more is recorded. Rows older than ``flush_seconds``
+    are written with the next one; ``was_reset`` tells whether a reset with a known seed has been
+    recorded.
     """
 
     def __init__(
@@ -108,9 +103,8 @@ class Recorder:
     def begin_step(self, action: Any) -> None:
         """Keep the action of a step about to be made.
 
-        Raises:
-            RecordError: The recording has ended, or the action does not fit the action space.
-            ResetNeeded: Nothing that could be replayed leads to this step.
+        Raises ``RecordError`` if the recording has ended or the action does not fit the action
+        space, and ``ResetNeeded`` before the first reset.
         """
         if self._pending or self.is_closed or not self._was_reset:
             self._check_ready()
@@ -132,15 +126,11 @@ class Recorder:
         self._pending = False
 
     def flush(self, *, sync: bool = False) -> None:
-        """Write everything that is complete; once this returns, a crash cannot lose it.
-
-        Args:
-            sync: Wait for the disk as well, so that a power cut cannot either.
-        """
+        """Write everything that is complete; with ``sync``, wait for the disk as well."""
         buffer, end = self._buffer, self.rows
         self._due = time.monotonic() + self._flush_seconds
-        # A full disk or an interrupt may end this anywhere; whoever calls again finds nothing lost
-        # and writes nothing twice.
+        # A full disk or an interrupt may end this anywhere; the next call loses nothing and writes
+        # nothing twice.
         self._write_resets(before=end)
         if buffer.count:
             if self.run.rows == buffer.first_row:
@@ -162,7 +152,7 @@ class Recorder:
             del self._resets[0]
 
     def add_result(self, claim: Mapping[str, Any]) -> None:
-        """Write what the rows so far are said to come to."""
+        """Write a claim about the rows so far."""
         self.flush()
         self.run.append("result", claim, sync=True)
 
@@ -187,7 +177,7 @@ class Recorder:
         if self._pending:
             raise RecordError(
                 f"The recording in {self.run.path} has ended: a call of step() or reset() was not "
-                "completed, so nobody knows the environment's state. Close it; it can be resumed."
+                "completed, so the environment's state is unknown. Close it; it can be resumed."
             )
 
 
@@ -199,11 +189,7 @@ class _PendingReset:
 
 
 def checked_seed(seed: Any) -> Any:
-    """Return a seed as plain data: an int, a list with one per environment, or ``None``.
-
-    Raises:
-        RecordError: It is something else.
-    """
+    """Return a seed as plain data: an int, a list with one per environment, or ``None``."""
     if seed is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where recordings begin, or go on."""
+"""Starting a recording, or resuming one."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class Resumed:
 def open_recording(
     env: AnyEnv, path: str | os.PathLike[str], options: Options
 ) -> tuple[Recorder, Resumed | None]:
-    """Begin a recording, or go on with one.
+    """Start a recording, or resume one.
 
     Raises:
-        RecordError: There is a run already and resuming is not asked for, or the folder cannot be
+        RecordError: There is a run already and ``resume`` is not set, or the folder cannot be
             written.
         ReplayImpossible: The run to resume was made with another environment, or does not come out
             the same when it is executed again.
@@ -119,14 +119,14 @@ def open_recording(
 
 
 def _catch_up(run: Run, env: AnyEnv, subject: dict[str, Any]) -> Resumed:
-    """Bring a fresh environment to where the recording ends."""
+    """Execute the recording in a new environment, so that it stands where the run ends."""
     recorded = run.manifest["subject"]
     if run.manifest["kind"] != EPISODES:
         raise RecordError(f"{run.path} is no recording of episodes; record into another folder.")
     for name in subject.keys() | recorded.keys():
         if canonical.dumps(subject.get(name)) != canonical.dumps(recorded.get(name)):
             raise ReplayImpossible(
-                f"The recording in {run.path} cannot be gone on with: its {name} was "
+                f"The recording in {run.path} cannot be resumed: its {name} was "
                 f"{recorded.get(name)!r:.200}, here it is {subject.get(name)!r:.200}. Build the "
                 "same environment, or record into another folder."
             )
@@ -136,7 +136,7 @@ def _catch_up(run: Run, env: AnyEnv, subject: dict[str, Any]) -> Resumed:
         pass
     if mismatch is not None:
         raise ReplayImpossible(
-            f"The recording in {run.path} cannot be gone on with: executed again, {mismatch.field} "
+            f"The recording in {run.path} cannot be resumed: executed again, {mismatch.field} "
             f"of row {mismatch.row} is {mismatch.replayed!r:.100} instead of "
             f"{mismatch.recorded!r:.100}. Is the environment deterministic, and the same code?"
         )

@@ -1,4 +1,4 @@
-"""Rows of a recording in memory, until they are a block."""
+"""Rows of a recording in memory, before they are written as a block."""
 
 from __future__ import annotations
 
@@ -9,10 +9,91 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import RecordError
-from ludus.record.episodes.row_column import RowColumn, make_column
+from ludus.record.format.columns import narrowed
 from ludus.record.format.values import Coded, Leaves, Values, check_of, encoded, pack_texts
 
-__all__ = ["RowBuffer"]
+__all__ = ["BitsColumn", "RowBuffer", "RowColumn", "make_column"]
+
+
+_MANY = 256
+
+
+class RowColumn:
+    """Room for one value of a fixed shape per row."""
+
+    def __init__(self, size: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self._size = size
+        self._values = np.zeros((size, *shape), dtype)
+
+    def put(self, row: int, value: Any) -> None:
+        """Keep the value of a row."""
+        self._values[row] = value
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Return the first rows; later ones overwrite them."""
+        return self._values[:count]
+
+    def stored(self, count: int) -> NDArray[Any]:
+        """Return the first rows in the smallest dtype that holds them."""
+        return narrowed(self.rows(count))
+
+    def restart(self) -> None:
+        """Start again with the first row."""
+
+
+class BitsColumn(RowColumn):
+    """Numbers of many environments, kept as bits while all of them are 0 or 1.
+
+    A row is checked when it is added, while it is in the processor's cache.
+    """
+
+    def __init__(self, size: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        super().__init__(0, dtype, shape)
+        self._size = size
+        self._word = np.dtype(f"u{dtype.itemsize}")
+        self._one = np.ones((), dtype).view(self._word)
+        self._bits = np.zeros((size, *shape), np.bool_)
+        self._are_bits = True
+
+    def put(self, row: int, value: Any) -> None:
+        """Keep the value of a row."""
+        if self._are_bits:
+            words = np.asarray(value, self.dtype).view(self._word)
+            ones = self._bits[row]
+            np.equal(words, self._one, out=ones)
+            if np.count_nonzero(words) == np.count_nonzero(ones):
+                return
+            self._widen(row)
+        self._values[row] = value
+
+    def _widen(self, count: int) -> None:
+        if not len(self._values):
+            self._values = np.zeros((self._size, *self.shape), self.dtype)
+        self._values[:count] = self._bits[:count]
+        self._are_bits = False
+
+    def rows(self, count: int) -> NDArray[Any]:
+        """Return the first rows; later ones overwrite them."""
+        return self._bits[:count].astype(self.dtype) if self._are_bits else self._values[:count]
+
+    def stored(self, count: int) -> NDArray[Any]:
+        """Return the first rows in the smallest dtype that holds them."""
+        return self._bits[:count] if self._are_bits else narrowed(self._values[:count])
+
+    def restart(self) -> None:
+        """Start again with the first row."""
+        self._are_bits = True
+
+
+def make_column(size: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> RowColumn:
+    """Return the kind of column that is fastest for such values."""
+    is_batch = len(shape) == 1 and shape[0] >= _MANY
+    if is_batch and dtype in (np.dtype(np.int64), np.dtype(np.float64)):
+        return BitsColumn(size, dtype, shape)
+    return RowColumn(size, dtype, shape)
+
 
 _BYTES = 4 * 2**20  # More does not stay in the processor's cache until it is written.
 _SCALARS = (int, np.int64)
@@ -23,14 +104,9 @@ class RowBuffer:
     """Columns of the rows since the last block, one slot per step.
 
     :meth:`begin` takes the action before the step, :meth:`end` what the step returned; a row counts
-    once both have returned.
-
-    Args:
-        actions: How actions are stored.
-        observations: How observations are stored; ``None`` if only their checks are.
-        batch: ``(num_envs,)``, or ``()`` for a single environment.
-        rows: The most that a block may have; of large rows fewer are kept.
-        finals: Whether infos may hold last observations apart (same-step autoreset).
+    once both have returned. A block has at most ``rows`` rows, fewer if they are large. Without
+    ``observations``, only their checks are stored. With ``finals``, infos may hold last
+    observations (same-step autoreset).
     """
 
     def __init__(
@@ -122,7 +198,7 @@ class RowBuffer:
         return False
 
     def end(self, result: tuple[Any, Any, Any, Any, Any]) -> bool:
-        """Add the row: what the step returned; tell whether the rows should be written now."""
+        """Add what the step returned; return whether the rows should be written now."""
         observation, reward, terminated, truncated, infos = result
         row = self.count
         if self._observations is not None:
@@ -166,11 +242,7 @@ class RowBuffer:
         self._text_bytes += len(text)
 
     def columns(self, *, narrow: bool = True) -> dict[str, NDArray[Any]]:
-        """Return the rows as the columns of a block, views of what the next rows overwrite.
-
-        Args:
-            narrow: Store integers and rewards in the smallest dtype that holds them.
-        """
+        """Return the rows as columns of a block, views that the next rows overwrite."""
         count = self.count
         named = zip(self._actions.leaves, self._action_columns, strict=True)
         found = {leaf.name: _rows(column, count, narrow=narrow) for leaf, column in named}
@@ -190,11 +262,7 @@ class RowBuffer:
         return found
 
     def clear(self, first_row: int = 0) -> None:
-        """Forget the rows; what a reset after the last one returned stays for the next.
-
-        Args:
-            first_row: Number of the next row.
-        """
+        """Forget the rows, but keep what a reset after the last of them returned."""
         left = self._texts.get("reset_observation", [])[self.count :]
         texts = {"reset_observation": left} if left else {}
         size = sum(map(len, left))

@@ -1,4 +1,4 @@
-"""Every nth episode of a recording on film."""
+"""Videos of chosen episodes of a recording."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ __all__ = ["Film"]
 
 
 class Film:
-    """Frames of chosen episodes, put into the run as ``video/episode-000000.mp4``.
+    """Frames of one episode in every ``every``, stored as ``video/episode-000000.mp4``.
 
-    Args:
-        env: What renders; of a vector environment the first one is shown.
-        every: 1 for every episode, 10 for the first of every ten.
+    Of a vector environment, the first environment is shown.
 
     Raises:
         DependencyNotInstalled: MoviePy is not installed.
@@ -51,16 +49,13 @@ class Film:
         self._ended = False
         if self._episode % self._every == 0:
             self._frames = []
-            self.take()
+            self._shoot()
 
-    def take(self) -> None:
-        """Take a frame if this episode is filmed."""
-        if self._frames is not None:
-            frame: Any = self._env.render()
-            self._frames.append(frame if self._mode is None else frame[0])
-
-    def take_first(self, result: tuple[Any, Any, Any, Any, Any], recorder: Recorder) -> None:
-        """Take a frame of the first of many environments, which may have begun an episode."""
+    def take(self, result: tuple[Any, Any, Any, Any, Any], recorder: Recorder) -> None:
+        """Take a frame after a step, which in a batch may have begun an episode."""
+        if self._mode is None:
+            self._shoot()
+            return
         ended = bool(result[2][0] or result[3][0])
         if self._mode is AutoresetMode.NEXT_STEP:
             ended, self._ended = self._ended, ended
@@ -69,7 +64,12 @@ class Film:
             self.begin(recorder)
             self._ended = begun_by
         else:
-            self.take()
+            self._shoot()
+
+    def _shoot(self) -> None:
+        if self._frames is not None:
+            frame: Any = self._env.render()
+            self._frames.append(frame if self._mode is None else frame[0])
 
     def finish(self, recorder: Recorder) -> None:
         """Write the film of the current episode, if it is filmed."""

@@ -1,4 +1,4 @@
-"""Blocks of ``blocks.bin``: some rows of every column, with a table that says where each lies.
+"""Blocks of ``blocks.bin``: rows of every column, after a table of the columns.
 
 ::
 
@@ -48,10 +48,9 @@ class PackedBlock:
 
 
 def pack_block(columns: Mapping[str, NDArray[Any]]) -> PackedBlock:
-    """Return columns as the bytes of a block, without copying what is stored as it is.
+    """Return columns, all with the same number of rows, as the bytes of a block.
 
-    Args:
-        columns: Arrays by name, all with the same number of rows as their first axis.
+    What is stored as it is, is not copied.
 
     Raises:
         RecordError: There are no columns, their rows differ, or they cannot be stored.
@@ -131,11 +130,7 @@ class _Column:
 
 
 def parse_block(data: memoryview, event_data: Mapping[str, Any]) -> Block:
-    """Return the block that an event vouches for; its bytes need not be trusted.
-
-    Args:
-        data: The bytes of ``blocks.bin`` that the event names.
-        event_data: Of an event ``block``, already checked for form.
+    """Return the block of an event ``block``, whose form was checked; the bytes are not trusted.
 
     Raises:
         RecordDamaged: They are no such block.
@@ -171,11 +166,7 @@ def parse_block(data: memoryview, event_data: Mapping[str, Any]) -> Block:
 
 
 def _read_table(table: Any, payload: memoryview) -> tuple[int, dict[str, _Column]]:
-    """Return rows and columns.
-
-    Raises:
-        ValueError: The table lies; the text is the reason.
-    """
+    """Return rows and columns; raises ``ValueError`` with the reason if the table is wrong."""
     if not isinstance(table, dict) or table.keys() != {"rows", "columns"}:
         raise ValueError("it has other fields than rows and columns")
     rows, entries = table["rows"], table["columns"]

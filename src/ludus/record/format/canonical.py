@@ -41,11 +41,7 @@ _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def dumps(value: Any) -> bytes:
-    """Return the canonical JSON of plain data.
-
-    Raises:
-        CodecError: Something in it is not plain, is nested too deeply or is no valid Unicode.
-    """
+    """Return the canonical JSON of plain data; raises ``CodecError`` if it is not plain."""
     try:
         text = _encode(_to_json(value, MAX_DEPTH)).encode()
     except UnicodeEncodeError:

@@ -1,6 +1,6 @@
-"""What a chain of events adds up to, and which event may come next.
+"""The state of a run after some events, and which event may come next.
 
-The writer, the reader and the checker all count with it, so they agree on what a run is.
+The writer, the reader and the checker all use it, so they agree on what a run is.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ludus.errors import RecordDamaged
-from ludus.record.format.event import EVENTS, Event
+from ludus.record.format.event import EVENTS, Event, damaged_line
 from ludus.record.format.folder import DRAFT
 from ludus.record.format.limits import MAX_BLOCK_BYTES, MAX_FILE_BYTES
 
@@ -49,8 +48,7 @@ class ChainState:
                 says cannot be.
         """
         if reason := self._refusal(event):
-            line = self.events + 1
-            raise RecordDamaged(f"{EVENTS} line {line}: {reason}.", file=EVENTS, position=line)
+            raise damaged_line(self.events + 1, reason)
         data = event.data
         is_block = event.kind == "block"
         return ChainState(

@@ -1,7 +1,8 @@
-"""Files held open: read at a place, appended to at an end, flushed.
+"""Open files: read at a place, appended to, flushed.
 
-Together with :mod:`~ludus.record.format.folder` this is where a run folder's files are touched, and
-nowhere else, so that every system call can be made to fail.
+All files of a run folder are touched here and in :mod:`~ludus.record.format.folder` only, so that
+tests can make every system call fail. The last three functions are for files outside of run
+folders: keys, and what is copied into a run.
 """
 
 from __future__ import annotations
@@ -11,14 +12,26 @@ import errno
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from ludus.errors import RecordError
 
-__all__ = ["AppendFile", "Handle", "failure", "process_id", "write_all"]
+__all__ = [
+    "AppendFile",
+    "Handle",
+    "create_files",
+    "failure",
+    "open_outside",
+    "process_id",
+    "read_small",
+    "write_all",
+]
+
 
 _CHUNK = 2**20
 _PARTS = 1000  # Linux takes 1024 pieces of memory in one call.
@@ -39,6 +52,15 @@ def failure(what: str, problem: OSError) -> RecordError:
     return RecordError(
         f"{what} failed: {reason}. {advice}; everything reported as written before is intact."
     )
+
+
+@contextlib.contextmanager
+def reporting(what: str) -> Iterator[None]:
+    """Raise system errors as :func:`failure` of what was being done."""
+    try:
+        yield
+    except OSError as problem:
+        raise failure(what, problem) from problem
 
 
 def process_id() -> int:
@@ -75,7 +97,7 @@ class Handle:
     def read(self, offset: int, length: int) -> memoryview:
         """Return ``length`` bytes from ``offset``, fewer where the file ends.
 
-        They are a copy, unlike a mapping of the file: whoever has the file open can neither change
+        A copy, not a mapping of the file: another process that has the file open can neither change
         what has been checked nor, by cutting it, kill this process.
         """
         view, done = np.empty(length, np.uint8).data, 0
@@ -122,8 +144,8 @@ class Handle:
 class AppendFile(Handle):
     """A file that grows at an end which its owner keeps.
 
-    The owner says where to write, and moves its end only when a write has returned. Whatever a
-    failed or interrupted write has left beyond the end is cut off before the next one.
+    The owner says where to write, and moves its end only when a write has returned. Bytes that a
+    failed or interrupted write left beyond the end are cut off before the next one.
     """
 
     __slots__ = ("_doubtful", "_reach", "_synced")
@@ -137,14 +159,13 @@ class AppendFile(Handle):
     def lock(self, *, shared: bool = False) -> bool:
         """Try to lock the file until it is closed; return whether that worked."""
         locked = super().lock(shared=shared)
-        self._reach = self.size  # Somebody may have written to it since it was opened.
+        self._reach = self.size  # Another process may have written to it since it was opened.
         return locked
 
     def write(self, offset: int, parts: Sequence[Any]) -> int:
         """Write pieces of memory one after the other from ``offset``; return the new end.
 
-        Raises:
-            OSError: Not everything could be written; the file is as it was, if that can be done.
+        If that fails, the file is as it was, if possible.
         """
         end = offset + sum(memoryview(part).nbytes for part in parts)
         self.cut(offset)
@@ -165,11 +186,7 @@ class AppendFile(Handle):
             self._synced = min(self._synced, end)
 
     def sync(self) -> None:
-        """Return when everything written would survive a power cut.
-
-        Raises:
-            OSError: It might not.
-        """
+        """Return when everything written would survive a power cut; else raise ``OSError``."""
         end = self._reach
         if self._synced == end and not self._doubtful:
             return
@@ -197,3 +214,46 @@ def write_all(number: int, parts: Sequence[Any], offset: int) -> None:
         del left[:done]
         if count:
             left[0] = left[0][count:]
+
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def open_outside(path: str | os.PathLike[str]) -> Handle:
+    """Open a file for reading; raises ``OSError`` unless it is a regular one."""
+    handle = Handle(os.open(path, _READ), os.fspath(path))
+    if not stat.S_ISREG(os.fstat(handle.number).st_mode):
+        handle.close()
+        raise OSError(errno.EINVAL, f"{path} is no regular file")
+    return handle
+
+
+def read_small(path: Path, longest: int) -> tuple[bytes, int]:
+    """Return content and mode of a regular file; raises ``OSError`` if it is too large."""
+    with open_outside(path) as handle:
+        content = bytes(handle.read(0, longest + 1))
+        if len(content) > longest:
+            raise OSError(errno.EFBIG, f"it has more than {longest} bytes")
+        return content, os.fstat(handle.number).st_mode
+
+
+def create_files(folder: Path, contents: Mapping[str, tuple[bytes, int]]) -> None:
+    """Write new files, each with a mode, all or none; a missing folder is made private."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    made: list[Path] = []
+    try:
+        for name, (content, mode) in contents.items():
+            path = folder / name
+            number = os.open(path, _CREATE, mode)
+            made.append(path)
+            try:
+                write_all(number, [content], 0)
+                os.fsync(number)
+            finally:
+                os.close(number)
+    except BaseException:
+        for path in made:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        raise

@@ -1,4 +1,4 @@
-"""One line of ``events.jsonl``: what happened, and the hash that chains it to the line before."""
+"""One line of ``events.jsonl``: what happened, chained to the line before by its hash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ludus.errors import CodecError, RecordDamaged, RecordError
 from ludus.record.format import canonical
 from ludus.record.format.limits import MAX_LINE_BYTES
 
-__all__ = ["EVENTS", "Event", "now", "parse_line", "write_line"]
+__all__ = ["EVENTS", "Event", "damaged_line", "now", "parse_line", "write_line"]
 
 EVENTS = "events.jsonl"
 _HASH = re.compile("[0-9a-f]{64}")
@@ -47,12 +47,7 @@ def now() -> str:
 
 
 def write_line(n: int, kind: str, data: Mapping[str, Any], previous: str) -> tuple[Event, bytes]:
-    """Return the next event of a chain, and its line.
-
-    Raises:
-        CodecError: The data is not plain.
-        RecordError: The kind is malformed, or the line would be too long.
-    """
+    """Return the next event of a chain, and its line; raises if the data or the kind do not fit."""
     if not _KIND.fullmatch(kind):
         raise RecordError(
             f"An event's kind is a word of small letters, digits, dots, dashes and underscores, "
@@ -70,27 +65,25 @@ def write_line(n: int, kind: str, data: Mapping[str, Any], previous: str) -> tup
     return Event(n, kind, time, data, previous, name), line
 
 
-def parse_line(line: bytes, number: int) -> Event:
-    """Return the event of one line, its own hash checked; the line need not be trusted.
+def damaged_line(number: int, reason: str) -> RecordDamaged:
+    """Return the error about a line of ``events.jsonl``, counted from 1."""
+    return RecordDamaged(f"{EVENTS} line {number}: {reason}.", file=EVENTS, position=number)
 
-    Args:
-        line: With its end of line.
-        number: Of the line, from 1, for errors.
+
+def parse_line(line: bytes, number: int) -> Event:
+    """Return the event of one untrusted line, with its end of line; its hash is checked.
 
     Raises:
-        RecordDamaged: It is no event, or its hash is wrong.
+        RecordDamaged: It is no event, or its hash is wrong; the message has the line's number.
     """
     try:
         if len(line) > _SHORT:
             return _parse(line)
         event, is_flat = _parse_short(line)
-        # Nobody gets the kept one, whose data could be changed.
+        # A copy: the caller may change the data, and the cached event must stay as it is.
         return replace(event, data=dict(event.data)) if is_flat else _parse(line)
     except CodecError as problem:
-        reason = str(problem).rstrip(".")
-        raise RecordDamaged(
-            f"{EVENTS} line {number}: {reason}.", file=EVENTS, position=number
-        ) from None
+        raise damaged_line(number, str(problem).rstrip(".")) from None
 
 
 @lru_cache(maxsize=1024)

@@ -1,6 +1,6 @@
-"""A run folder held open, its files opened below it and never through a symbolic link.
+"""A run folder held open; its files are opened below it, never through a symbolic link.
 
-So a folder from elsewhere cannot point at anything outside of itself.
+A folder from elsewhere therefore cannot point at anything outside of itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ludus.errors import RecordDamaged, RecordError, RecordLocked
-from ludus.record.format.disk import AppendFile, Handle, failure, write_all
+from ludus.record.format.disk import AppendFile, Handle, failure, reporting, write_all
 
 __all__ = ["DRAFT", "Folder", "lock"]
 
@@ -29,17 +29,19 @@ _NOT_PLAIN = {errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.ENOTDIR, errno.EISDI
 
 
 class Folder:
-    """An open run folder."""
+    """An open run folder.
+
+    Files are opened with :class:`RecordDamaged` if they are no regular files or lie behind a
+    symbolic link, and with :class:`RecordError` if the system refuses.
+    """
 
     def __init__(
         self, path: str | os.PathLike[str], *, within: str | os.PathLike[str] | None = None
     ) -> None:
         """Open an existing folder.
 
-        Args:
-            path: Of the folder.
-            within: A folder above it, below which no symbolic link is followed; by default links
-                are, because the path is the caller's own.
+        Below ``within``, a folder above it, no symbolic link is followed; by default links are,
+        because the path is the caller's own.
 
         Raises:
             RecordError: There is none, or it may not be read.
@@ -61,16 +63,10 @@ class Folder:
 
     @classmethod
     def make(cls, path: str | os.PathLike[str]) -> Folder:
-        """Open a folder, made if necessary.
-
-        Raises:
-            RecordError: It cannot be made.
-        """
+        """Open a folder, made if necessary."""
         path = Path(path)
-        try:
+        with reporting(f"Making the run folder {path}"):
             path.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise failure(f"Making the run folder {path}", problem) from problem
         with contextlib.suppress(OSError, RecordError), cls(path.absolute().parent) as parent:
             parent.sync()
         return cls(path)
@@ -92,15 +88,7 @@ class Folder:
         return sorted(os.listdir(self._number))  # noqa: PTH208, by its handle
 
     def open(self, name: str) -> Handle | None:
-        """Open a file for reading, ``None`` if it does not exist.
-
-        Args:
-            name: Path within the folder, with slashes.
-
-        Raises:
-            RecordDamaged: It is no regular file, or lies behind a symbolic link.
-            RecordError: It cannot be opened.
-        """
+        """Open a file, named with slashes, for reading; return ``None`` if it does not exist."""
         try:
             return Handle(self._open(name, _READ), name)
         except FileNotFoundError:
@@ -109,12 +97,7 @@ class Folder:
             raise self._refused(name, problem) from None
 
     def open_append(self, name: str) -> AppendFile:
-        """Open a file to append to, made if necessary.
-
-        Raises:
-            RecordDamaged: It is no regular file.
-            RecordError: It cannot be opened.
-        """
+        """Open a file to append to, made if necessary."""
         try:
             file = AppendFile(self._open(name, _WRITE), name)
         except OSError as problem:
@@ -129,12 +112,7 @@ class Folder:
         return file
 
     def read(self, name: str, longest: int) -> bytes | None:
-        """Return the content of a small file, ``None`` if it does not exist.
-
-        Raises:
-            RecordDamaged: It is too large, or no regular file.
-            RecordError: It cannot be read.
-        """
+        """Return the content of a file of at most ``longest`` bytes, ``None`` if there is none."""
         handle = self.open(name)
         if handle is None:
             return None
@@ -147,11 +125,7 @@ class Folder:
         return content
 
     def replace(self, name: str, pieces: Iterator[Any]) -> tuple[str, int]:
-        """Write a file whole or not at all; return the SHA-256 and the number of its bytes.
-
-        Raises:
-            OSError: It could not be written.
-        """
+        """Write a file whole or not at all; return the SHA-256 and the number of its bytes."""
         folder, last = self._descend(name, make=True)
         draft = last + DRAFT
         checksum, end = hashlib.sha256(), 0
@@ -221,19 +195,17 @@ class Folder:
 
 
 def lock(handle: Handle, path: Path) -> None:
-    """Become the only writer of a run.
+    """Lock a run for writing.
 
     Raises:
-        RecordLocked: Another process, or another object in this one, is.
-        RecordError: The file system knows no locks.
+        RecordLocked: Another process, or another object in this one, holds the lock.
+        RecordError: The file system has no locks.
     """
-    try:
+    with reporting(f"Locking the run at {path}"):
         locked = handle.lock()
-    except OSError as problem:
-        raise failure(f"Locking the run at {path}", problem) from problem
     if not locked:
         raise RecordLocked(
-            f"The run at {path} is being written by somebody else. Close it there first, or "
+            f"The run at {path} is being written by another process or object. Close it there, or "
             "record into another folder."
         )
 

@@ -1,7 +1,10 @@
-"""Ed25519 keys: who signs a run, and whose signatures are believed.
+"""Ed25519 keys: who signs a run, and whose signatures count on this machine.
 
 A private key is a PEM file that only its owner may read. The public key beside it, with ``.pub``
-added to the name, is one line of 64 hexadecimal digits, to be passed on.
+added to the name, is one line of 64 hexadecimal digits. Beside the user's own key lies
+``trusted_keys``, a text file with one public key per line; whatever follows on the line is a
+comment, and so is a line that begins with ``#``. Nothing in a folder from elsewhere changes whom a
+user trusts.
 """
 
 from __future__ import annotations
@@ -10,13 +13,15 @@ import base64
 import hashlib
 import os
 import re
+import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ludus.errors import RecordError
 from ludus.optional import missing
-from ludus.record.format.host_files import create_files, read_small
+from ludus.record.format.disk import create_files, read_small
 
 __all__ = [
     "PublicKey",
@@ -25,7 +30,11 @@ __all__ = [
     "generate_key",
     "load_public_key",
     "load_signing_key",
+    "own_key",
+    "trusted_keys",
+    "trusted_keys_path",
 ]
+
 
 _HEX = re.compile("[0-9a-f]{64}")
 _LONGEST = 4096
@@ -33,7 +42,7 @@ _LONGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """What a signature is checked with."""
+    """The key that a signature is checked with."""
 
     hex: str
     """The key itself, 64 hexadecimal digits."""
@@ -64,7 +73,7 @@ class PublicKey:
 
 
 class SigningKey:
-    """A private key in memory; it does not show itself."""
+    """A private key in memory; its repr does not show it."""
 
     __slots__ = ("_key", "public")
 
@@ -90,18 +99,15 @@ class SigningKey:
 
 
 def default_key_path() -> Path:
-    """Return where ``ludus keygen`` puts a key unless told otherwise."""
+    """Return where ``ludus keygen`` puts a key by default."""
     base = Path(os.environ.get("XDG_CONFIG_HOME", "")).expanduser()
-    # A relative one would lead into whatever folder somebody has handed over.
+    # A relative one would lead into the current folder, which may be somebody else's.
     home = base if base.is_absolute() else Path("~/.config").expanduser()
     return home / "ludus" / "keys" / "default"
 
 
 def generate_key(path: str | os.PathLike[str] | None = None) -> SigningKey:
-    """Make a key, and write it and its public half to two files.
-
-    Args:
-        path: Of the private key; its folder is made if necessary, for its owner alone.
+    """Make a key; write it, and its public half beside it, for the owner alone.
 
     Raises:
         RecordError: One of the files exists already, or cannot be written; no key is left behind.
@@ -192,3 +198,72 @@ def _cryptography() -> tuple[Any, Any, type[Exception]]:
     except ImportError as problem:
         raise missing("cryptography", extra="sign", purpose="Signing and verifying") from problem
     return ed25519, serialization, InvalidSignature
+
+
+_LONGEST_LIST = 1 << 20
+
+
+def own_key() -> SigningKey:
+    """Return the user's key; the first call makes it.
+
+    Raises:
+        DependencyNotInstalled: The package ``cryptography`` is missing.
+        RecordError: The key cannot be read or written.
+    """
+    path = default_key_path()
+    if not path.exists():
+        try:
+            return generate_key(path)
+        except RecordError:
+            if not path.exists():
+                raise
+            # Another process has just made it.
+    return load_signing_key(path)
+
+
+def trusted_keys_path() -> Path:
+    """Return the file that lists other people's keys that the user trusts."""
+    return default_key_path().parent / "trusted_keys"
+
+
+def trusted_keys(more: Iterable[str | Path] = ()) -> tuple[PublicKey, ...]:
+    """Return the user's own public key, if there is one, the listed ones, and ``more``.
+
+    ``more`` are public keys for this call, as files or as hexadecimal digits.
+
+    Raises:
+        RecordError: The list, or one of ``more``, holds something that is no public key.
+    """
+    found = [load_public_key(one) for one in more]
+    public = default_key_path().with_name(f"{default_key_path().name}.pub")
+    if public.exists():
+        _read_own(public)
+        found.append(load_public_key(public))
+    return tuple(dict.fromkeys((*found, *_listed(trusted_keys_path()))))
+
+
+def _listed(path: Path) -> Iterable[PublicKey]:
+    if not path.exists():
+        return
+    for number, line in enumerate(_read_own(path).decode("utf-8", "replace").splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        try:
+            yield PublicKey(words[0])
+        except RecordError as problem:
+            raise RecordError(f"{path}, line {number}: {problem}") from None
+
+
+def _read_own(path: Path) -> bytes:
+    """Return the content of a file of the user's own that not everybody can change."""
+    try:
+        content, mode = read_small(path, _LONGEST_LIST)
+    except OSError as problem:
+        raise RecordError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+    if mode & stat.S_IWOTH:
+        raise RecordError(
+            f"{path} can be changed by everybody, so nobody knows who put the keys there. Look "
+            f"through it, then run `chmod go-w {path}`."
+        )
+    return content

@@ -1,4 +1,4 @@
-"""How large the parts of a run folder may be, so that no writer decides what its reader spends.
+"""Size limits of a run folder's parts, so that no writer decides what its reader spends.
 
 The writer keeps to them too: what it writes can be read.
 """

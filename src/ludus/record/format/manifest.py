@@ -1,6 +1,6 @@
-"""``manifest.json``: what a run is about, written once before anything else.
+"""``manifest.json``: what a run is about, written before anything else.
 
-It is canonical JSON with an end of line; its bytes are what the chain of events begins with.
+It is canonical JSON with an end of line; the chain of events begins with its hash.
 """
 
 from __future__ import annotations
@@ -32,11 +32,6 @@ _OWN: dict[str, type] = {
 def build_manifest(kind: str, subject: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
     """Return the bytes of a new run's manifest; no two are the same.
 
-    Args:
-        kind: What sort of run it is.
-        subject: What it is about.
-        fields: Whatever else belongs into it.
-
     Raises:
         CodecError: Something in it is not plain data.
         RecordError: A field has a name that the manifest itself uses, or it is too large.
@@ -63,11 +58,7 @@ def build_manifest(kind: str, subject: Mapping[str, Any], fields: Mapping[str, A
 
 
 def parse_manifest(content: bytes) -> dict[str, Any]:
-    """Return the manifest of these bytes, which need not be trusted.
-
-    Raises:
-        RecordDamaged: They are no manifest.
-    """
+    """Return the manifest of untrusted bytes; raises ``RecordDamaged`` if they are none."""
 
     def damaged(reason: str) -> RecordDamaged:
         return RecordDamaged(f"{MANIFEST}: {reason}.", file=MANIFEST, position=0)
@@ -91,12 +82,7 @@ def parse_manifest(content: bytes) -> dict[str, Any]:
 
 
 def read_manifest(folder: Folder) -> tuple[dict[str, Any], bytes]:
-    """Return a run folder's manifest and its bytes.
-
-    Raises:
-        RecordDamaged: It is damaged.
-        RecordError: There is none.
-    """
+    """Return a run folder's manifest and its bytes; raises ``RecordError`` if there is none."""
     content = folder.read(MANIFEST, MAX_LINE_BYTES)
     if content is None:
         raise RecordError(

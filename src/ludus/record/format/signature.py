@@ -1,4 +1,4 @@
-"""``signature.json``: somebody's word for a run, from its manifest to its last event."""
+"""``signature.json``: a signature over the manifest and the last event of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What was signed, by whom."""
+    """What was signed, and by which key."""
 
     algorithm: str
     public_key: str
@@ -43,11 +43,11 @@ class Signature:
 
     @property
     def key(self) -> PublicKey:
-        """Whose it claims to be."""
+        """The key that it claims to be of."""
         return PublicKey(self.public_key)
 
     def is_genuine(self) -> bool:
-        """Tell whether the key's owner signed this; not whether it is this run, nor who that is.
+        """Tell whether the key's owner signed this; not whether it belongs to a certain run.
 
         Raises:
             DependencyNotInstalled: The package ``cryptography`` is missing.
@@ -55,7 +55,7 @@ class Signature:
         return self.key.verify(bytes.fromhex(self.signature), _signed_bytes(asdict(self)))
 
     def covers(self, manifest: str, head: str, events: int) -> bool:
-        """Tell whether it speaks of the run with this manifest, last event and number of them."""
+        """Tell whether it is about the run with this manifest, last event and number of events."""
         return (self.manifest, self.head, self.events) == (manifest, head, events)
 
 
@@ -72,20 +72,12 @@ def make_signature(key: SigningKey, manifest: str, head: str, events: int) -> Si
 
 
 def write_signature(folder: Folder, signature: Signature) -> None:
-    """Put a signature into a run folder, whole or not at all.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Put a signature into a run folder, whole or not at all."""
     folder.replace(SIGNATURE, iter([canonical.dumps(asdict(signature)) + b"\n"]))
 
 
 def read_signature(folder: Folder) -> Signature | None:
-    """Return a run folder's signature, ``None`` if there is none; nothing is believed yet.
-
-    Raises:
-        RecordDamaged: The file is no signature.
-    """
+    """Return a run folder's signature, ``None`` if there is none; its form is checked only."""
     content = folder.read(SIGNATURE, _LONGEST)
     if content is None:
         return None

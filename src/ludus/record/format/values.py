@@ -83,11 +83,7 @@ class Coded:
         self.space = space
 
     def decoded(self, text: bytes) -> Any:
-        """Return the value again, in the form that the space gives it.
-
-        Raises:
-            RecordDamaged: The bytes are no value.
-        """
+        """Return the value in the form that the space gives it; raises ``RecordDamaged``."""
         try:
             value = decode(text, LIMITS)
         except CodecError as problem:
@@ -149,11 +145,7 @@ def _assembled(space: Space[Any], parts: Iterator[Any]) -> Any:
 
 
 def encoded(name: str, value: Any) -> bytes:
-    """Return a value as bytes.
-
-    Raises:
-        RecordError: It is not plain data.
-    """
+    """Return a value as bytes; raises ``RecordError`` if it is not plain data."""
     try:
         return encode(_listed(value), LIMITS, canonical=True, name=name)
     except CodecError as problem:
@@ -224,11 +216,7 @@ def pack_texts(name: str, texts: Sequence[bytes]) -> dict[str, NDArray[Any]]:
 
 
 def unpack_texts(name: str, block: Mapping[str, NDArray[Any]]) -> list[bytes]:
-    """Undo :func:`pack_texts`.
-
-    Raises:
-        RecordDamaged: There are no such columns, or the lengths do not fit.
-    """
+    """Undo :func:`pack_texts`; raises ``RecordDamaged`` if columns are missing or do not fit."""
     try:
         joined, lengths = block[name], block[name + _LENGTH]
     except KeyError as missing:

@@ -1,4 +1,4 @@
-"""The episodes of a recording, found in its rows."""
+"""The rows and resets of a recording in order, and the episodes in them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,121 @@ from numpy.typing import NDArray
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import RecordDamaged
 from ludus.record.format.block import Block
-from ludus.record.replay.timeline import Reset, column, spans
+from ludus.record.format.columns import is_narrowed, restored
+from ludus.record.format.event import Event, damaged_line
 from ludus.record.run.reader import RunReader
 
-__all__ = ["METRICS", "Episode", "Totals", "episodes", "totals"]
+__all__ = [
+    "METRICS",
+    "Episode",
+    "Reset",
+    "Span",
+    "Totals",
+    "column",
+    "episodes",
+    "spans",
+    "stored_column",
+    "totals",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A call of ``reset``, made before the step of its row."""
+
+    row: int
+    seed: Any
+    """An int, a list with one per environment, or ``None``."""
+    options: dict[str, Any] | None
+    check: int
+    """First eight bytes of the observation's SHA-256."""
+
+    def chosen(self, num_envs: int) -> Any:
+        """Return which of the environments it resets."""
+        mask = (self.options or {}).get("reset_mask")
+        if isinstance(mask, np.ndarray) and mask.shape == (num_envs,) and mask.dtype == np.bool_:
+            return mask
+        return np.ones(num_envs, np.bool_)
+
+    def seed_of(self, index: int) -> int | None:
+        """Return the seed that one of the environments got."""
+        if isinstance(self.seed, list):
+            found: int | None = self.seed[index] if index < len(self.seed) else None
+            return found
+        return None if self.seed is None else self.seed + index
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A block and the resets that fall into it; the last span may be resets only."""
+
+    block: Block | None
+    resets: tuple[Reset, ...]
+
+
+def spans(reader: RunReader) -> Iterator[Span]:
+    """Yield the parts of a recording, one block in memory at a time.
+
+    Resets are written before the rows that follow them. If the process was killed in between, the
+    resets beyond the last row are left out. Raises ``RecordDamaged`` if something is broken.
+    """
+    pending: list[Reset] = []
+    rows = 0
+    for event in reader.events:
+        if event.kind == "reset":
+            pending.append(_parsed(event, rows))
+        elif event.kind == "resume":
+            pending = [reset for reset in pending if reset.row <= rows]
+        elif event.kind == "block":
+            rows += event.data["rows"]
+            if any(reset.row >= rows for reset in pending):
+                raise _damaged(event, "it follows a reset that lies beyond its rows")
+            yield Span(reader.block(event), tuple(pending))
+            pending = []
+    last = tuple(reset for reset in pending if reset.row <= rows)
+    if last:
+        yield Span(None, last)
+
+
+def _parsed(event: Event, rows: int) -> Reset:
+    data = event.data
+    if data.keys() != {"row", "seed", "options", "check"}:
+        raise _damaged(event, "a reset has the fields row, seed, options and check")
+    row, seed, options, check = (data[key] for key in ("row", "seed", "options", "check"))
+    if not _is_count(row) or row < rows or not _is_count(check):
+        raise _damaged(event, f"a reset cannot have row {row!r:.50} and check {check!r:.50} here")
+    one_each = isinstance(seed, list) and all(one is None or _is_count(one) for one in seed)
+    if not (seed is None or _is_count(seed) or one_each):
+        raise _damaged(event, "a reset's seed is no integer, nor a list of them")
+    if not (options is None or isinstance(options, dict)):
+        raise _damaged(event, "a reset's options are no dict")
+    return Reset(row, seed, options, check)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _damaged(event: Event, reason: str) -> RecordDamaged:
+    return damaged_line(event.n + 1, reason)
+
+
+def column(block: Mapping[str, Any], name: str, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Return a required column in the dtype it was recorded with; raises ``RecordDamaged``."""
+    return restored(stored_column(block, name, dtype, shape), np.dtype(dtype))
+
+
+def stored_column(block: Mapping[str, Any], name: str, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Return a required column as it is stored, perhaps narrower; as :func:`column`."""
+    found = block.get(name)
+    wanted = np.dtype(dtype)
+    if found is None or found.shape[1:] != shape or not is_narrowed(found.dtype, wanted):
+        form = "missing" if found is None else f"of dtype {found.dtype} and shape {found.shape[1:]}"
+        raise RecordDamaged(
+            f"A block's column {name!r} is {form}; expected were {wanted} and {shape}.",
+            file="blocks.bin",
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +156,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the finished episodes of a recording come to."""
+    """Returns and lengths of the finished episodes of a recording."""
 
     returns: tuple[float, ...]
     """In the order in which they ended, by row and then by environment."""
@@ -79,11 +190,8 @@ METRICS: dict[str, tuple[str, Callable[[Iterable[float]], float]]] = {
 def episodes(reader: RunReader, *, unfinished: bool = False) -> Iterator[Episode]:
     """Yield the episodes of a recording in the order in which they ended.
 
-    Under next-step autoreset, the row after an end only resets and belongs to no episode.
-
-    Args:
-        reader: A run of the kind ``episodes``.
-        unfinished: Also those that a reset, or the end of the recording, cut short.
+    Under next-step autoreset, the row after an end only resets and belongs to no episode. With
+    ``unfinished``, episodes that a reset, or the end of the recording, cut short are included.
 
     Raises:
         RecordDamaged: The recording is broken, or no recording of episodes.
@@ -98,11 +206,7 @@ def episodes(reader: RunReader, *, unfinished: bool = False) -> Iterator[Episode
 
 
 def totals(reader: RunReader) -> Totals:
-    """Return the returns and lengths of the finished episodes.
-
-    Raises:
-        RecordDamaged: As :func:`episodes`.
-    """
+    """Return the returns and lengths of the finished episodes; raises as :func:`episodes`."""
     returns, lengths = [], []
     for episode in episodes(reader):
         returns.append(episode.total_reward)
@@ -114,7 +218,7 @@ _NUMBERS = 2**18  # looked at together: as Python's own they take several times 
 
 
 class _Table:
-    """Every environment's episode so far."""
+    """The current episode of every environment."""
 
     def __init__(self, subject: Mapping[str, Any]) -> None:
         count = subject.get("num_envs")
@@ -184,7 +288,7 @@ class _Table:
             begin = self._begin[index]
             if begin is None or first + row < begin:
                 continue
-            # One after the other, as whoever adds them up during the episode does.
+            # One after the other, for the same rounding as a sum that is kept during the episode.
             total = sum(paid[index][max(begin - first, 0) : row + 1], self._sum[index])
             yield self._episode(index, first + row + 1, total, is_end, is_cut)
             self._begin[index] = None

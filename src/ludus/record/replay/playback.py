@@ -1,4 +1,4 @@
-"""Recorded calls made again, and what comes back held against what was recorded."""
+"""Recorded calls made again, and what they return compared with what was recorded."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ludus.errors import RecordDamaged, ReplayImpossible
 from ludus.record.episodes.row_buffer import RowBuffer, first_words
 from ludus.record.format import canonical
 from ludus.record.format.block import Block
-from ludus.record.format.dtypes import restored
+from ludus.record.format.columns import restored
 from ludus.record.format.values import Coded, Values, check_of, unpack_texts, values_of
+from ludus.record.replay.episode_table import Reset, spans, stored_column
 from ludus.record.replay.subject import AnyEnv, autoreset_mode, describe
-from ludus.record.replay.timeline import Reset, spans, stored_column
 from ludus.record.run.reader import RunReader
 
 __all__ = ["Mismatch", "Playback"]
@@ -37,7 +37,7 @@ _DESCRIBED = (
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The first thing that came back differently."""
+    """The first value that came back differently."""
 
     row: int
     env_index: int | None
@@ -48,12 +48,10 @@ class Mismatch:
 
 
 class Playback:
-    """A recording executed in an environment that was built as the recorded one was.
+    """A recording executed in a new environment that was built as the recorded one was.
 
-    Args:
-        reader: The recording.
-        env: Fresh; it is stepped and reset, not closed.
-        max_seconds: After which no more is executed.
+    The environment is stepped and reset, not closed. After ``max_seconds`` nothing more is
+    executed.
 
     Raises:
         RecordDamaged: The recording is of something else than such an environment.
@@ -94,9 +92,7 @@ class Playback:
     def run(self) -> Iterator[Mismatch | None]:
         """Execute the recording; yield after each block, and a mismatch last if there is one.
 
-        Raises:
-            RecordDamaged: The recording is broken.
-            ReplayImpossible: Its time is up.
+        Raises ``ReplayImpossible`` after ``max_seconds``.
         """
         for span in spans(self._reader):
             mismatch = self._play(span.block, list(span.resets))
@@ -184,7 +180,7 @@ class Playback:
         return best
 
     def _check_names(self, block: Block) -> None:
-        """Refuse columns that nothing is held against."""
+        """Refuse columns that nothing is compared with."""
         texts = [*self._texts, *(["action"] if isinstance(self._actions, Coded) else [])]
         known = {leaf.name for leaf in self._actions.leaves} | {*texts}
         known |= {f"{name}.length" for name in texts}
@@ -233,7 +229,7 @@ class _Recorded:
 
 
 def _check_subject(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """Refuse a manifest that describes another environment than the one it leads to."""
+    """Refuse a manifest that describes another environment than the one that was built."""
     for name in _DESCRIBED:
         if canonical.dumps(recorded.get(name)) != canonical.dumps(found[name]):
             raise RecordDamaged(

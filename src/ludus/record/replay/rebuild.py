@@ -1,15 +1,19 @@
-"""From a recording's manifest back to the environment it was made with.
+"""Builds the environment of a recording again from its manifest.
 
-A manifest may come from an enemy. Which code runs is decided here: an id leads to what is
+A manifest may come from an attacker. Which code runs is decided here: an id leads to what is
 registered on this machine, a wrapper to a class of Ludus or of a module that is imported already.
+Arguments are data, but some environments open the file that an argument names, or run it; such
+arguments are refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ludus.core.env import Env
@@ -19,14 +23,14 @@ from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.core.wrapper import Wrapper
 from ludus.errors import Error, ReplayImpossible
-from ludus.record.replay.foreign_arguments import check_arguments
 from ludus.record.replay.subject import AnyEnv, is_onlooker, layers_of
 from ludus.registration.lookup import spec as registered_spec
 from ludus.registration.make_env import make
 from ludus.registration.make_vec_env import make_vec
 from ludus.served_names import own_name
 
-__all__ = ["find_registered", "rebuild"]
+__all__ = ["check_arguments", "find_registered", "rebuild"]
+
 
 _MOST_ENVS = 2**20
 _MOST_PROCESSES = 256
@@ -41,11 +45,7 @@ _FORMS: dict[str, tuple[type, ...]] = {
 
 
 def find_registered(subject: Mapping[str, Any]) -> EnvSpec:
-    """Return the spec that a recording's id has on this machine.
-
-    Raises:
-        ReplayImpossible: It names none, or one that is not known here.
-    """
+    """Return the spec of a recording's id here; raises ``ReplayImpossible`` if there is none."""
     env_id = subject.get("id")
     if not isinstance(env_id, str) or ":" in env_id:
         raise ReplayImpossible(
@@ -61,11 +61,7 @@ def find_registered(subject: Mapping[str, Any]) -> EnvSpec:
 
 
 def rebuild(subject: Mapping[str, Any]) -> AnyEnv:
-    """Build the environment of a recording again.
-
-    Raises:
-        ReplayImpossible: That cannot be done; the message says why.
-    """
+    """Build the environment of a recording again; raises ``ReplayImpossible`` with the reason."""
     for name, kinds in _FORMS.items():
         if not isinstance(subject.get(name), kinds):
             raise ReplayImpossible(f"The manifest's subject has no proper field {name!r}.")
@@ -134,7 +130,7 @@ def _vector(spec: EnvSpec, subject: Mapping[str, Any]) -> VectorEnv[Any, Any, An
 
 
 class _Wrapping:
-    """A wrapper yet to be applied; an object, so that it can be sent to worker processes."""
+    """A wrapper to be applied later; picklable, for worker processes."""
 
     def __init__(self, row: Mapping[str, Any], known: set[str]) -> None:
         self._row = row
@@ -182,3 +178,76 @@ def _without_window(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     if kept.get("render_mode") == "human":
         del kept["render_mode"]
     return kept
+
+
+_NAMING = frozenset({"xml_file", "engine_options"})
+"""Arguments of Ludus's own environments that name files or programs."""
+_PATH = frozenset("/\\\0")
+_MOST_TEXT = 10_000
+_MOST_SYNC = 4096
+_MOST = 1000
+"""The largest whole number: it may be a size, or how often something is done in each step."""
+
+
+def check_arguments(spec: EnvSpec, kwargs: Mapping[str, Any], num_envs: int | None = None) -> None:
+    """Refuse arguments by which a stranger could reach files and programs of this machine.
+
+    Whatever the environment is registered with here is allowed. So are numbers, except whole ones
+    by which it could fill the memory or never return from a step. Texts are allowed unless they
+    look like a path, name a file that exists, or belong to an argument that names files. What
+    environments of other packages do with a text is unknown: there, one with a colon, which may
+    name something to import, is refused as well.
+
+    Raises:
+        ReplayImpossible: An argument is not allowed; the message names it.
+    """
+    own = spec.security.trust == "builtin"
+    for name, value in kwargs.items():
+        if name in spec.kwargs and spec.kwargs[name] == value:
+            continue
+        texts = [] if name == "wrappers" else list(_texts(value))  # these are chosen elsewhere
+        # Of limits, a larger one costs nothing by itself.
+        if not name.startswith("max_") and any(abs(one) > _MOST for one in _counts(value)):
+            _refuse(spec, name, value, f"has a number beyond {_MOST}")
+        if name in _NAMING and value is not None:
+            _refuse(spec, name, value, "names a file or a program")
+        if sum(map(len, texts)) > _MOST_TEXT:
+            _refuse(spec, name, value, f"has more than {_MOST_TEXT} characters")
+        refused = _PATH if own else _PATH | {":"}
+        if any(not refused.isdisjoint(text) or os.path.lexists(text) for text in texts):
+            _refuse(spec, name, value, "could lead to a file or a module")
+    if kwargs.get("vectorization_mode") == "sync" and (num_envs or 1) > _MOST_SYNC:
+        raise ReplayImpossible(
+            f"{num_envs} environments {spec.id} one after the other are not built here; at most "
+            f"{_MOST_SYNC}."
+        )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from (*_texts(key), *_texts(part))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+
+
+def _counts(value: Any) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, float) and value.is_integer() and math.isfinite(value):
+        yield int(value)
+    elif isinstance(value, Mapping):
+        yield from _counts(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _counts(part)
+
+
+def _refuse(spec: EnvSpec, name: str, value: Any, reason: str) -> None:
+    raise ReplayImpossible(
+        f"{spec.id} is not built with {name}={value!r:.100}: that {reason}. If you trust where it "
+        "comes from, build the environment yourself: pass env_factory."
+    )

@@ -37,16 +37,10 @@ AnyEnv = Env[Any, Any] | VectorEnv[Any, Any, Any]
 
 
 def describe(env: AnyEnv, actions: Values, observations: Values, *, stored: bool) -> dict[str, Any]:
-    """Return the subject of a recording's manifest.
+    """Return the subject of the manifest for an environment that is about to be recorded.
 
-    Args:
-        env: What is about to be recorded.
-        actions: How its actions are stored.
-        observations: How its observations are, or would be, stored.
-        stored: Whether they are.
-
-    The field ``unreplayable`` says why nobody can build the environment again, ``None`` if somebody
-    can.
+    ``stored`` tells whether observations are stored. The field ``unreplayable`` says why the
+    environment cannot be built again, ``None`` if it can.
     """
     spec = env.unwrapped.spec
     subject: dict[str, Any] = {
@@ -111,17 +105,13 @@ def layers_of(env: AnyEnv) -> list[Any]:
 
 
 def is_onlooker(entry_point: str) -> bool:
-    """Tell whether a wrapper of Ludus only looks on, so that a replay does without it."""
+    """Tell whether a wrapper of Ludus changes nothing, so that a replay leaves it out."""
     module, _, name = own_name(entry_point).partition(":")
     return name in _ONLOOKERS and module.startswith(("ludus.wrappers", "ludus.record"))
 
 
 def registered_fields(spec: EnvSpec) -> dict[str, Any]:
-    """Return what a registered spec says about how an environment behaves, as plain data.
-
-    Raises:
-        CodecError: An argument in it is not plain data.
-    """
+    """Return what a spec says about an environment's behaviour, as plain data."""
     fields = {
         "id": spec.id,
         "entry_point": _point(spec.entry_point),

@@ -1,23 +1,105 @@
-"""Check a run folder against itself, and cut what a crash has left at its end."""
+"""Check a run folder's integrity, and cut what a crash has left at its end.
+
+A process that is killed leaves at most a line without its end, and bytes of a block without an
+event. A power cut may also lose the end of ``blocks.bin`` and keep the events about it, as long as
+nothing after them was flushed. All that is torn, and may be cut; anything else is damage.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ludus.errors import RecordDamaged, RecordError
 from ludus.record.format.block import BLOCKS
-from ludus.record.format.disk import Handle, failure
-from ludus.record.format.event import EVENTS, Event
+from ludus.record.format.chain import ChainState
+from ludus.record.format.disk import Handle, reporting
+from ludus.record.format.event import EVENTS, Event, damaged_line
 from ludus.record.format.folder import Folder, lock
-from ludus.record.format.limits import MAX_HASHED_BYTES
+from ludus.record.format.limits import MAX_FILES, MAX_HASHED_BYTES
 from ludus.record.format.manifest import MANIFEST, read_manifest
 from ludus.record.format.signature import SIGNATURE, read_signature
-from ludus.record.run.recovery import Recovery, recover
+from ludus.record.run.reader import load_block, scan_events
 
-__all__ = ["FsckReport", "Problem", "fsck"]
+__all__ = ["FsckReport", "Problem", "Recovery", "fsck", "recover"]
+
+
+_FLUSHED = {"file", "resume", "close"}
+_MOST_DAMAGE = 100
+
+
+@dataclass(slots=True)
+class Recovery:
+    """The intact beginning of a run, and what is wrong with the rest."""
+
+    ledger: ChainState
+    """At the end of what is good, as far as there is no damage."""
+    torn_events: int = 0
+    """Bytes of ``events.jsonl`` beyond it."""
+    torn_blocks: int = 0
+    """Bytes of ``blocks.bin`` beyond it."""
+    lost_events: int = 0
+    """Whole events among the torn bytes."""
+    files: dict[str, Event] = field(default_factory=dict)
+    """Its events ``file``, by path."""
+    damage: list[RecordDamaged] = field(default_factory=list)
+    """The first of what a crash does not explain."""
+
+
+def recover(manifest: bytes, events: Handle, blocks: Handle | None) -> Recovery:
+    """Check events and blocks, and return how far the run is intact."""
+    found = Recovery(ChainState(hashlib.sha256(manifest).hexdigest()))
+    stored = blocks.size if blocks else 0
+    cut_at: ChainState | None = None
+    try:
+        for event, ledger in scan_events(events, found.ledger):
+            if cut_at is None and ledger.blocks_end > stored:
+                # Perhaps the run is being written, and has grown.
+                stored = blocks.size if blocks else 0
+                cut_at = found.ledger if ledger.blocks_end > stored else None
+            if cut_at is None:
+                _check(event, blocks, found)
+            elif event.kind in _FLUSHED:
+                raise RecordDamaged(
+                    f"{BLOCKS} ends at byte {stored}; its events need {ledger.blocks_end}.",
+                    file=BLOCKS,
+                    position=stored,
+                )
+            else:
+                found.lost_events += 1
+            found.ledger = ledger
+            if len(found.damage) >= _MOST_DAMAGE:
+                return found
+    except RecordDamaged as problem:
+        found.damage.append(problem)
+        return found
+    found.ledger = cut_at or found.ledger
+    if stored and not found.ledger.events:
+        # Blocks come after the first event, which is flushed.
+        found.damage.append(
+            RecordDamaged(f"{EVENTS} is empty, and {BLOCKS} is not.", file=EVENTS, position=1)
+        )
+        return found
+    found.torn_events = events.size - found.ledger.events_end
+    found.torn_blocks = stored - found.ledger.blocks_end
+    return found
+
+
+def _check(event: Event, blocks: Handle | None, found: Recovery) -> None:
+    if event.kind == "block":
+        try:
+            load_block(blocks, event)
+        except RecordDamaged as problem:
+            found.damage.append(problem)
+    elif event.kind == "file":
+        path = event.data["path"]
+        if path in found.files or len(found.files) >= MAX_FILES:
+            raise damaged_line(event.n + 1, f"the file {path!r} is there twice, or one too many")
+        found.files[path] = event
+
 
 _OWN = {MANIFEST, EVENTS, BLOCKS, SIGNATURE}
 
@@ -44,16 +126,16 @@ class FsckReport:
     outcome: str | None = None
     """``"complete"`` or ``"interrupted"``; ``None`` if the run was never closed."""
     being_written: bool = False
-    """Somebody has it open; what is unfinished is then no problem."""
+    """Another process has it open; what is unfinished is then no problem."""
     torn_events: int = 0
-    """Bytes at the end of ``events.jsonl`` that are no whole event, or vouch for lost bytes."""
+    """Bytes at the end of ``events.jsonl`` that are no whole event, or whose blocks are lost."""
     torn_blocks: int = 0
-    """Bytes at the end of ``blocks.bin`` that no event vouches for."""
+    """Bytes at the end of ``blocks.bin`` that belong to no event."""
     repaired: bool = False
     """Whether the torn bytes have been cut."""
     problems: tuple[Problem, ...] = ()
     unlisted: tuple[str, ...] = ()
-    """Names in the folder that no event speaks of; they are left alone."""
+    """Names in the folder that no event mentions; they are left alone."""
     unread: str | None = None
     """Why the free files were not read, if they were not."""
     head: str | None = None
@@ -80,11 +162,11 @@ def fsck(
         repair: Cut what a crash has left at the end. A folder with other problems is not touched.
         head: The chain head that the run must have.
         within: A folder above it, below which no symbolic link is followed.
-        max_file_bytes: Most bytes of free files that are read; if there are more, none is, and
+        max_file_bytes: Most bytes of free files to read; with more, none is read, and
             :attr:`FsckReport.unread` says so.
 
     Raises:
-        RecordLocked: A repair was asked for, and somebody is writing the run.
+        RecordLocked: A repair was asked for, and another process is writing the run.
         RecordError: There is no folder, or it cannot be read or repaired.
     """
     with contextlib.ExitStack() as opened:
@@ -174,11 +256,11 @@ def _file_problem(folder: Folder, event: Event) -> str | None:
     except RecordError as problem:
         return str(problem)
     if handle is None:
-        return f"{name} is missing; event {event.n} vouches for it."
+        return f"{name} is missing; event {event.n} records it."
     with handle:
-        # The size first, so that nobody is made to read more than was promised.
+        # The size first, so that no more is read than the event says.
         if handle.size != size:
-            return f"{name} has {handle.size} bytes; event {event.n} speaks of {size}."
+            return f"{name} has {handle.size} bytes; event {event.n} records {size}."
         if handle.sha256()[0] != event.data["sha256"]:
             return f"{name} does not have the hash that event {event.n} states."
     return None
@@ -193,7 +275,7 @@ def _signature_problem(folder: Folder, found: Recovery) -> str | None:
     if signature is None or found.damage:
         return None
     if at.outcome is None or (signature.head, signature.events) != (at.head, at.events):
-        return f"{SIGNATURE} speaks of another run, or of another end of this one."
+        return f"{SIGNATURE} is about another run, or another end of this one."
     return None
 
 
@@ -204,20 +286,18 @@ def _unlisted(folder: Folder, found: Recovery) -> tuple[str, ...]:
 
 def _cut(folder: Folder, found: Recovery) -> None:
     # The lock is on the file, and stays with the handle that the caller holds.
-    try:
+    with reporting(f"Repairing the run at {folder.path}"):
         for name, end in ((BLOCKS, found.ledger.blocks_end), (EVENTS, found.ledger.events_end)):
             with folder.open_append(name) as file:
                 file.cut(end)
                 file.sync()
-    except OSError as problem:
-        raise failure(f"Repairing the run at {folder.path}", problem) from problem
 
 
 def _is_taken(events: Handle) -> bool:
     try:
         return not events.lock(shared=True)
     except OSError:
-        return False  # No locks here, so nobody can have one.
+        return False  # The file system has no locks, so none is held.
 
 
 def _open(folder: Folder, name: str) -> Handle:

@@ -1,29 +1,36 @@
-"""The two files of a run that grow, kept in step: first the bytes, then the event about them."""
+"""The two files of a run that grow: first the bytes are written, then the event about them."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from ludus.errors import RecordError
-from ludus.record.format.block import pack_block
-from ludus.record.format.chain import ChainState
-from ludus.record.format.disk import AppendFile, failure, process_id
-from ludus.record.format.event import Event, write_line
-from ludus.record.format.folder import Folder
+from ludus.record.format.block import BLOCKS, pack_block
+from ludus.record.format.chain import COMPLETE, ChainState
+from ludus.record.format.disk import AppendFile, process_id, reporting
+from ludus.record.format.event import EVENTS, Event, write_line
+from ludus.record.format.folder import DRAFT, Folder, lock
+from ludus.record.format.manifest import MANIFEST, read_manifest
+from ludus.record.format.signature import SIGNATURE
+from ludus.record.run.fsck import Recovery, recover
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "begin", "begin_again"]
 
 
 class Journal:
-    """What writes ``events.jsonl`` and ``blocks.bin``; it owns the folder and both files.
+    """Writes ``events.jsonl`` and ``blocks.bin``; it owns the folder and both files.
 
-    Its ledger is the truth: a call that returns has moved it on, one that raises has not, and what
-    lies in the files beyond it is cut off before the next write.
+    Its ledger counts: a call that returns has moved it on, one that raises has not, and bytes in
+    the files beyond it are cut off before the next write. Methods raise :class:`RecordError` if the
+    disk fails or the data cannot be stored.
     """
 
     def __init__(
@@ -47,11 +54,7 @@ class Journal:
         return self._open
 
     def check(self) -> None:
-        """Raise unless it may be written to.
-
-        Raises:
-            RecordError: It was released, or belongs to another process.
-        """
+        """Raise ``RecordError`` if it was released, or belongs to another process."""
         if not self._open:
             raise RecordError(f"The run at {self.path} is closed; nothing can be added to it.")
         if process_id() != self._process:
@@ -61,18 +64,13 @@ class Journal:
             )
 
     def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> Event:
-        """Write an event.
-
-        Raises:
-            CodecError: The data is not plain.
-            RecordError: The event cannot be written.
-        """
+        """Write an event; with ``sync``, return when it would survive a power cut."""
         at = self.ledger
         event, line = write_line(at.events, kind, data, at.head)
         after = at.after(event, len(line))
         with self.reported("Writing an event to"):
             if sync:
-                # What an event vouches for must not be lost where the event is kept.
+                # A block must not be lost where its event is kept.
                 self._blocks.sync()
             self._events.write(at.events_end, [line])
             if sync:
@@ -82,11 +80,7 @@ class Journal:
         return event
 
     def append_block(self, columns: Mapping[str, NDArray[Any]], *, sync: bool = False) -> Event:
-        """Write a block, then the event that vouches for it.
-
-        Raises:
-            RecordError: The block cannot be stored or written.
-        """
+        """Write a block, then its event."""
         block, at = pack_block(columns), self.ledger
         with self.reported("Writing a block to"):
             self._blocks.write(at.blocks_end, block.parts)
@@ -100,35 +94,23 @@ class Journal:
         return self.append("block", data, sync=sync)
 
     def sync(self) -> None:
-        """Return when everything written would survive a power cut.
-
-        Raises:
-            RecordError: It might not.
-        """
+        """Return when everything written would survive a power cut."""
         with self.reported("Flushing"):
             self._blocks.sync()
             self._events.sync()
 
     def cut(self) -> None:
-        """Remove from the files whatever lies beyond the ledger.
-
-        Raises:
-            RecordError: That cannot be done.
-        """
+        """Remove whatever lies in the files beyond the ledger."""
         with self.reported("Cutting the torn end of"):
             self._events.cut(self.ledger.events_end)
             self._blocks.cut(self.ledger.blocks_end)
 
-    @contextlib.contextmanager
-    def reported(self, what: str) -> Iterator[None]:
-        """Turn what the system raises into errors that say what was being done, and what to do."""
-        try:
-            yield
-        except OSError as problem:
-            raise failure(f"{what} the run at {self.path}", problem) from problem
+    def reported(self, what: str) -> AbstractContextManager[None]:
+        """Raise system errors as ``RecordError`` with what was being done, and what to do."""
+        return reporting(f"{what} the run at {self.path}")
 
     def release(self) -> None:
-        """Close the files, and with them the lock; again is allowed."""
+        """Close the files, and with them the lock; releasing again does nothing."""
         self._open = False
         for item in (self._blocks, self._events, self.folder):
             item.close()
@@ -140,3 +122,103 @@ class Journal:
             with contextlib.suppress(OSError):
                 self._events.cut(at.events_end)
             raise
+
+
+def begin(path: str | os.PathLike[str], manifest: bytes) -> Journal:
+    """Start a run in a new or empty folder.
+
+    Raises:
+        RecordLocked: Another process is writing a run there.
+        RecordError: The folder is not empty, or cannot be written; then it is left empty, if
+            possible, so that the same call can be made again.
+    """
+    with contextlib.ExitStack() as opened:
+        folder = opened.enter_context(Folder.make(path))
+        # Before a file is made in a folder that is somebody else's, and once more under the lock.
+        _check_vacant(folder)
+        events = opened.enter_context(folder.open_append(EVENTS))
+        lock(events, folder.path)
+        _check_vacant(folder, events)
+        opened.callback(_undo, folder, events)
+        with reporting(f"Writing the manifest of {folder.path}"):
+            folder.replace(MANIFEST, iter([manifest]))
+        blocks = opened.enter_context(folder.open_append(BLOCKS))
+        journal = Journal(folder, events, blocks, ChainState(hashlib.sha256(manifest).hexdigest()))
+        _write_first(journal)
+        opened.pop_all()
+    return journal
+
+
+def begin_again(path: str | os.PathLike[str]) -> tuple[Journal, bytes, Recovery]:
+    """Resume a run: check it, cut its torn end, and record that in an event.
+
+    Returns:
+        The journal, the manifest, and what was found.
+
+    Raises:
+        RecordDamaged: More than its end is broken.
+        RecordLocked: Another process is writing it.
+        RecordError: There is no run, it is complete, or it cannot be written.
+    """
+    with contextlib.ExitStack() as opened:
+        folder = opened.enter_context(Folder(path))
+        _, manifest = read_manifest(folder)
+        events = opened.enter_context(folder.open_append(EVENTS))
+        lock(events, folder.path)
+        blocks = opened.enter_context(folder.open_append(BLOCKS))
+        found = recover(manifest, events, blocks)
+        if found.damage:
+            raise found.damage[0]
+        if found.ledger.outcome == COMPLETE:
+            raise RecordError(
+                f"The run at {folder.path} is complete; nothing can be added to it. Record into "
+                "another folder."
+            )
+        journal = Journal(folder, events, blocks, found.ledger)
+        with journal.reported("Resuming"):
+            # A signature is about the end as it was.
+            folder.remove(SIGNATURE)
+        journal.cut()
+        if not found.ledger.events:
+            _write_first(journal)
+        cut = {
+            "cut_bytes": found.torn_events,
+            "cut_block_bytes": found.torn_blocks,
+            "cut_events": found.lost_events,
+        }
+        journal.append("resume", cut, sync=True)
+        opened.pop_all()
+    return journal, manifest, found
+
+
+def _write_first(journal: Journal) -> None:
+    journal.append("open", {}, sync=True)
+    with journal.reported("Flushing"):
+        journal.folder.sync()
+
+
+def _check_vacant(folder: Folder, events: AppendFile | None = None) -> None:
+    """Raise unless a run may start here; what a killed creation has left is ignored."""
+    names = set(folder.names())
+    if MANIFEST in names:
+        raise RecordError(
+            f"There is a run at {folder.path} already. Resume it with Run.resume, or record into "
+            "another folder."
+        )
+    foreign = sorted(names - {EVENTS, MANIFEST + DRAFT})
+    if events is not None and events.size:
+        foreign.append(EVENTS)
+    if foreign:
+        raise RecordError(
+            f"The folder {folder.path} is not empty ({foreign[0]!r:.100}); a run needs one of its "
+            "own."
+        )
+
+
+def _undo(folder: Folder, events: AppendFile) -> None:
+    # The events' file stays: another process may be waiting for its lock. A manifest goes last of
+    # what matters, so that what is left can always be begun again, or resumed.
+    with contextlib.suppress(OSError):
+        events.cut(0)
+        for name in (BLOCKS, MANIFEST, MANIFEST + DRAFT):
+            folder.remove(name)

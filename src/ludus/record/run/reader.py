@@ -1,4 +1,4 @@
-"""Run folders read: the manifest, the events and the blocks, checked as they pass by."""
+"""Reading run folders: manifest, events and blocks, checked as they are read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,45 @@ from pathlib import Path
 from typing import Any
 
 from ludus.errors import RecordDamaged
-from ludus.record.format.block import BLOCKS, Block
+from ludus.record.format.block import BLOCKS, Block, parse_block
 from ludus.record.format.chain import ChainState
 from ludus.record.format.disk import Handle
-from ludus.record.format.event import EVENTS, Event
+from ludus.record.format.event import EVENTS, Event, damaged_line, parse_line
 from ludus.record.format.folder import Folder
+from ludus.record.format.limits import MAX_LINE_BYTES
 from ludus.record.format.manifest import read_manifest
 from ludus.record.format.signature import Signature, read_signature
-from ludus.record.run.scan import load_block, scan_events
 
-__all__ = ["RunReader", "read_run"]
+__all__ = ["RunReader", "load_block", "read_run", "scan_events"]
+
+
+def scan_events(handle: Handle | None, start: ChainState) -> Iterator[tuple[Event, ChainState]]:
+    """Yield every whole event, and the state of the run after it.
+
+    A last line without its end was being written; it is left out, and ``events_end`` tells where it
+    begins.
+
+    Raises:
+        RecordDamaged: A line is no event, or not the one that belongs there.
+    """
+    ledger = start
+    if handle is None:
+        return
+    for number, line in enumerate(handle.lines(MAX_LINE_BYTES), 1):
+        if len(line) > MAX_LINE_BYTES:
+            raise damaged_line(number, f"it has more than {MAX_LINE_BYTES} bytes")
+        if not line.endswith(b"\n"):
+            return
+        event = parse_line(line, number)
+        ledger = ledger.after(event, len(line))
+        yield event, ledger
+
+
+def load_block(handle: Handle | None, event: Event) -> Block:
+    """Return the block of an event, read into memory and checked."""
+    if handle is None:
+        raise RecordDamaged(f"{BLOCKS} is missing.", file=BLOCKS, position=0)
+    return parse_block(handle.read(event.data["offset"], event.data["length"]), event.data)
 
 
 def read_run(
@@ -33,8 +62,8 @@ def read_run(
 
     Args:
         path: Of the folder.
-        head: The chain head that the run must have, each time that all its events are read: then
-            several readings are of the same run, whoever can write to the folder meanwhile.
+        head: The chain head that the run must have, each time that all its events are read, so that
+            several readings are of the same run even if others can write to the folder.
         within: A folder above it, below which no symbolic link is followed.
 
     Raises:
@@ -47,9 +76,11 @@ def read_run(
 
 
 class RunReader:
-    """A run as it is on the disk.
+    """A run on disk.
 
-    Every iteration reads the files anew, so that a run being written is seen as far as it has come.
+    Every iteration reads the files again, so a run that is being written is seen as far as it is.
+    Whatever reads events or blocks raises :class:`RecordDamaged` where the chain or a block is
+    broken.
     """
 
     def __init__(
@@ -68,16 +99,12 @@ class RunReader:
 
     @property
     def events(self) -> Iterator[Event]:
-        """The events in order, each checked before it is given out.
-
-        Raises:
-            RecordDamaged: The chain is broken, at the line that it names.
-        """
+        """The events in order, each checked before it is yielded."""
         for event, _ in self.scan():
             yield event
 
     def scan(self) -> Iterator[tuple[Event, ChainState]]:
-        """Yield each event with what the run adds up to after it; as :attr:`events`."""
+        """Yield each event with the state of the run after it; as :attr:`events`."""
         ledger = ChainState(self.manifest_hash)
         with self._open(EVENTS) as handle:
             for event, ledger in scan_events(handle, ChainState(self.manifest_hash)):
@@ -90,41 +117,25 @@ class RunReader:
             )
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the blocks in order, one in memory at a time if none is kept.
-
-        Raises:
-            RecordDamaged: The chain or a block is broken.
-        """
+        """Yield the blocks in order, one in memory at a time if none is kept."""
         with self._open(BLOCKS) as handle:
             for event in self.events:
                 if event.kind == "block":
                     yield load_block(handle, event)
 
     def block(self, event: Event) -> Block:
-        """Return the block that an event of the kind ``block`` vouches for.
-
-        Raises:
-            RecordDamaged: Its bytes are not there, or are others.
-        """
+        """Return the block of an event of the kind ``block``."""
         with self._open(BLOCKS) as handle:
             return load_block(handle, event)
 
     def signature(self) -> Signature | None:
-        """Return the signature in the folder, ``None`` if there is none; it is not checked.
-
-        Raises:
-            RecordDamaged: The file is no signature.
-        """
+        """Return the signature in the folder, ``None`` if there is none; it is not checked."""
         with Folder(self.path, within=self._within) as folder:
             return read_signature(folder)
 
     @cached_property
     def ledger(self) -> ChainState:
-        """What all events add up to, as of the first time it was asked for.
-
-        Raises:
-            RecordDamaged: The chain is broken.
-        """
+        """The state after all events, as of the first time it was asked for."""
         ledger = ChainState(self.manifest_hash)
         for _, ledger in self.scan():  # noqa: B007, the last one counts
             pass
@@ -147,7 +158,7 @@ class RunReader:
 
     @property
     def closed(self) -> bool:
-        """Whether the run has ended in good order."""
+        """Whether the run was closed."""
         return self.ledger.outcome is not None
 
     @property

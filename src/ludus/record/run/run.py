@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import time
@@ -13,16 +14,17 @@ from numpy.typing import NDArray
 
 from ludus.errors import RecordError
 from ludus.record.format.chain import COMPLETE, INTERRUPTED, OWN_KINDS, file_name_problem
-from ludus.record.format.event import Event
-from ludus.record.format.host_files import open_outside
+from ludus.record.format.disk import open_outside, reporting
+from ludus.record.format.event import EVENTS, Event
+from ludus.record.format.folder import Folder, lock
 from ludus.record.format.keys import SigningKey
 from ludus.record.format.limits import MAX_FILE_BYTES, MAX_FILES
 from ludus.record.format.manifest import build_manifest, parse_manifest
-from ludus.record.format.signature import make_signature, write_signature
-from ludus.record.run.journal import Journal
-from ludus.record.run.opening import begin, begin_again
+from ludus.record.format.signature import Signature, make_signature, write_signature
+from ludus.record.run.journal import Journal, begin, begin_again
+from ludus.record.run.reader import read_run
 
-__all__ = ["Run"]
+__all__ = ["Run", "sign_run"]
 
 
 class Run:
@@ -58,33 +60,33 @@ class Run:
         key: SigningKey | None = None,
         **manifest_fields: Any,
     ) -> Run:
-        """Begin a run in a new or empty folder.
+        """Start a run in a new or empty folder.
 
         Args:
             path: Of the folder, made if necessary.
             kind: What sort of run it is.
             subject: What it is about.
-            key: What to sign it with when it is closed.
-            manifest_fields: Whatever else the manifest shall say.
+            key: Signs the run when it is closed.
+            manifest_fields: Further fields of the manifest.
 
         Raises:
             CodecError: The manifest is not plain data.
-            RecordLocked: Somebody is writing a run there.
-            RecordError: The folder holds something already, or cannot be written.
+            RecordLocked: Another process is writing a run there.
+            RecordError: The folder is not empty, or cannot be written.
         """
         manifest = build_manifest(kind, subject, manifest_fields)
         return cls(begin(path, manifest), manifest, key, set())
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], *, key: SigningKey | None = None) -> Run:
-        """Go on with a run that was killed or interrupted.
+        """Resume a run that was killed or interrupted.
 
         Everything is checked first. What a crash has left unfinished at the end is cut off, and the
         event ``resume`` says how many bytes that were.
 
         Raises:
             RecordDamaged: More than the end is broken; see :func:`~ludus.record.run.fsck`.
-            RecordLocked: Somebody is writing it.
+            RecordLocked: Another process is writing it.
             RecordError: There is no run, it is complete, or it cannot be written.
         """
         journal, manifest, found = begin_again(path)
@@ -128,11 +130,7 @@ class Run:
         return self._journal.append(kind, data, sync=sync)
 
     def append_block(self, columns: Mapping[str, NDArray[Any]], *, sync: bool = False) -> Event:
-        """Write rows of columns; when this returns, they are in the file and vouched for.
-
-        Args:
-            columns: Arrays by name, all with the same number of rows as their first axis.
-            sync: As for :meth:`append`.
+        """Write rows of columns, as for :meth:`append`; all columns have the same number of rows.
 
         Raises:
             RecordError: The columns cannot be stored, the run is closed, or the disk failed.
@@ -141,11 +139,11 @@ class Run:
         return self._journal.append_block(columns, sync=sync)
 
     def add_file(self, name: str, source: str | os.PathLike[str] | bytes | None = None) -> Event:
-        """Put a file into the folder and vouch for its content.
+        """Put a file into the folder, and record the hash of its content.
 
         Args:
             name: Path within the folder, with slashes.
-            source: A file to copy, or its content; ``None`` if it lies in its place already.
+            source: A file to copy, or its content; ``None`` if it is in its place already.
 
         Raises:
             RecordError: The name is not allowed or taken, the source cannot be read, the run is
@@ -173,11 +171,9 @@ class Run:
         self._journal.sync()
 
     def close(self, outcome: str = COMPLETE, **data: Any) -> None:
-        """End the run, flush it and sign it, if there is a key; again is allowed.
+        """Close, flush and, with a key, sign the run; closing again does nothing.
 
-        Args:
-            outcome: ``"complete"`` or ``"interrupted"``.
-            data: Whatever else the last event shall say.
+        ``outcome`` is ``"complete"`` or ``"interrupted"``; ``data`` goes into the last event.
 
         Raises:
             CodecError: The data is not plain.
@@ -232,3 +228,29 @@ class Run:
         self._journal.check()
         if self._journal.ledger.outcome is not None:
             raise RecordError(f"The run at {self.path} is closed; nothing can be added to it.")
+
+
+def sign_run(path: str | os.PathLike[str], key: SigningKey) -> Signature:
+    """Sign a closed run: one closed without a key, or killed before it was signed.
+
+    A signature that it has is replaced. Its chain is checked first; its blocks and files are not,
+    so run ``fsck`` on what is not yours.
+
+    Raises:
+        RecordDamaged: The chain is broken.
+        RecordLocked: Another process is writing the run.
+        RecordError: There is no run, it is not closed, or the folder cannot be written.
+    """
+    reader = read_run(path)
+    with Folder(path) as folder, contextlib.ExitStack() as opened:
+        if (events := folder.open(EVENTS)) is not None:
+            lock(opened.enter_context(events), folder.path)
+        if not reader.closed:
+            raise RecordError(
+                f"The run at {folder.path} is not closed, so there is nothing to sign yet. Resume "
+                "it with Run.resume, and close it."
+            )
+        signature = make_signature(key, reader.manifest_hash, reader.head, reader.events_count)
+        with reporting(f"Signing the run at {folder.path}"):
+            write_signature(folder, signature)
+    return signature
