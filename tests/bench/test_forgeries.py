@@ -15,8 +15,7 @@ import pytest
 
 from ludus import make
 from ludus.bench.planning.plan import Missing
-from ludus.bench.planning.suite import load_suite
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import load_suite, parse_suite
 from ludus.bench.planning.unit import Unit
 from ludus.bench.report import write_report
 from ludus.bench.running.folder import BenchFolder

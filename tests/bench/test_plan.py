@@ -8,8 +8,7 @@ import pytest
 from ludus.bench.agents.spec import AgentSpec
 from ludus.bench.planning import plan
 from ludus.bench.planning.plan import make_plan, missing_environments
-from ludus.bench.planning.suite import load_suite
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import load_suite, parse_suite
 from ludus.core.spec import SecuritySpec
 from ludus.errors import BenchError
 from ludus.registration import registry

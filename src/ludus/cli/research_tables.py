@@ -14,7 +14,7 @@ from ludus.bench.planning.suite import Suite
 from ludus.bench.result import Result
 from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Counts, Estimate, number, summarise
-from ludus.bench.statistics.research import research_aup
+from ludus.bench.statistics.aup import research_aup
 from ludus.terminal_text import printable
 
 __all__ = ["aup_lines", "episodes_table", "scores_table"]

@@ -24,8 +24,8 @@ from ludus.bench.store.board import (
     Leaderboard,
     RankedBy,
     TaskScore,
+    lookalikes,
 )
-from ludus.bench.store.names import lookalikes
 from ludus.bench.store.tally import SOURCE, ScaleOf, ScoreTally
 from ludus.errors import BenchError
 

@@ -1,4 +1,4 @@
-"""Results out of the tables."""
+"""Reads results from the tables."""
 
 from __future__ import annotations
 
@@ -57,13 +57,7 @@ def read_places(
 ) -> Iterator[tuple[tuple[int, int], Result]]:
     """Iterate likewise, with the numbers of series and run of each result.
 
-    Args:
-        connection: To the database.
-        of_runs: Conditions on runs.
-        wanted: Conditions on series.
-        having: Conditions on results.
-        kinds: What the series are that count, by number; results of others are passed over. By
-            default those that fit.
+    With ``kinds``, series by number, results of other series are left out.
     """
     known = load_series(connection, wanted) if kinds is None else kinds
     found = connection.execute(

@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ludus.bench.json_text import read_json
-from ludus.bench.result import Result
+from ludus.bench.result import Result, read_json
 from ludus.errors import StoreError
 
 __all__ = ["LARGEST_EXTRA", "OWN_FIELDS", "Prepared", "Series", "prepare", "restore", "supersedes"]

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from math import fsum
 from typing import Any, NamedTuple, TypeAlias
 
-from ludus.bench.outcome import counted_score
+from ludus.bench.outcome import counted_score, without_copies
 from ludus.bench.result import OutcomeKind, Result, Verified
 from ludus.bench.store.board import BoardScale
-from ludus.bench.verifying.copies import without_copies
 
 __all__ = ["SOURCE", "ScaleOf", "ScoreTally", "identity_of", "is_uneven", "tally_results"]
 

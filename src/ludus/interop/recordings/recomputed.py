@@ -15,9 +15,9 @@ from ludus.errors import RecordDamaged, ReplayImpossible
 from ludus.interop.recordings.rows import Rows, row_texts, shape_of, stored_rows
 from ludus.record.episodes.row_buffer import RowBuffer, first_words
 from ludus.record.format.values import Coded, Leaf, check_of, pack_texts, values_of
+from ludus.record.replay.episode_table import Reset, column
 from ludus.record.replay.rebuild import rebuild
 from ludus.record.replay.subject import AnyEnv
-from ludus.record.replay.episode_table import Reset, column
 from ludus.record.run.reader import RunReader
 
 __all__ = ["recomputed_rows"]

@@ -14,8 +14,8 @@ from ludus.core.vector_env import AutoresetMode
 from ludus.errors import RecordDamaged, RecordError
 from ludus.record.format.columns import DTYPES
 from ludus.record.format.values import Leaf, unpack_texts
-from ludus.record.replay.replay import EPISODES
 from ludus.record.replay.episode_table import Reset, column, spans
+from ludus.record.replay.replay import EPISODES
 from ludus.record.run.reader import RunReader
 
 __all__ = ["IMPORTED", "Progress", "Rows", "Shape", "row_texts", "shape_of", "stored_rows"]

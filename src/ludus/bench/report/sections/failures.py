@@ -17,8 +17,7 @@ from ludus.bench.report.document import (
     text,
 )
 from ludus.bench.report.facts import Facts
-from ludus.bench.report.numbers import count, plural, share
-from ludus.bench.report.text import shorten
+from ludus.bench.report.text import count, plural, share, shorten
 from ludus.bench.result import Result
 
 __all__ = ["failures"]
