@@ -265,7 +265,7 @@ def test_a_cost_that_ends_a_unit_is_the_agents_word(tmp_path, monkeypatch):
         folder = played(tmp_path / "run", text, ["random"])
     found = list(verify_run(folder))
     assert {(one.result.verified, one.problems) for one in found} == {("claimed", ())}
-    assert "only the agent's word" in found[0].unchecked[0]
+    assert "only the agent knows its cost" in found[0].unchecked[0]
     assert {one.verified for one in folder.results()} == {"claimed"}
 
 

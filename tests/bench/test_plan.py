@@ -122,7 +122,7 @@ def test_all_agents_meet_the_same_episodes(suite):
     [
         (["heuristic"], "no reference agent for tests.bench.players:tests-Line-v0"),
         (["random", "random"], "Two agents are called random"),
-        ([], "nobody to play"),
+        ([], "There is no agent"),
         (["nonsense"], "names no agent; expected one of constant"),
         (["nothing.py:act"], "there is no file nothing.py"),
         (["random:3"], "random takes no value"),

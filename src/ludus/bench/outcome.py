@@ -103,8 +103,7 @@ def with_counted(result: Result, *, floor: float | None, lower: bool = False) ->
 
 IDENTITY = ("id", "outcome", "score", "steps")
 """What copies have in common, beside agent, environment, seed and suite. Times and records may
-differ: whoever copies a result chooses them. A unit that is done again and comes out the same says
-nothing new."""
+differ: a copier chooses them. A unit that is run again with the same outcome adds nothing."""
 
 STANDING = ("verified", "failed", "claimed")
 """Which of several copies is kept. A copy that failed speaks for its own run only."""

@@ -80,8 +80,8 @@ class Result:
         source_hash: of the environment's source.
         record: path of the run folder, relative to the bench run's folder.
         head: chain head of that run folder.
-        verified: ``"verified"`` or ``"failed"`` if somebody who is trusted here says so in a
-            signed statement about this very result, else ``"claimed"``.
+        verified: ``"verified"`` or ``"failed"`` if a statement about exactly this result, signed
+            with a trusted key, says so; else ``"claimed"``.
         created: ISO time in UTC.
         extra: plain JSON; ``returns`` per episode, ``curve`` as pairs of step and value.
 

@@ -133,7 +133,7 @@ class WorkerHandle:
 
     def has_ended(self) -> bool:
         """Tell whether the process has ended, or has closed its pipe."""
-        # Not waited for yet: as long as it is not, nobody else gets its number, and its group can
+        # Not waited for yet: until then no other process gets its number, and its group can
         # be killed by it.
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         running = self._is_open and os.waitid(os.P_PID, self._process.pid, flags) is None

@@ -146,7 +146,7 @@ def _agents(suite: Suite, agents: Iterable[Any] | None, trust: bool) -> list[Age
         ]
     specs = [parse_agent(entry, trust=trust) for entry in entries]
     if not specs:
-        raise BenchError("There is nobody to play; name at least one agent.")
+        raise BenchError("There is no agent; name at least one.")
     names = [spec.name for spec in specs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -154,7 +154,7 @@ class Suite(BaseModel):
         name: How to ask for it.
         version: Raised whenever scores would change.
         seeds: One run of every agent on every environment for each; a number counts from 0.
-        agents: Who plays if nobody else is named.
+        agents: The agents, unless others are named.
         budget: Of one unit.
         limits: Of the whole run.
     """

@@ -100,5 +100,5 @@ def plural(value: int, one: str, many: str | None = None) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """``3 of 4``: a part is never told without what it is a part of."""
+    """``3 of 4``: a part and its total."""
     return f"{count(part)} of {count(whole)}"

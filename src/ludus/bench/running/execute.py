@@ -256,7 +256,7 @@ def build(job: UnitJob) -> Any:
         return recorder(env, job.record_path, key=key)
     except Exception as problem:  # the environment's own constructor
         if env is not None:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # the environment's own code
                 env.close()
         what = "cannot be made" if env is None else "cannot be recorded"
         raise InfrastructureFailed(f"{unit.env} {what}: {one_line(problem)}") from problem

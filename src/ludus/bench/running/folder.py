@@ -8,7 +8,7 @@
       records/<unit>/     the unit's episodes, see ludus.record
       verifications/      signed statements about the results, see ludus.bench.verifying.statement
       workers.log         what agents printed
-      lock                held by whoever runs the units
+      lock                held by the process that runs the units
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class BenchFolder:
         target = Path(path)
         if (target / "bench.json").exists():
             raise BenchError(
-                f"There is a run in {target} already. Go on with it: ludus bench resume {target}; "
+                f"There is a run in {target} already. Resume it with ludus bench resume {target}; "
                 "or choose another folder with --out."
             )
         moment = datetime.now(UTC)

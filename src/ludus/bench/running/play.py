@@ -129,6 +129,7 @@ class _Player:
         self.tally.calling = (name, arguments, named)
         try:
             answer = call(*arguments, **named)
+        # The environment's own code, which must not end the worker either.
         except BaseException as problem:
             self._ctrl_c.check()
             raise InfrastructureFailed(f"the environment raised {one_line(problem)}") from problem

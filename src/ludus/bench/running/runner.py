@@ -214,7 +214,7 @@ class _Runner:
         self._results: dict[str, Result] = {}
         self._spent = Spent()
         self._attempts: dict[str, int] = {}
-        # Agents whose code has run: they may have spoilt the place of units that are still to come.
+        # Agents whose code has run: they may have damaged the folder for later units.
         self._seen: set[str] = set()
         self._queue: list[tuple[float, int, Unit]] = []
         self._order = count()

@@ -31,7 +31,7 @@ class Counts:
         results: units of work that were tried.
         scored: of them, those with a score.
         agent_faults: those that failed by the agent's fault.
-        infrastructure_faults: those that failed by nobody's merit; they never count.
+        infrastructure_faults: those that failed for no fault of the agent; they never count.
         used: runs in the figure: the scored, and the agent's faults if they count as the floor.
     """
 

@@ -96,7 +96,7 @@ class TaskScore:
         mean: over scored results and agent's faults, which count as the floor; ``None`` if there
             are neither, or no floor is known.
         scored: results with a score.
-        agent_faults: results that the agent spoilt.
+        agent_faults: results that failed by the agent's fault.
         infrastructure_faults: results that count nowhere.
     """
 
@@ -114,10 +114,10 @@ class BoardRow:
         position: from 1; equal values share one.
         agent: its name.
         value: mean normalised score or mean rank over the tasks that it has a result in.
-        tasks: how many those are. Who lacks some stands below those who lack none.
+        tasks: how many those are. Agents that lack tasks rank below those that lack none.
         results: all that count, faults included.
         scored: those with a score.
-        agent_faults: those that the agent spoilt; each counts as the floor of its task.
+        agent_faults: those that failed by the agent's fault; each counts as the floor of its task.
         infrastructure_faults: those that say nothing about the agent; they count nowhere else.
         verified: those whose record was verified.
         refuted: results beside these, that count nowhere, because their verification failed.

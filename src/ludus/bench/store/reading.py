@@ -21,7 +21,7 @@ def load_series(connection: Connection, wanted: _Conditions) -> dict[int, Series
     """Return the series that fit, by number.
 
     Raises:
-        StoreError: If somebody else than a store wrote one. Also for a number that is not there.
+        StoreError: If one was not written by a store. Also for a number that is not there.
     """
     query = select(series.c.number, *(series.c[name] for name in Series._fields)).where(*wanted)
     found = _Known()
@@ -33,7 +33,7 @@ def load_series(connection: Connection, wanted: _Conditions) -> dict[int, Series
 
 
 class _Known(dict[int, Series]):
-    """Series by number; a row may name one that somebody has deleted."""
+    """Series by number; a row may name one that was deleted."""
 
     def __missing__(self, number: int) -> Series:
         raise StoreError(f"a result is damaged: it belongs to series {number}, which is not here")

@@ -113,7 +113,7 @@ def restore(run: str, series: Series, values: Sequence[Any]) -> Result:
     """Return the result of a row, of which the values of :data:`OWN_FIELDS` are given.
 
     Raises:
-        StoreError: If somebody else than a store wrote the row.
+        StoreError: If the row was not written by a store.
     """
     own = dict(zip(OWN_FIELDS, values, strict=True))
     try:

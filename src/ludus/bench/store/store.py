@@ -143,7 +143,7 @@ class Store:
         return [_summary(name, parts[number]) for name, number in numbers if number in parts]
 
     def add_statements(self, statements: Iterable[Statement]) -> None:
-        """Store verification statements, whoever made them.
+        """Store verification statements of any key.
 
         A statement takes the place of earlier ones of the same key about the same results. Which
         keys count is decided when results are read.

@@ -43,7 +43,7 @@ def known_scale(connection: Connection, name: str, digest: str) -> BoardScale:
 
     bundled = bundled_scale(name, digest)
     if bundled != BoardScale():
-        return bundled  # nobody's word is needed
+        return bundled  # no stored suite is needed
     query = select(tables.suites.c.content).where(tables.suites.c.digest == digest)
     content = connection.scalar(query)
     if content is None:

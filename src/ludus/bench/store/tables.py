@@ -1,4 +1,4 @@
-"""The store's tables, as queries see them; :mod:`.migrations` is what makes them.
+"""The store's tables, as queries see them, and the steps that create them.
 
 What many results have in common is kept once, as a series, and so is a run's name: a result's own
 row is small, and so is the index that the leaderboard is read from.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
     Double,
-    ForeignKey,
     LargeBinary,
     MetaData,
     Table,
@@ -26,7 +26,6 @@ from sqlalchemy import (
     text,
 )
 
-from ludus.bench.store import tables
 from ludus.distribution import pip_install
 from ludus.errors import StoreError
 
@@ -48,74 +47,50 @@ __all__ = [
 
 metadata = MetaData()
 
-migrations = Table(
-    "ludus_migrations",
-    metadata,
-    Column("number", BigInteger, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("applied", Text, nullable=False),
-)
 
-runs = Table(
-    "ludus_runs",
-    metadata,
-    Column("number", BigInteger, primary_key=True),
-    Column("name", Text, nullable=False),
-)
+def _table(name: str, key: Column[Any], needed: str, kinds: dict[str, Any], **others: Any) -> Table:
+    """Return a table with a key, texts that are ``needed``, and columns of other kinds.
 
-series = Table(
-    "ludus_series",
-    metadata,
-    Column("number", BigInteger, primary_key=True),
-    Column("digest", LargeBinary, nullable=False),
-    Column("suite", Text, nullable=False),
-    Column("suite_digest", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("env", Text, nullable=False),
-    Column("budget", Text, nullable=False),
-    Column("source_hash", Text),
-)
+    Columns in ``others`` may be null.
+    """
+    texts = [Column(one, Text, nullable=False) for one in needed.split()]
+    rest = [Column(one, kind, nullable=False) for one, kind in kinds.items()]
+    nulls = [Column(one, kind) for one, kind in others.items()]
+    return Table(f"ludus_{name}", metadata, key, *texts, *rest, *nulls)
 
-results = Table(
-    "ludus_results",
-    metadata,
-    Column("number", BigInteger, primary_key=True),
-    Column("run", BigInteger, ForeignKey("ludus_runs.number"), nullable=False),
-    Column("id", Text, nullable=False),
-    Column("series", BigInteger, ForeignKey("ludus_series.number"), nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("outcome", Text, nullable=False),
-    Column("score", Double),
-    Column("best_score", Double),
-    Column("episodes", BigInteger, nullable=False),
-    Column("steps", BigInteger, nullable=False),
-    Column("seconds", Double, nullable=False),
-    Column("cost", Double, nullable=False),
-    Column("reason", Text),
-    Column("record", Text),
-    Column("head", Text),
-    Column("created", Text, nullable=False),
-    Column("extra", Text, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
-)
 
-statements = Table(
-    "ludus_statements",
-    metadata,
-    Column("number", BigInteger, primary_key=True),
-    Column("digest", LargeBinary, nullable=False),
-    Column("run", Text, nullable=False),
-    Column("public_key", Text, nullable=False),
-    Column("content", LargeBinary, nullable=False),
-)
+def _number() -> Column[Any]:
+    return Column("number", BigInteger, primary_key=True)
 
-suites = Table(
-    "ludus_suites",
-    metadata,
-    Column("digest", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("content", Text, nullable=False),
+
+migrations = _table("migrations", _number(), "name applied", {})
+runs = _table("runs", _number(), "name", {})
+series = _table(
+    "series",
+    _number(),
+    "suite suite_digest agent env budget",
+    {"digest": LargeBinary},
+    source_hash=Text,
 )
+results = _table(
+    "results",
+    _number(),
+    "id outcome created extra",
+    {
+        **dict.fromkeys(("run", "series", "seed", "episodes", "steps"), BigInteger),
+        **dict.fromkeys(("seconds", "cost"), Double),
+        "digest": LargeBinary,
+    },
+    **dict.fromkeys(("score", "best_score"), Double),
+    **dict.fromkeys(("reason", "record", "head"), Text),
+)
+statements = _table(
+    "statements",
+    _number(),
+    "run public_key",
+    {"digest": LargeBinary, "content": LargeBinary},
+)
+suites = _table("suites", Column("digest", Text, primary_key=True), "name content", {})
 
 
 _ADVISORY_LOCK = 0x6C75647573  # "ludus"
@@ -234,9 +209,9 @@ def schema_number(connection: Connection) -> int:
     Raises:
         StoreError: If a newer Ludus than this one made the tables.
     """
-    if not inspect(connection).has_table(tables.migrations.name):
+    if not inspect(connection).has_table(migrations.name):
         return 0
-    found: int = connection.scalar(select(func.max(tables.migrations.c.number))) or 0
+    found: int = connection.scalar(select(func.max(migrations.c.number))) or 0
     if found > NEWEST:
         raise StoreError(
             f"a newer Ludus made this store: its schema is number {found}, and this Ludus knows "
@@ -248,7 +223,7 @@ def schema_number(connection: Connection) -> int:
 def apply_missing(connection: Connection, up_to: int = NEWEST) -> None:
     """Apply the steps that are missing, in a transaction that can write.
 
-    Whoever comes second waits, and finds the work done.
+    A second process waits, and finds the work done.
 
     Raises:
         StoreError: If a newer Ludus than this one made the tables.
@@ -270,7 +245,7 @@ def apply_missing(connection: Connection, up_to: int = NEWEST) -> None:
                 connection.exec_driver_sql(_in_dialect(statement, dialect))
             now = datetime.now(UTC).isoformat(timespec="seconds")
             row = {"number": step.number, "name": step.name, "applied": now}
-            connection.execute(insert(tables.migrations), row)
+            connection.execute(insert(migrations), row)
 
 
 def _in_dialect(statement: str, dialect: str) -> str:

@@ -2,7 +2,7 @@
 
 Series with copies, with scores below their floor, or with results that a trusted statement speaks
 of are counted row by row: each result of the latter is compared with what was stated. Nothing here
-relies on the tables' keys: whoever has the database can make its tables anew without them.
+relies on the tables' keys: the owner of the database can create the tables again without them.
 """
 
 from __future__ import annotations

@@ -81,4 +81,4 @@ def _is_genuine(statement: Statement) -> bool:
     try:
         return statement.is_genuine()
     except DependencyNotInstalled:
-        return False  # nobody's word can be checked here, so nothing is verified
+        return False  # no signature can be checked here, so nothing is verified

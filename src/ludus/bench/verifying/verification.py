@@ -119,14 +119,14 @@ def verify_run(
         problems = (*environment_problems(reader, unit), *size_problems(reader, unit))
         if problems:
             return Looked(problems)
-        # All readings must be of the record that the result names, whoever else can write to it.
+        # All readings must be of the record that the result names; others may be writing to it.
         pinned: Any = {"head": result.head, "within": folder.path, "max_file_bytes": 0}
         pinned["max_seconds"] = max_seconds
         checked = verify(record, trusted_keys=keys, replay=replay, **pinned)
         found = look(checked, replay, lambda: _contradictions(folder, unit, result))
         unchecked = [*found.unchecked, *chosen]
         if result.extra.get("stopped") == "max_cost":
-            unchecked.append("budget: its cost ended it early, and that is only the agent's word")
+            unchecked.append("budget: its cost ended it early, and only the agent knows its cost")
         return replace(found, unchecked=tuple(unchecked))
 
     units = planned_units(folder, absent=absent)
@@ -178,7 +178,7 @@ def verify_units(
                 yield UnitVerification(result.marked("claimed"), (), found.unchecked)
                 continue
             if everywhere:
-                # Of a plan that was changed; about a result that somebody copied it says nothing.
+                # Not signed: the plan was changed, and the result may be a copy of somebody's.
                 yield UnitVerification(result.marked("failed"), problems, found.unchecked)
                 continue
             finding = _finding(result, problems, found.executed)
@@ -225,7 +225,7 @@ def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], L
     if unit is None:
         return Looked(("the suite and the agents of this run have no such unit",))
     if result.outcome == "infrastructure_fault":
-        return Looked(("it is said to have failed for no fault of the agent, and has a record",))
+        return Looked(("it claims an infrastructure fault, and has a record",))
     if result.record != record_of(unit):
         return Looked((f"the result names the record {result.record}, not its own",))
     try:
@@ -235,7 +235,7 @@ def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], L
     except (Error, OSError) as problem:
         return Looked((one_line(problem),))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-        return Looked((f"nobody records a unit like this: {problem!r:.200}",))
+        return Looked((f"the record is not that of a unit: {problem!r:.200}",))
 
 
 def _told(folder: BenchFolder, unit_id: str) -> Result | None:
@@ -295,7 +295,7 @@ def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator
     yield from environment_problems(reader, unit)
     claims = list(_claims(reader))
     if len(claims) != 1:
-        yield f"the record makes {len(claims)} claims about what it came to, not one"
+        yield f"the record makes {len(claims)} claims about its outcome, not one"
         return
     kind, claim = claims[0]
     is_fault = kind == "note"

@@ -107,7 +107,7 @@ def _collect(
 
 
 def _at_floor(floor: float | None, faults: int, known: list[FloatArray]) -> list[FloatArray]:
-    """Return the agent's faults as curves: however well a run went, it came to the floor.
+    """Return the agent's faults as curves that end at the floor.
 
     A fault without a curve of its own goes as far as the others: left out, it would raise the mean.
     """

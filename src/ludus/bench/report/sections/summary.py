@@ -149,7 +149,7 @@ def _incomplete(facts: Facts) -> Iterator[str]:
 
 
 def _selected(facts: Facts) -> Iterator[str]:
-    """What lets somebody pick the runs that look best: seeds, and agents under one name."""
+    """Ways to select the best runs: chosen seeds, and several agents under one name."""
     seeds: dict[tuple[str, str], set[int]] = defaultdict(set)
     kinds: dict[str, set[str]] = defaultdict(set)
     for one in facts.results:
