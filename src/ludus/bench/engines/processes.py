@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-import ludus
 from ludus.bench.engines.worker import LENGTH
 from ludus.bench.faults import one_line
 from ludus.bench.result import Result
@@ -52,7 +51,7 @@ class WorkerHandle:
         self._content = os.memfd_create("ludus-job")
         # Not -m: that would load modules from the working directory first, and an agent can put
         # a json.py there.
-        words = [sys.executable, "-P", "-c", _START, str(Path(ludus.__file__).parents[1])]
+        words = [sys.executable, "-P", "-c", _START, str(Path(__file__).parents[3])]
         words += map(str, (jobs, answers, self._content, os.getpid()))
         # The same text gives the same order of sets in every worker, and one thread each is
         # what as many workers as processors can use.
