@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.errors import ResearchError, SuiteError, TaskError
 from ludus.plain_yaml import YamlError, YamlLimits, read_yaml
 from ludus.research.agents.scripted import ScriptedAgent

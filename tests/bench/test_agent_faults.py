@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.runner import RunSettings, resume_run, run_suite
 from ludus.bench.verifying.verification import verify_run

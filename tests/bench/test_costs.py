@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running.folder import LARGEST_RESULT, BenchFolder
 from ludus.bench.running.runner import RunSettings, resume_run, run_suite
 from ludus.bench.store import open_store
 from ludus.bench.verifying import claim
-from ludus.bench.verifying.size import most_rows
+from ludus.bench.verifying.recount import most_rows
 from ludus.bench.verifying.verification import planned_units, verify_run
 from ludus.record import fsck, read_run, verify
 from tests.record.tampering import Forgery
@@ -276,6 +276,6 @@ def test_a_record_that_takes_too_long_stays_a_claim(tmp_path):
 def test_more_rows_than_anybody_reads_stay_a_claim(tmp_path, monkeypatch):
     """The suite comes with the record, and can ask for any number."""
     folder = played(tmp_path / "run")
-    monkeypatch.setattr("ludus.bench.verifying.size._MOST_ROWS", 5)
+    monkeypatch.setattr("ludus.bench.verifying.recount._MOST_ROWS", 5)
     ((verified, problems),) = verdicts(folder)
     assert (verified, problems) == ("claimed", ())

@@ -12,8 +12,7 @@ import pytest
 
 from ludus.bench.agents import parse_agent
 from ludus.bench.engines import open_engine
-from ludus.bench.engines.handle import WorkerHandle
-from ludus.bench.engines.processes import ProcessEngine
+from ludus.bench.engines.processes import ProcessEngine, WorkerHandle
 from ludus.bench.engines.serial import SerialEngine
 from ludus.bench.planning.budget import Budget
 from ludus.bench.planning.unit import Unit
@@ -207,7 +206,7 @@ def test_closing_leaves_nothing_behind(job):
 def test_workers_do_not_outlive_a_killed_parent(tmp_path):
     program = (
         "import sys; from pathlib import Path\n"
-        "from ludus.bench.engines.handle import WorkerHandle\n"
+        "from ludus.bench.engines.processes import WorkerHandle\n"
         "worker = WorkerHandle(None, '')\n"
         "print(worker.pid, flush=True)\n"
         "sys.stdin.read()\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.bench.verifying.verification import verify_run

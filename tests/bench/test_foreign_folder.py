@@ -9,7 +9,7 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running import folder as folders
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.runner import RunSettings, run_suite

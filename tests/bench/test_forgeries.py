@@ -15,8 +15,7 @@ import pytest
 
 from ludus import make
 from ludus.bench.planning.plan import Missing
-from ludus.bench.planning.suite import load_suite
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import load_suite, parse_suite
 from ludus.bench.planning.unit import Unit
 from ludus.bench.report import write_report
 from ludus.bench.running.folder import BenchFolder
@@ -266,7 +265,7 @@ def test_a_cost_that_ends_a_unit_is_the_agents_word(tmp_path, monkeypatch):
         folder = played(tmp_path / "run", text, ["random"])
     found = list(verify_run(folder))
     assert {(one.result.verified, one.problems) for one in found} == {("claimed", ())}
-    assert "only the agent's word" in found[0].unchecked[0]
+    assert "only the agent knows its cost" in found[0].unchecked[0]
     assert {one.verified for one in folder.results()} == {"claimed"}
 
 

@@ -8,8 +8,7 @@ import pytest
 from ludus.bench.agents.spec import AgentSpec
 from ludus.bench.planning import plan
 from ludus.bench.planning.plan import make_plan, missing_environments
-from ludus.bench.planning.suite import load_suite
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import load_suite, parse_suite
 from ludus.core.spec import SecuritySpec
 from ludus.errors import BenchError
 from ludus.registration import registry
@@ -123,7 +122,7 @@ def test_all_agents_meet_the_same_episodes(suite):
     [
         (["heuristic"], "no reference agent for tests.bench.players:tests-Line-v0"),
         (["random", "random"], "Two agents are called random"),
-        ([], "nobody to play"),
+        ([], "There is no agent"),
         (["nonsense"], "names no agent; expected one of constant"),
         (["nothing.py:act"], "there is no file nothing.py"),
         (["random:3"], "random takes no value"),

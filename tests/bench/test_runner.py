@@ -14,7 +14,7 @@ import pytest
 
 from ludus.bench.engines.serial import SerialEngine
 from ludus.bench.planning.budget import RunLimits
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running.engine import Done
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.progress import BarProgress, LineProgress, duration
@@ -356,7 +356,7 @@ def test_signed_records_and_killed_agents_are_verified(lines_suite, tmp_path):
 KILLED = """\
 import sys
 from ludus.bench.running.runner import RunSettings, resume_run, run_suite
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from pathlib import Path
 text, out, engine = sys.argv[1:]
 settings = RunSettings(engine=engine, workers=1)

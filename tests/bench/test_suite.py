@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.bench.planning.suite import load_suite, suites
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import load_suite, parse_suite, suites
 from ludus.bench.running.references import measure
 from ludus.errors import SuiteError
 

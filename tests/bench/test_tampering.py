@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select, update
 
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.bench.store import open_store, tables

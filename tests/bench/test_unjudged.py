@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.bench.verifying import verification

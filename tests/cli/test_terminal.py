@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import ludus
 from ludus import cli
-from ludus.bench.planning.suite_file import parse_suite
+from ludus.bench.planning.suite import parse_suite
 from ludus.bench.running.runner import RunSettings, run_suite
 from ludus.bench.store import open_store
 from ludus.cli import console

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from ludus.bench.planning.budget import RunLimits as Limits
     from ludus.bench.planning.plan import BenchPlan, make_plan
     from ludus.bench.planning.plan import BenchPlan as Plan
-    from ludus.bench.planning.suite import Suite, load_suite, suites
-    from ludus.bench.planning.suite_file import parse_suite
+    from ludus.bench.planning.suite import Suite, load_suite, parse_suite, suites
     from ludus.bench.report import write_report
     from ludus.bench.result import Result
     from ludus.bench.running.engine import Engine
@@ -80,8 +79,7 @@ _MODULES = {
     "Result": "result",
     **dict.fromkeys(("BenchRun", "RunSettings", "resume_run", "run_suite"), "running.runner"),
     "open_store": "store",
-    **dict.fromkeys(("Suite", "load_suite", "suites"), "planning.suite"),
-    "parse_suite": "planning.suite_file",
+    **dict.fromkeys(("Suite", "load_suite", "parse_suite", "suites"), "planning.suite"),
     "verify_run": "verifying.verification",
     # Old names.
     "Limits": "planning.budget:RunLimits",

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from ludus.bench.result import OutcomeKind, Result
 
 __all__ = [
+    "IDENTITY",
     "LARGEST_SCORE",
+    "STANDING",
     "counted_score",
     "fault_floor",
     "normalised_score",
     "with_counted",
+    "without_copies",
     "worst_of",
 ]
+
 
 LARGEST_SCORE = 1e150
 """Scores beyond count as this one, so that no sum and no normalised score overflows."""
@@ -30,14 +35,8 @@ def counted_score(
 ) -> float | None:
     """Return the score that an outcome counts as, on the task's own scale.
 
-    Args:
-        outcome: Of the unit.
-        score: Of a scored unit; ``None`` after a fault.
-        floor: The least that counts, see :func:`fault_floor`; ``None`` if nothing is known.
-        lower: Whether lower scores are better.
-
-    Returns:
-        ``None`` for an infrastructure fault, and for an agent's fault without a floor.
+    A scored unit counts as its score, but not as less than the ``floor``; an agent's fault counts
+    as the floor. ``None`` for an infrastructure fault, and for an agent's fault without a floor.
     """
     if outcome == "infrastructure_fault":
         return None
@@ -72,17 +71,11 @@ def fault_floor(
     seen: Iterable[float],
     lower: bool = False,
 ) -> float | None:
-    """Return what faults of an agent count as in a task.
+    """Return the score that an agent's faults count as in a task.
 
-    Only the last rule looks at other agents, and it applies only where a task declares nothing.
-
-    Args:
-        declared: The task's floor; if there is one, it decides.
-        zero: The reference score that becomes 0; it decides next, unless a score of the agent's
-            own is worse.
-        own: The agent's scores in the task.
-        seen: Everybody's scores in the task; the worst of them decides if nothing is declared.
-        lower: Whether lower scores are better.
+    The ``declared`` floor decides if there is one; else ``zero``, the reference score that becomes
+    0, unless one of the agent's ``own`` scores is worse; else the worst of the scores ``seen`` of
+    all agents. Only the last rule depends on other agents.
     """
     if declared is not None:
         return declared
@@ -97,12 +90,33 @@ def worst_of(scores: Iterable[float], *, lower: bool = False) -> float | None:
 
 
 def with_counted(result: Result, *, floor: float | None, lower: bool = False) -> Result:
-    """Return a result that tells readers of its JSON what it counts as, as ``extra["counted"]``.
+    """Return a result with the score that it counts as in ``extra["counted"]``.
 
-    Nothing in Ludus reads the number back: a file could claim any. Without a declared floor the
-    number depends on other results, and is left out.
+    It is for readers of the JSON; Ludus never reads it back. Without a declared floor the number
+    depends on other results, and is left out.
     """
     if floor is None:
         return result
     counted = counted_score(result.outcome, result.score, floor=floor, lower=lower)
     return replace(result, extra={**result.extra, "counted": counted})
+
+
+IDENTITY = ("id", "outcome", "score", "steps")
+"""What copies have in common, beside agent, environment, seed and suite. Times and records may
+differ: a copier chooses them. A unit that is run again with the same outcome adds nothing."""
+
+STANDING = ("verified", "failed", "claimed")
+"""Which of several copies is kept. A copy that failed speaks for its own run only."""
+
+_SAME = ("suite_digest", "agent", "env", "seed", "budget", *IDENTITY)
+
+
+def without_copies(results: Iterable[Result]) -> list[Result]:
+    """Return the results with each piece of work once, in the order of their first mention."""
+    kept: dict[tuple[Any, ...], Result] = {}
+    for result in results:
+        key = tuple(getattr(result, name) for name in _SAME)
+        known = kept.setdefault(key, result)
+        if STANDING.index(result.verified) < STANDING.index(known.verified):
+            kept[key] = result
+    return list(kept.values())

@@ -15,9 +15,32 @@ from numbers import Integral, Real
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast, get_args
 
-from ludus.bench.json_text import read_json
+__all__ = ["JSON", "OutcomeKind", "Result", "Verified", "read_json"]
 
-__all__ = ["JSON", "OutcomeKind", "Result", "Verified"]
+
+def read_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
+    """Return the value of a JSON text in which no object has a key twice.
+
+    ``parse_constant`` is called with NaN, Infinity or -Infinity; by default they are floats.
+
+    Raises:
+        ValueError: It is no JSON, or has a key twice in an object.
+        RecursionError: It is nested too deep.
+    """
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=parse_constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    seen = set()
+    for key, _ in pairs:
+        if key in seen:
+            break
+        seen.add(key)
+    raise ValueError(f"the key {key!r:.60} occurs twice in an object")
+
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 OutcomeKind = Literal["scored", "agent_fault", "infrastructure_fault"]
@@ -57,8 +80,8 @@ class Result:
         source_hash: of the environment's source.
         record: path of the run folder, relative to the bench run's folder.
         head: chain head of that run folder.
-        verified: ``"verified"`` or ``"failed"`` if somebody who is trusted here says so in a
-            signed statement about this very result, else ``"claimed"``.
+        verified: ``"verified"`` or ``"failed"`` if a statement about exactly this result, signed
+            with a trusted key, says so; else ``"claimed"``.
         created: ISO time in UTC.
         extra: plain JSON; ``returns`` per episode, ``curve`` as pairs of step and value.
 

@@ -14,7 +14,7 @@ from ludus.bench.planning.suite import Suite
 from ludus.bench.result import Result
 from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Counts, number, summarise
-from ludus.bench.statistics.research import research_aup
+from ludus.bench.statistics.aup import research_aup
 from ludus.cli.bench_tables import end_run, estimate_cells, print_counts
 from ludus.cli.console import NOTHING, make_table, out, print_line
 from ludus.terminal_text import printable

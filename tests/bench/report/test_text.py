@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.bench.report.charts.scale import AxisScale, domain_of
+from ludus.bench.report.charts.frame import AxisScale, domain_of
 from ludus.bench.report.markup import Markup, element, plain
-from ludus.bench.report.numbers import (
+from ludus.bench.report.text import (
     ABSENT,
     interval,
     number,
@@ -17,8 +17,10 @@ from ludus.bench.report.numbers import (
     ratio,
     ratio_interval,
     share,
+    shorten,
+    shorten_to_width,
+    width_of,
 )
-from ludus.bench.report.text import shorten, shorten_to_width, width_of
 from ludus.terminal_text import visible
 
 any_text = st.text(st.characters(codec=None))

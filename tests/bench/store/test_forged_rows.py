@@ -139,7 +139,7 @@ def test_verified_rows_that_were_deleted_are_missed(tmp_path):
     with open_store(tmp_path / "s.sqlite", trusted_keys=[some_key().public]) as store:
         store.add([*rows, make_result(run="other", suite="other", suite_digest="e" * 64)])
         store.add_statements(stated(rows))
-        words = "results that a trusted statement speaks of are not here"
+        words = "results that a trusted statement is about are not here"
         assert not any(words in " ".join(board.notes) for board in store.leaderboard())
         with store._database.writing() as connection:
             connection.execute(

@@ -10,9 +10,8 @@ from sqlalchemy import insert, inspect, text
 from ludus.bench.store import open_store
 from ludus.bench.store.address import parse_address
 from ludus.bench.store.engine import Database
-from ludus.bench.store.migrations import NEWEST, STEPS, apply_missing, schema_number
 from ludus.bench.store.rows import prepare
-from ludus.bench.store.tables import metadata
+from ludus.bench.store.tables import NEWEST, STEPS, apply_missing, metadata, schema_number
 from ludus.errors import StoreError
 from tests.bench.stating import stated
 from tests.bench.store.support import make_result

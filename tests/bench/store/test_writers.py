@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ludus.bench.store import open_store
-from ludus.bench.store.migrations import NEWEST
+from ludus.bench.store.tables import NEWEST
 from tests.bench.store.support import make_many, nth
 from tests.sampling import ALL
 

@@ -157,7 +157,7 @@ def test_verification_and_reports_know_of_abandoned_lives(tmp_path, monkeypatch)
     assert "1 of them were restarted" in shown.getvalue()
     assert "in 2 lives" in describe_episode(result)
     (section,) = failures(collect([result])).blocks[2:]
-    assert "Begun anew after such a fault: 1" in str(section)
+    assert "Started again after such a fault: 1" in str(section)
     # Without the record of the first life, nobody can check what it used.
     shutil.copytree(out, tmp_path / "copy")
     shutil.rmtree(tmp_path / "copy" / "abandoned")

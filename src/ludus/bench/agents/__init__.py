@@ -1,4 +1,4 @@
-"""Agents: whatever chooses actions."""
+"""Agents: anything that chooses actions."""
 
 from __future__ import annotations
 

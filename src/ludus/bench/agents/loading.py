@@ -1,4 +1,4 @@
-"""From what a spec says to an agent that acts."""
+"""Loads agents: from a spec to an object that acts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,53 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from ludus.bench.agents.basic import ConstantAgent, RandomAgent
 from ludus.bench.agents.protocol import Agent, BatchAgent
 from ludus.bench.agents.reference import reference_agent
 from ludus.bench.agents.spec import AgentSpec, describe
 from ludus.errors import BenchError, DependencyNotInstalled
+from ludus.spaces import Space
 
-__all__ = ["AgentUnusable", "as_agent", "as_batch_agent", "load_agent"]
+__all__ = [
+    "AgentUnusable",
+    "ConstantAgent",
+    "RandomAgent",
+    "as_agent",
+    "as_batch_agent",
+    "load_agent",
+]
+
+
+class RandomAgent:
+    """Draws every action from the action space."""
+
+    def __init__(self, space: Space[Any], seed: int) -> None:
+        # A copy: the environment's own space may be drawn from by others.
+        self._space = deepcopy(space)
+        self._space.seed(seed)
+
+    def act(self, observation: Any) -> Any:
+        """Return a random action."""
+        return self._space.sample()
+
+    def act_batch(self, observations: Any) -> Any:
+        """Return random actions; the space is that of a batch."""
+        return self._space.sample()
+
+
+class ConstantAgent:
+    """Always does the same."""
+
+    def __init__(self, action: Any) -> None:
+        self._action = action
+
+    def act(self, observation: Any) -> Any:
+        """Return the action."""
+        return self._action
 
 
 class AgentUnusable(BenchError):
@@ -90,7 +126,7 @@ def load_agent(spec: AgentSpec, env: Any, seed: int) -> Any:
 
 
 def as_agent(thing: Any) -> Agent:
-    """Return ``thing`` as an agent: as it is, or a function or a model in its new clothes.
+    """Return ``thing`` as an agent: itself, or an adapter of a function or a model.
 
     Raises:
         AgentUnusable: It can be neither.

@@ -100,7 +100,7 @@ class RecordedAgent(AgentSpec):
     identity_then: Mapping[str, Any] = field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:
-        """Return what told the agent from others when the run began."""
+        """Return the identity that the agent had when the run began."""
         return dict(self.identity_then)
 
 

@@ -1,4 +1,4 @@
-"""Engines: where units are done."""
+"""Engines: where units are run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ ENGINES = ("processes", "serial")
 
 
 def open_engine(name: str, *, workers: int | None = None, log: Path | None = None) -> Engine:
-    """Return an engine.
-
-    Args:
-        name: ``processes`` or ``serial``.
-        workers: How many at a time; by default one per processor.
-        log: Where workers' output goes.
+    """Return an engine, ``processes`` or ``serial``; by default with one worker per processor.
 
     Raises:
         BenchError: There is no such engine, or it does not take so many workers.

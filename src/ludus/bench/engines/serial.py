@@ -1,9 +1,8 @@
-"""Everything in this process, one after the other: for debuggers, and for agents in memory."""
+"""Runs jobs in this process, one after the other: for debuggers, and for agents in memory."""
 
 from __future__ import annotations
 
 from collections import deque
-from types import TracebackType
 from typing import Self
 
 from ludus.bench.running.engine import Done
@@ -14,10 +13,10 @@ __all__ = ["SerialEngine"]
 
 
 class SerialEngine:
-    """Does a job when it is waited for.
+    """Runs a job when it is waited for.
 
-    Nobody can end a call that never returns: time is looked at between an agent's actions only. The
-    generators that all code of a process shares are seeded anew by each job.
+    A call that never returns cannot be ended: time is checked between an agent's actions only. Each
+    job seeds the global random generators again.
     """
 
     slots = 1
@@ -30,7 +29,7 @@ class SerialEngine:
         self._jobs.append(job)
 
     def wait(self, timeout: float | None = None) -> Done | None:
-        """Do the next job, however long it takes."""
+        """Run the next job, however long it takes."""
         if not self._jobs:
             return None
         job, playing = self._jobs.popleft(), []
@@ -40,16 +39,11 @@ class SerialEngine:
             return Done(job, fault=str(fault), playing=bool(playing))
 
     def close(self) -> None:
-        """Forget what was not begun."""
+        """Drop the jobs that have not started."""
         self._jobs.clear()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()

@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
-    """Do jobs until there are no more."""
+    """Run jobs until there are no more."""
     read, write, content, parent = (int(text) for text in arguments)
     die_with(parent)
     # Ctrl-C does not reach this process, so only an agent sends this to itself. A handler, unlike

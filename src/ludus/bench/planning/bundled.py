@@ -25,16 +25,11 @@ def departures(
     budgets: Mapping[str, Collection[str]],
     runs: Mapping[tuple[str, str], int],
 ) -> Iterator[str]:
-    """Say in which ways results of a suite that comes with Ludus are not what it asks for.
+    """Yield in which ways results of a bundled suite are not what it asks for.
 
-    Its digest is about neither budgets nor seeds: both may be changed for a quick look, and both
-    may be chosen after a look at the scores.
-
-    Args:
-        name: Of the suite.
-        digest: Of the suite.
-        budgets: What was played with, by environment.
-        runs: How many results count, by agent and environment.
+    Its digest covers neither budgets nor seeds: both may be changed for a quick look, and both may
+    be chosen after a look at the scores. ``budgets`` are those that were used, by environment;
+    ``runs`` the numbers of results that count, by agent and environment.
     """
     suite = bundled_suite(name, digest)
     if suite is None:

@@ -1,4 +1,4 @@
-"""From a suite to units of work, in the order in which they are done."""
+"""Turns a suite into units of work, in the order in which they are run."""
 
 from __future__ import annotations
 
@@ -88,16 +88,16 @@ def make_plan(
     skip_missing: bool = False,
     trust: bool = False,
 ) -> BenchPlan:
-    """Return the units of a suite: for each seed, every agent on every environment.
+    """Return the plan of a suite: for each seed, every agent on every environment.
 
     Args:
-        suite: What is played.
-        agents: Who plays, see :func:`~ludus.bench.agents.parse_agent`; else the suite's own.
+        suite: The suite.
+        agents: The agents, see :func:`~ludus.bench.agents.parse_agent`; by default the suite's own.
         skip_missing: Leave out environments that are not registered here.
         trust: Whether agents may be loaded whose files are unpickled.
 
     Raises:
-        BenchError: An environment is missing, an agent cannot be had, or two have one name.
+        BenchError: An environment is missing, an agent cannot be found, or two have one name.
     """
     specs = _agents(suite, agents, trust)
     missing = missing_environments(suite)
@@ -116,10 +116,7 @@ def units_of(
 ) -> tuple[Unit, ...]:
     """Return the units of a suite: for each seed, every agent on every environment.
 
-    Args:
-        suite: What is played.
-        agents: Who plays.
-        absent: Environments to leave out, as the suite writes them.
+    ``absent`` are environments to leave out, as the suite writes them.
     """
     specs, digest = tuple(agents), suite.digest
     return tuple(
@@ -149,7 +146,7 @@ def _agents(suite: Suite, agents: Iterable[Any] | None, trust: bool) -> list[Age
         ]
     specs = [parse_agent(entry, trust=trust) for entry in entries]
     if not specs:
-        raise BenchError("There is nobody to play; name at least one agent.")
+        raise BenchError("There is no agent; name at least one.")
     names = [spec.name for spec in specs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

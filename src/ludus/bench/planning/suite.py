@@ -15,22 +15,36 @@ A suite is a YAML file::
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ludus.bench.planning.budget import Budget, BudgetChange, RunLimits, exclusive
 from ludus.bench.statistics.normalise import Reference as Scale
 from ludus.core.ids import parse_env_id
 from ludus.errors import Error, SuiteError
 from ludus.foreign_files import read_text
+from ludus.plain_yaml import YamlError, read_yaml
 
-__all__ = ["AgentEntry", "Environment", "Reference", "Suite", "env_id_of", "load_suite", "suites"]
+__all__ = [
+    "LONGEST",
+    "AgentEntry",
+    "Environment",
+    "Reference",
+    "Suite",
+    "env_id_of",
+    "load_suite",
+    "parse_suite",
+    "suite_from",
+    "suites",
+]
+
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
@@ -140,7 +154,7 @@ class Suite(BaseModel):
         name: How to ask for it.
         version: Raised whenever scores would change.
         seeds: One run of every agent on every environment for each; a number counts from 0.
-        agents: Who plays if nobody else is named.
+        agents: The agents, unless others are named.
         budget: Of one unit.
         limits: Of the whole run.
     """
@@ -271,8 +285,6 @@ def load_suite(name_or_path: str | Path) -> Suite:
         SuiteError: There is none, or its file is wrong; the message names the line, the field and
             what to do.
     """
-    from ludus.bench.planning.suite_file import LONGEST, parse_suite
-
     name = str(name_or_path)
     if name in suites():
         text = files("ludus.bench").joinpath("suites", f"{name}.yaml").read_text("utf-8")
@@ -293,12 +305,80 @@ def load_suite(name_or_path: str | Path) -> Suite:
     return parse_suite(text, str(path))
 
 
-def suite_from(data: Mapping[str, Any], source: str) -> Suite:
+LONGEST = 1_000_000
+"""Characters of a suite's file; more is no suite."""
+_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): Suite,
+    ("budget",): Budget,
+    ("limits",): RunLimits,
+    ("agents",): AgentEntry,
+    ("environments",): Environment,
+    ("environments", "budget"): BudgetChange,
+    ("environments", "reference"): Reference,
+}
+"""The model of each part, by its path without positions."""
+
+_Where = tuple[str | int, ...]
+
+
+def parse_suite(text: str, source: str) -> Suite:
+    """Return the suite that a YAML text describes; messages call it ``source``.
+
+    Raises:
+        SuiteError: It is no YAML, or describes no suite.
+    """
+    if len(text) > LONGEST:
+        raise SuiteError(f"{source} has {len(text)} characters; a suite has at most {LONGEST}.")
+    try:
+        document = read_yaml(text)
+    except YamlError as problem:
+        raise SuiteError(
+            f"{source}, line {problem.line}: {problem.problem}. Check the keys, indentation and "
+            "quotes there."
+        ) from problem
+    data = document.data
+    if not isinstance(data, dict):
+        raise SuiteError(
+            f"{source}, line 1: expected fields such as 'name' and 'environments', found "
+            f"{type(data).__name__}."
+        )
+    return suite_from(data, source, document.line_of)
+
+
+def suite_from(
+    data: Mapping[str, Any], source: str, line_of: Callable[[_Where], int] | None = None
+) -> Suite:
     """Return the suite that plain data describes.
 
     Raises:
-        SuiteError: It describes none.
+        SuiteError: It describes none; every wrong field is named.
     """
-    from ludus.bench.planning.suite_file import build_suite
+    try:
+        return Suite.model_validate(data)
+    except ValidationError as problem:
+        rows = []
+        for error in problem.errors():
+            path = tuple(part for part in error["loc"] if part not in ("str", "AgentEntry"))
+            place = f", line {line_of(path)}" if line_of else ""
+            rows.append(f"{source}{place}: {_explain(path, error)}")
+        raise SuiteError("\n".join(dict.fromkeys(rows))) from problem
 
-    return build_suite(data, source)
+
+def _explain(path: _Where, error: Any) -> str:
+    field = ".".join(str(part) for part in path) or "suite"
+    if error["type"] == "extra_forbidden":
+        return f"{field}: there is no such field{_advice(path)}"
+    if error["type"] == "missing":
+        return f"{field}: this field is required; add it"
+    message = error["msg"].removeprefix("Value error, ")
+    given = "" if isinstance(error["input"], dict | list) else f", got {error['input']!r:.200}"
+    return f"{field}: {message[:1].lower()}{message[1:]}{given}"
+
+
+def _advice(path: _Where) -> str:
+    names = tuple(part for part in path[:-1] if isinstance(part, str))
+    known = sorted(_MODELS[names].model_fields) if names in _MODELS else []
+    close = difflib.get_close_matches(str(path[-1]), known, n=1)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    return f"; remove it, or use one of: {', '.join(known)}" if known else "; remove it"

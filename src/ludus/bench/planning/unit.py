@@ -21,16 +21,16 @@ __all__ = ["Unit", "id_of"]
 
 @dataclass(frozen=True)
 class Unit:
-    """What is done at a time. The same unit gives the same score, bit for bit.
+    """One unit of work. The same unit gives the same score, bit for bit.
 
     Attributes:
         suite: Name of the suite.
         suite_digest: Hash of its content.
-        agent: Who plays.
+        agent: The agent.
         env: Full id, with version; perhaps with a module in front that registers it.
         kwargs: Passed to ``make``.
         max_episode_steps: Another time limit than the registered one.
-        seed: Everything that is drawn derives from it.
+        seed: All random numbers derive from it.
         budget: What is played, and what may be spent.
     """
 

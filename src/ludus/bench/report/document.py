@@ -40,7 +40,7 @@ Tone: TypeAlias = Literal["", "good", "bad", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name given by somebody else: of an agent, an environment, a run."""
+    """An untrusted name: of an agent, an environment, a run."""
 
     text: str
 
@@ -159,7 +159,7 @@ def text(content: str, tone: Tone = "") -> Cell:
 
 
 def name(content: str, style: int | None = None) -> Cell:
-    """A cell with somebody else's name."""
+    """A cell with an untrusted name."""
     return Cell(Name(content), style=style)
 
 
@@ -181,5 +181,5 @@ _STATUS: dict[str, tuple[str, Tone]] = {
 
 
 def status(verified: str) -> Cell:
-    """A cell that tells whether a result is verified, in words."""
+    """A cell with the standing of a result."""
     return Cell(*_STATUS[verified])

@@ -15,8 +15,7 @@ from ludus.bench.report.charts.style import STYLES
 from ludus.bench.report.intervals import mean_estimates
 from ludus.bench.result import Result
 from ludus.bench.statistics.aggregates import iqm, mean, median, optimality_gap
-from ludus.bench.statistics.bootstrap import bootstrap, has_spread, tails
-from ludus.bench.statistics.estimate import Estimate
+from ludus.bench.statistics.bootstrap import Estimate, bootstrap, has_spread, tails
 from ludus.bench.statistics.gathering import AgentScores, TaskScores, gather
 from ludus.bench.statistics.normalise import Reference
 from ludus.bench.statistics.scores import FloatArray, Scores, joined

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ludus.bench.statistics.bootstrap import tails
-from ludus.bench.statistics.estimate import Estimate
+from ludus.bench.statistics.bootstrap import Estimate, tails
 from ludus.bench.statistics.scores import FloatArray
 
 __all__ = ["mean_estimates", "resampled_means"]

@@ -1,7 +1,7 @@
 """Markup that is safe by type: a plain string is escaped wherever it is put.
 
 Only what :func:`element` and :func:`join` return is taken as markup, so a name from a result
-cannot become a tag, an attribute or an entity, whoever wrote it.
+cannot become a tag, an attribute or an entity.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def write_report(
     """Write a report of results.
 
     Args:
-        results: Any number of them, from whoever; every text in them is shown as text.
+        results: Any number of them, trusted or not; every text in them is shown as text.
         path: A file ending in ``.html`` or ``.md``, which gets the other beside it, or a folder,
             which gets ``report.html`` and ``report.md``.
         title: Headline.
@@ -90,7 +90,7 @@ def write_report(
         write_whole(html, to_html(document).encode(), durable=False)
         write_whole(markdown, to_markdown(document).encode(), durable=False)
     except OSError as problem:
-        # By its own name: the error is about a draft that nobody has heard of.
+        # The system's error names a temporary file.
         raise OSError(problem.errno, problem.strerror, str(target)) from problem
     return ReportFiles(html, markdown)
 

@@ -1,4 +1,4 @@
-"""Whose fault it is that an environment failed while an agent had it in its hands."""
+"""Whose fault it is that an environment failed while an agent was playing."""
 
 from __future__ import annotations
 
@@ -23,15 +23,8 @@ def agents_doing(
 ) -> str | None:
     """Return what the agent did to the environment, if that is why it failed; else ``None``.
 
-    A deterministic environment that was broken by the agent fails where a new one, after the same
+    A deterministic environment that the agent broke fails where a new one, after the same recorded
     actions, does not. Without evidence the agent is not blamed.
-
-    Args:
-        unit: That was played.
-        record: Path of the record.
-        recorder: Of the record, still open unless the agent closed it.
-        tally: What was counted, and the call that failed.
-        problem: What was raised.
     """
     if recorder.is_closed:
         return "closed the environment"

@@ -1,4 +1,4 @@
-"""What a runner asks of whoever does the work: here, in processes, or on other machines."""
+"""The interface between the runner and an engine: local, in processes, or on other machines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Done", "Engine"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job that came back: with a result, or with the reason why there is none.
+    """A finished job: with a result, or with the reason why there is none.
 
     Attributes:
-        job: What was to be done.
+        job: The job.
         result: Scored, or the agent's fault.
         fault: What failed, if there is no result; the job may be tried again.
         playing: Whether the agent was playing when it failed, and so may have caused it.
@@ -30,11 +30,11 @@ class Done:
 
 
 class Engine(Protocol):
-    """Does jobs; a context manager, which ends whatever is still running.
+    """Runs jobs; a context manager that ends whatever is still running.
 
-    A job comes back exactly once, whatever happens to it. An engine that can enforce it ends a job
-    that runs over its ``max_seconds``, and the result is the agent's fault; the death of a worker
-    is a fault with the signal as the reason.
+    A job comes back exactly once. An engine that can enforce it ends a job that runs over its
+    ``max_seconds``, and the result is the agent's fault; the death of a worker is a fault with the
+    signal as the reason.
     """
 
     slots: int

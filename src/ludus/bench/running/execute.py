@@ -1,4 +1,4 @@
-"""Doing a unit: environment, recording, agent, result."""
+"""Runs one unit: environment, recording, agent, result."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["UnitJob", "build", "execute", "fault_result", "make_place", "settle"
 
 @dataclass(frozen=True, slots=True)
 class UnitJob:
-    """A unit to do, and where; other kinds of work do it in another way.
+    """A unit to run, and where; subclasses run other kinds of work.
 
     Attributes:
-        unit: What to do.
+        unit: The unit.
         run: Name of the bench run.
         folder: Of the bench run.
         key: Path of the private key that signs records, if any.
@@ -56,20 +56,20 @@ class UnitJob:
 
     @property
     def owner(self) -> str:
-        """Whose code the job runs; empty if only Ludus's own."""
+        """The agent whose code the job runs; empty if only Ludus's own."""
         return "" if self.unit.agent.is_built_in else self.unit.agent.name
 
     @property
     def max_seconds(self) -> float | None:
-        """What the agent has from its beginning on; more is its fault."""
+        """Time limit of the agent; exceeding it is the agent's fault."""
         return self.unit.budget.max_seconds
 
     def execute(self, on_playing: Callable[[], None] = lambda: None) -> Result:
-        """Do the unit; see :func:`execute`."""
+        """Run the unit; see :func:`execute`."""
         return execute(self, on_playing)
 
     def accepts(self, result: Result) -> bool:
-        """Tell whether a worker can have answered this; the agent may have, in its place."""
+        """Tell whether a result can be the worker's answer; the agent may have written one."""
         unit = self.unit
         said = (result.id, result.run, result.suite, result.suite_digest, result.agent, result.env)
         right = (unit.id, self.run, unit.suite, unit.suite_digest, unit.agent.name, unit.env_id)
@@ -85,13 +85,10 @@ class UnitJob:
         return settle(self, reason, seconds)
 
     def give_up(self, reason: str, attempts: int, *, playing: bool) -> Result:
-        """Return the result of a unit that failed each time it was tried.
+        """Return the result of a unit that failed in each of its attempts.
 
-        Args:
-            reason: What failed the last time.
-            attempts: How often it was tried.
-            playing: Whether the agent was playing when it failed, or has played before. Then it is
-                the agent's fault unless the unit fails without the agent too.
+        If the agent was ``playing`` when it failed, or has played before, it is the agent's fault
+        unless the unit also fails without the agent.
         """
         from ludus.bench.running.trial import fails_without_agent
 
@@ -107,15 +104,14 @@ class UnitJob:
 
 
 def execute(job: UnitJob, on_playing: Callable[[], None] = lambda: None) -> Result:
-    """Do a unit and return its result: scored, or the agent's fault.
+    """Run a unit and return its result: scored, or the agent's fault.
 
-    Args:
-        job: The unit and its place; what an earlier attempt left there is removed.
-        on_playing: Called when the environment stands, and the agent's time begins.
+    What an earlier attempt left is removed. ``on_playing`` is called when the environment is made
+    and the agent's time begins.
 
     Raises:
-        InfrastructureFailed: Anything but the agent failed. If it was playing, the record stays
-            until the unit is tried again or given up.
+        InfrastructureFailed: Anything but the agent failed. If the agent was playing, the record
+            stays until the unit is tried again or given up.
     """
     started, tally = time.monotonic(), UnitTally()
     playing = False
@@ -170,7 +166,7 @@ def _play(job: UnitJob, env: Any, recorder: Recorder, tally: UnitTally, started:
 
 
 def _note_failed_call(env: Any, recorder: Recorder, tally: UnitTally) -> None:
-    """Write down the call in which the environment failed, so that it can be made again."""
+    """Record the call in which the environment failed, so that it can be repeated."""
     if tally.calling is None:
         return
     _, arguments, named = tally.calling
@@ -195,12 +191,7 @@ def _close(env: Any, recorder: Recorder) -> None:
 def settle(job: UnitJob, reason: str, seconds: float, tally: UnitTally | None = None) -> Result:
     """Close the record of a unit that the agent failed, and return the result that says so.
 
-    Args:
-        job: The unit.
-        reason: What the agent did.
-        seconds: That it took.
-        tally: What was counted; ``None`` where only the record tells what was done, as where the
-            worker was killed.
+    Without a ``tally``, as after the worker was killed, steps are counted from the record.
 
     Raises:
         Error: The record cannot be closed.
@@ -216,7 +207,7 @@ def settle(job: UnitJob, reason: str, seconds: float, tally: UnitTally | None = 
 
 
 def _reopened(job: UnitJob, key: Any) -> Run:
-    """Return the run of a unit to be completed; an empty one if the agent spoilt it."""
+    """Return the run of a unit to be completed; an empty one if the agent damaged it."""
     try:
         return Run.resume(job.record_path, key=key)
     except (Error, OSError):
@@ -228,7 +219,7 @@ def _reopened(job: UnitJob, key: Any) -> Run:
 
 
 def fault_result(job: UnitJob, reason: str, attempts: int) -> Result:
-    """Return the result of a unit that could not be done for no fault of the agent."""
+    """Return the result of a unit that failed for no fault of the agent."""
     claim = claim_fault(job.unit, UnitTally(), 0.0, reason)
     made = result_of(job.unit, job.run, None, claim, (), None)
     extra = {"attempts": attempts}
@@ -265,14 +256,14 @@ def build(job: UnitJob) -> Any:
         return recorder(env, job.record_path, key=key)
     except Exception as problem:  # the environment's own constructor
         if env is not None:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):  # the environment's own code
                 env.close()
         what = "cannot be made" if env is None else "cannot be recorded"
         raise InfrastructureFailed(f"{unit.env} {what}: {one_line(problem)}") from problem
 
 
 def make_place(folder: str) -> Path:
-    """Return the folder of a run's records, made anew where somebody has replaced it."""
+    """Return the folder of a run's records, created again if an agent has replaced it."""
     records = Path(folder, RECORDS)
     if records.is_symlink() or not records.is_dir():
         records.unlink(missing_ok=True)

@@ -8,7 +8,7 @@
       records/<unit>/     the unit's episodes, see ludus.record
       verifications/      signed statements about the results, see ludus.bench.verifying.statement
       workers.log         what agents printed
-      lock                held by whoever runs the units
+      lock                held by the process that runs the units
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from ludus.atomic import write_whole
 from ludus.bench.agents.spec import AgentSpec, RecordedAgent
-from ludus.bench.json_text import read_json
 from ludus.bench.planning.plan import BenchPlan
 from ludus.bench.planning.suite import Suite, suite_from
-from ludus.bench.result import Result
+from ludus.bench.result import Result, read_json
 from ludus.bench.verifying.standing import Standing, standing
 from ludus.bench.verifying.statement_files import read_statements
 from ludus.errors import BenchError, RecordError
@@ -60,7 +59,7 @@ _LONGEST_MESSAGE = 2000
 
 
 class AgentRow(BaseModel):
-    """An agent as a run remembers it: its identity, and whether its name is enough to load it."""
+    """An agent in ``bench.json``: its identity, and whether its name is enough to load it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -77,7 +76,7 @@ class AgentRow(BaseModel):
         return cls(**spec.identity(), by_name=spec.by_name)
 
     def spec(self) -> AgentSpec:
-        """Return the agent as a spec that has the identity it had then; it cannot be loaded."""
+        """Return a spec with the identity that the agent had then; it cannot be loaded."""
         told = self.model_dump(exclude={"by_name"})
         return RecordedAgent(self.name, self.use, self.num_envs, self.options, identity_then=told)
 
@@ -111,9 +110,9 @@ class BenchFolder:
     Attributes:
         path: Of the folder.
         name: Of the run.
-        suite: What is played.
-        agents: Who plays.
-        unit_ids: What is to be done, in this order.
+        suite: The suite.
+        agents: The agents.
+        unit_ids: Ids of the units, in the order of the plan.
         missing: Environments of the suite that are left out.
         digest: The SHA-256 of all of ``bench.json``.
     """
@@ -131,7 +130,7 @@ class BenchFolder:
 
     @classmethod
     def create(cls, path: str | Path, plan: BenchPlan, *, name: str | None = None) -> BenchFolder:
-        """Begin a run in a new folder.
+        """Start a run in a new folder.
 
         Raises:
             BenchError: There is a run already, or the folder cannot be written.
@@ -139,7 +138,7 @@ class BenchFolder:
         target = Path(path)
         if (target / "bench.json").exists():
             raise BenchError(
-                f"There is a run in {target} already. Go on with it: ludus bench resume {target}; "
+                f"There is a run in {target} already. Resume it with ludus bench resume {target}; "
                 "or choose another folder with --out."
             )
         moment = datetime.now(UTC)
@@ -189,11 +188,10 @@ class BenchFolder:
         return cls(path, data)
 
     def results(self, *, trusted_keys: Iterable[PublicKey] | None = None) -> list[Result]:
-        """Return the results there are, in the order of the plan, each with what it counts as.
+        """Return the results there are, in the order of the plan, each with its standing.
 
-        Args:
-            trusted_keys: Whose statements count; by default the user's own key and those that the
-                user has listed, see :func:`ludus.record.trusted_keys`.
+        By default the statements of the user's own key and of the keys that the user has listed
+        count, see :func:`ludus.record.trusted_keys`.
 
         Raises:
             BenchError: A file is damaged, or all of them together are too large.
@@ -219,12 +217,9 @@ class BenchFolder:
         return standing(read_statements(self.path, keys), keys, plan=self.digest)
 
     def own_results(self, *, trusted_keys: Iterable[PublicKey] | None = None) -> list[Result]:
-        """Return the results there are, after a check that they belong to the folder's suite.
+        """Return :meth:`results` after a check that they belong to the folder's suite.
 
-        For whoever measures them with the suite's references and floors.
-
-        Args:
-            trusted_keys: As for :meth:`results`.
+        Used where they are compared with the suite's references and floors.
 
         Raises:
             BenchError: A file is damaged, or of another suite.
@@ -267,11 +262,10 @@ class BenchFolder:
         return result
 
     def write(self, result: Result) -> None:
-        """Keep a result; when this returns, it survives a power cut.
+        """Write a result; when this returns, it survives a power cut.
 
         Raises:
-            OSError: It cannot be written, or is larger than what is read; what was there before
-                still is.
+            OSError: It cannot be written, or is larger than what is read; the previous one stays.
         """
         content = _json(result.to_dict())
         if len(content) > LARGEST_RESULT:
@@ -283,7 +277,7 @@ class BenchFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep others from running the same units.
+        """Lock the run, so that no other process runs the same units.
 
         Raises:
             BenchError: Another process is running them.
@@ -320,13 +314,8 @@ def _json(data: Any) -> bytes:
 def read_from(path: str | Path, name: str, longest: int) -> bytes | None:
     """Return the content of a file in the folder of a run, ``None`` if it does not exist.
 
-    The folder may come from anybody: nothing is read through symbolic links below it, from pipes
-    or devices, or beyond a size.
-
-    Args:
-        path: Of the folder.
-        name: Of the file, with slashes.
-        longest: The most bytes that it may have.
+    The folder may come from anyone: nothing is read through symbolic links below it, from pipes or
+    devices, or beyond ``longest`` bytes. The name of the file has slashes.
 
     Raises:
         BenchError: It is no regular file, too large, or cannot be read.

@@ -1,14 +1,17 @@
-"""Playing a unit: episodes, what they return, and what they cost."""
+"""Plays a unit: episodes, their returns, and what they cost."""
 
 from __future__ import annotations
 
+import contextlib
 import random
+import signal
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,27 +20,26 @@ from ludus.bench.faults import one_line, plain
 from ludus.bench.planning.budget import Budget
 from ludus.bench.planning.unit import Unit
 from ludus.bench.running.actions import action_reader
-from ludus.bench.running.interrupts import CtrlC
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import AgentFailed, InfrastructureFailed
 
-__all__ = ["UnitTally", "play"]
+__all__ = ["CtrlC", "UnitTally", "play"]
 
 
 @dataclass(slots=True)
 class UnitTally:
-    """What a unit has come to so far; it stays valid when a fault ends it.
+    """What a unit has played so far; it stays valid when a fault ends it.
 
     Attributes:
         returns: Of the finished episodes that count.
         finished: Of all finished episodes, in the order of their ends; in a batch there are more.
-        steps: Made, those of unfinished episodes included.
+        steps: All steps, those of unfinished episodes included.
         cost: Money that the agent says it spent.
         stopped: Which limit ended the unit before all was played.
-        curve: Steps made and return, per episode, for agents that learn.
+        curve: Steps and return, per episode, for agents that learn.
         rows: Calls of the environment's ``step``; in a batch each makes several steps.
         calling: The last call of the environment: its name and arguments.
-        modules: That the agent's code is from.
+        modules: Modules that the agent's code is from.
     """
 
     returns: list[float] = field(default_factory=list)
@@ -54,10 +56,7 @@ class UnitTally:
 def play(unit: Unit, env: Any, tally: UnitTally) -> None:
     """Play a unit to its end, counting into ``tally``.
 
-    Args:
-        unit: What to play.
-        env: The environment, or a vector environment if the agent acts on batches.
-        tally: What is counted.
+    ``env`` is a vector environment if the agent acts on batches.
 
     Raises:
         AgentFailed: The agent raised, gave an invalid action, took too long, or spent its budget
@@ -80,7 +79,7 @@ def play(unit: Unit, env: Any, tally: UnitTally) -> None:
 
 
 class _Player:
-    """Calls the agent, keeps its time and its cost, and says whose fault a failure is."""
+    """Calls the agent, keeps its time and its cost, and decides whose fault a failure is."""
 
     def __init__(self, unit: Unit, tally: UnitTally, ctrl_c: CtrlC) -> None:
         self.unit, self.tally = unit, tally
@@ -91,7 +90,7 @@ class _Player:
         self._adds = False
 
     def watch(self, agent: Any) -> None:
-        """Look for where the agent tells its cost, and where its code is from."""
+        """Find where the agent reports its cost, and which modules its code is from."""
         self.tally.modules = self.ask("looking at it", _modules, agent)
         for name, adds in (("cost", False), ("last_cost", True)):
             if self.ask(f"looking for {name}", hasattr, agent, name):
@@ -130,6 +129,7 @@ class _Player:
         self.tally.calling = (name, arguments, named)
         try:
             answer = call(*arguments, **named)
+        # The environment's own code, which must not end the worker either.
         except BaseException as problem:
             self._ctrl_c.check()
             raise InfrastructureFailed(f"the environment raised {one_line(problem)}") from problem
@@ -187,9 +187,9 @@ def _play_episodes(player: _Player, env: Any, agent: Any) -> None:
 
 
 def _play_batch(player: _Player, env: Any, agent: Any) -> None:
-    """Let every environment play its share; what a fast one plays beyond it does not count.
+    """Let every environment play its share; episodes beyond it do not count.
 
-    Taking the first episodes to end, whoever plays them, would favour short ones.
+    Counting the first episodes to end would favour short ones.
     """
     unit, tally, budget = player.unit, player.tally, player.unit.budget
     count = env.num_envs
@@ -247,7 +247,7 @@ def _read_answer(read: Callable[[Any], Any], act: Callable[[Any], Any], observat
 
 
 def _reason(what: str, problem: BaseException) -> str:
-    """Return why the agent failed; the exception may be of a class of its own."""
+    """Return why the agent failed; the exception's class may be the agent's own."""
     try:
         if type(problem) is AgentFailed:
             return plain(str(problem))
@@ -270,3 +270,41 @@ def _seed_everything(seed: int) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.manual_seed(seed)
+
+
+class CtrlC:
+    """Notes each SIGINT that interrupts this process, while the context is entered.
+
+    An agent that raises ``KeyboardInterrupt`` has failed. The user's Ctrl-C ends the run even if
+    the agent's code catches it.
+    """
+
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._pressed = False
+
+    def __enter__(self) -> Self:
+        before = signal.getsignal(signal.SIGINT)
+        # Only the main thread may set handlers, and only there do interrupts arrive.
+        with contextlib.suppress(ValueError):
+            if callable(before):
+                signal.signal(signal.SIGINT, self._handle)
+                self._before = before
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        before, self._before = self._before, None
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` if the user has interrupted the process."""
+        if self._pressed:
+            raise KeyboardInterrupt
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        try:
+            self._before(number, frame)
+        except KeyboardInterrupt:
+            self._pressed = True
+            raise

@@ -13,7 +13,7 @@ __all__ = ["BarProgress", "LineProgress", "NoProgress", "Progress", "describe_re
 
 
 class Progress(Protocol):
-    """Is told what happens in a run; a context manager around it."""
+    """Reports what happens in a run; a context manager around it."""
 
     def begin(self, total: int, finished: int) -> None:
         """So many units are planned, and so many were finished before."""
@@ -80,7 +80,7 @@ class LineProgress(NoProgress):
         self.note(f"{total} {self._units}{known}")
 
     def finished(self, result: Result) -> None:
-        """Print the unit and what it came to."""
+        """Print the unit and its outcome."""
         self._count += 1
         done = self._count - self._before
         left = (time.monotonic() - self._started) / done * (self._total - self._count)
@@ -144,7 +144,7 @@ class BarProgress(LineProgress):
 
 
 def describe_result(result: Result) -> str:
-    """Return a unit and what it came to in one line."""
+    """Return a unit and its outcome in one line."""
     head = f"{result.agent} on {result.env}, seed {result.seed}: "
     if result.outcome == "scored":
         return f"{head}{result.score:g} over {result.episodes} episodes ({result.seconds:.1f} s)"
@@ -154,7 +154,7 @@ def describe_result(result: Result) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in words for people."""
+    """Return a duration as text."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""Measuring what a suite's scores are compared with: random agents and reference agents.
+"""Measures the reference scores of a suite with random agents and reference agents.
 
 The numbers in the suites that come with Ludus were made by ``ludus bench references SUITE``, and
 can be made again.
@@ -43,12 +43,7 @@ class Measured:
 
 
 def measure(suite: Suite, *, units: int = 20) -> Iterator[Measured]:
-    """Measure every environment of a suite that is registered here.
-
-    Args:
-        suite: Whose environments and budgets are used.
-        units: How many units of each agent.
-    """
+    """Measure every registered environment of a suite, with so many ``units`` of each agent."""
     missing = {one.env for one in missing_environments(suite)}
     for row in suite.environments:
         if row.id in missing:
@@ -70,7 +65,7 @@ def _mean(suite: Suite, row: Environment, agent: str, units: int) -> float:
 
 
 def _optimum(suite: Suite, row: Environment) -> float | None:
-    from ludus.bench.agents.reference.planning import PlanningAgent, solve
+    from ludus.bench.agents.reference.toy_text import PlanningAgent, solve
 
     with _unit(suite, row, "random", FIRST_SEED).make_env() as env:
         table = getattr(env.unwrapped, "P", None)

@@ -1,4 +1,4 @@
-"""Running a suite: what is planned and not finished is done, and kept as it comes."""
+"""Runs the units of a plan that are not finished, and writes each result as it comes."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ AGENT_FAULTS, INFRASTRUCTURE_FAULTS, EXHAUSTED, INTERRUPTED = 1, 3, 4, 130
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How units are done; nothing here changes a score.
+    """How units are run; nothing here changes a score.
 
     Attributes:
         engine: ``processes`` or ``serial``.
         workers: How many at a time; by default one per processor.
-        retries: How often a fault of the infrastructure is tried again.
+        retries: How often to retry after an infrastructure failure.
         backoff: Seconds before the first retry; doubled for each further one.
         key: Path of the private key that signs the records.
-        store: Where results go too: a path or URL, see :func:`ludus.bench.store.open_store`.
+        store: A store for the results: a path or URL, see :func:`ludus.bench.store.open_store`.
         limits: What the run may spend, instead of what the suite says.
         progress: Is told what happens.
-        job: Makes what does a unit from the unit, the run's name, its folder and the key.
+        job: Makes the job of a unit from the unit, the run's name, its folder and the key.
     """
 
     engine: str | Engine = "processes"
@@ -60,12 +60,12 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class BenchRun:
-    """What a run has come to.
+    """The outcome of a run.
 
     Attributes:
         name: Of the run.
-        folder: Where it is kept.
-        suite: What was played.
+        folder: Of the run.
+        suite: The suite.
         results: Of all units that were finished or given up, in the order of the plan.
         planned: How many units there are.
         missing: Environments that were left out, in words.
@@ -95,7 +95,7 @@ class BenchRun:
 
     @property
     def exit_code(self) -> int:
-        """0 if all is scored; else what a command ends with, see ``ludus bench run --help``."""
+        """0 if all is scored; else the exit code of the command, see ``ludus bench run --help``."""
         if self.interrupted:
             return INTERRUPTED
         if self.exhausted is not None:
@@ -119,15 +119,15 @@ def run_suite(
 
     Args:
         suite: A suite, its name, or the path of its file.
-        agents: Who plays; by default whom the suite names.
+        agents: The agents; by default those that the suite names.
         out: The folder.
         name: Of the run; by default made from suite and time.
         skip_missing: Leave out environments that are not registered here.
         trust: Whether agents may be loaded whose files are unpickled.
-        settings: How units are done.
+        settings: How units are run.
 
     Raises:
-        BenchError: The run cannot begin; the message says what to do.
+        BenchError: The run cannot start; the message says what to do.
         RecordError: The key cannot be read.
         StoreError: The store cannot be opened.
     """
@@ -145,16 +145,16 @@ def resume_run(
     trust: bool = False,
     settings: RunSettings | None = None,
 ) -> BenchRun:
-    """Go on with a run; what is finished is not repeated.
+    """Resume a run; finished units are not repeated.
 
     Args:
         path: Its folder.
         agents: Needed only where agents are objects or functions: the same as before.
         trust: Whether agents may be loaded whose files are unpickled.
-        settings: How units are done.
+        settings: How units are run.
 
     Raises:
-        BenchError: There is no run, another process is at it, or the agents are not the same.
+        BenchError: There is no run, another process is running it, or the agents are not the same.
     """
     folder = BenchFolder.open(path)
     given = list(agents) if agents is not None else [_known(row, trust) for row in folder.agents]
@@ -169,21 +169,16 @@ def resume_run(
 
 
 def run_plan(folder: BenchFolder, work: BenchPlan, settings: RunSettings | None = None) -> BenchRun:
-    """Do the units of a run that are not finished.
-
-    Args:
-        folder: Of the run.
-        work: All its units.
-        settings: How they are done.
+    """Run the units of a plan that are not finished in a folder.
 
     Raises:
-        BenchError: Another process is at it, or nothing can be written.
+        BenchError: Another process is running them, or nothing can be written.
     """
     return _Runner(folder, work, settings or RunSettings()).run()
 
 
 def _check_settings(settings: RunSettings) -> None:
-    """Raise for settings that no unit can be done with, before a folder is made."""
+    """Raise for settings that no unit can be run with, before a folder is made."""
     if isinstance(settings.engine, str):
         open_engine(settings.engine, workers=settings.workers).close()
     if settings.key is not None:
@@ -219,7 +214,7 @@ class _Runner:
         self._results: dict[str, Result] = {}
         self._spent = Spent()
         self._attempts: dict[str, int] = {}
-        # Agents whose code has run: they may have spoilt the place of units that are still to come.
+        # Agents whose code has run: they may have damaged the folder for later units.
         self._seen: set[str] = set()
         self._queue: list[tuple[float, int, Unit]] = []
         self._order = count()
@@ -255,7 +250,7 @@ class _Runner:
         )
 
     def _begin(self) -> None:
-        """Take up what is finished; faults of the infrastructure are tried again."""
+        """Read the finished results; infrastructure faults are tried again."""
         for unit in self._plan.units:
             result = self._folder.result(unit.id)
             if result is None or result.outcome == "infrastructure_fault":
@@ -288,7 +283,7 @@ class _Runner:
         return open_engine(chosen, workers=self._settings.workers, log=log)
 
     def _work(self, engine: Engine) -> str | None:
-        """Do what is queued; return which limit ended it early, if one did."""
+        """Run what is queued; return which limit ended it early, if one did."""
         started, busy = time.monotonic(), 0
         while self._queue or busy:
             self._spent.seconds = time.monotonic() - started

@@ -22,7 +22,7 @@ from ludus.bench.planning.unit import Unit
 from ludus.bench.result import Result
 from ludus.bench.running.actions import action_reader
 from ludus.bench.running.execute import UnitJob, build, fault_result, make_place
-from ludus.bench.verifying.size import size_problems
+from ludus.bench.verifying.recount import size_problems
 from ludus.errors import BenchError, InfrastructureFailed
 from ludus.record import read_run
 from ludus.record.episodes.recorder import REFUSALS
@@ -57,15 +57,14 @@ def fails_without_agent(job: UnitJob) -> str | None:
 class Trial(UnitJob):
     """A unit without its agent. Its result means only that nothing failed.
 
-    Attributes:
-        recorded: Path of the agent's record, relative to the folder.
+    ``recorded`` is the path of the agent's record, relative to the folder.
     """
 
     recorded: str = field(kw_only=True)
 
     @property
     def max_seconds(self) -> float | None:
-        """More means that the environment hangs."""
+        """Time limit; an environment that takes longer hangs."""
         return _TRIAL_SECONDS
 
     def execute(self, on_playing: Callable[[], None] = lambda: None) -> Result:
@@ -86,15 +85,11 @@ class Trial(UnitJob):
         return fault_result(self, "nothing failed", 1)
 
     def accepts(self, result: Result) -> bool:
-        """Take the answer, which no agent had a hand in."""
+        """Accept the answer, which no agent can have written."""
         return result.id == self.unit.id
 
     def settle(self, reason: str, seconds: float) -> Result:
-        """Refuse: there is no agent to blame.
-
-        Raises:
-            BenchError: Always.
-        """
+        """Raise ``BenchError``: there is no agent to blame."""
         raise BenchError(f"the environment alone {reason}")
 
 
@@ -117,10 +112,10 @@ def _sample(job: UnitJob) -> None:
 
 
 def _repeat(unit: Unit, record: Path) -> None:
-    """Repeat what a record holds, and the call that failed.
+    """Repeat the calls of a record, and the call that failed.
 
-    Only what the environment itself raises is evidence. A record that the agent changed, and
-    calls that no runner makes, are none.
+    Only what the environment itself raises is evidence. A record that the agent changed, and calls
+    that no runner makes, are none.
 
     Raises:
         InfrastructureFailed: The environment fails without the agent.
@@ -151,11 +146,7 @@ def _repeat_call(env: Any, call: Mapping[str, Any]) -> None:
 
 
 class _Calls:
-    """Makes the calls that a runner makes, in its order, and notes what the environment raises.
-
-    Attributes:
-        failure: What it did wrong first.
-    """
+    """Makes the calls of a runner, in its order, and notes the first failure of the environment."""
 
     def __init__(self, unit: Unit, env: Any) -> None:
         self._unit, self._step, self._reset = unit, env.step, env.reset

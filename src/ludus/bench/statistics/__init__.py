@@ -13,8 +13,7 @@ from ludus.bench.statistics.aggregates import (
     probability_of_improvement,
 )
 from ludus.bench.statistics.aup import Aup, aup
-from ludus.bench.statistics.bootstrap import bootstrap, estimate
-from ludus.bench.statistics.estimate import Estimate, number
+from ludus.bench.statistics.bootstrap import Estimate, bootstrap, estimate, number
 from ludus.bench.statistics.gathering import (
     AgentScores,
     Counts,

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from ludus.bench.outcome import counted_score, fault_floor
+from ludus.bench.outcome import counted_score, fault_floor, without_copies
 from ludus.bench.result import Result
-from ludus.bench.statistics.aup import AupTable
 from ludus.bench.statistics.normalise import Reference
 from ludus.bench.statistics.scores import FloatArray, Scores, joined
-from ludus.bench.verifying.copies import without_copies
+
+if TYPE_CHECKING:
+    from ludus.bench.statistics.aup import AupTable
 
 __all__ = ["AgentScores", "Counts", "FaultPolicy", "TaskScores", "best_entries", "gather"]
 
@@ -30,7 +31,7 @@ class Counts:
         results: units of work that were tried.
         scored: of them, those with a score.
         agent_faults: those that failed by the agent's fault.
-        infrastructure_faults: those that failed by nobody's merit; they never count.
+        infrastructure_faults: those that failed for no fault of the agent; they never count.
         used: runs in the figure: the scored, and the agent's faults if they count as the floor.
     """
 

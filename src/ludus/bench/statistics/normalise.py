@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ludus.bench.statistics.estimate import number
+from ludus.bench.statistics.bootstrap import number
 from ludus.bench.statistics.scores import FloatArray, Scores, as_scores
 
 __all__ = ["Normalised", "Reference", "normalise", "normalise_tasks"]

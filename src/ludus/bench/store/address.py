@@ -37,7 +37,7 @@ class Address:
 
 
 def default_path() -> Path:
-    """Return where results go if nobody says otherwise, below the user's data folder."""
+    """Return the default store, below the user's data folder."""
     home = os.environ.get("XDG_DATA_HOME", "")
     # The XDG specification asks for relative paths to be ignored.
     base = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Literal
 
 from ludus.errors import BenchError
 
-__all__ = ["BoardRow", "BoardScale", "BoardTask", "Leaderboard", "RankedBy", "TaskScore"]
+__all__ = [
+    "BoardRow",
+    "BoardScale",
+    "BoardTask",
+    "Leaderboard",
+    "RankedBy",
+    "TaskScore",
+    "lookalikes",
+]
+
 
 _NARROWEST = 1e-100  # so that no normalised score overflows
 
@@ -84,7 +96,7 @@ class TaskScore:
         mean: over scored results and agent's faults, which count as the floor; ``None`` if there
             are neither, or no floor is known.
         scored: results with a score.
-        agent_faults: results that the agent spoilt.
+        agent_faults: results that failed by the agent's fault.
         infrastructure_faults: results that count nowhere.
     """
 
@@ -102,10 +114,10 @@ class BoardRow:
         position: from 1; equal values share one.
         agent: its name.
         value: mean normalised score or mean rank over the tasks that it has a result in.
-        tasks: how many those are. Who lacks some stands below those who lack none.
+        tasks: how many those are. Agents that lack tasks rank below those that lack none.
         results: all that count, faults included.
         scored: those with a score.
-        agent_faults: those that the agent spoilt; each counts as the floor of its task.
+        agent_faults: those that failed by the agent's fault; each counts as the floor of its task.
         infrastructure_faults: those that say nothing about the agent; they count nowhere else.
         verified: those whose record was verified.
         refuted: results beside these, that count nowhere, because their verification failed.
@@ -142,3 +154,34 @@ class Leaderboard:
     def to_dict(self) -> dict[str, Any]:
         """Return the board as plain JSON."""
         return asdict(self)
+
+
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+# Letters and marks that are drawn as nothing: joiners, fillers, variation selectors, blank Braille.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+# Small letters of Cyrillic and Greek that look like Latin ones, themselves or as capitals.
+_LATIN = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u04cf\u0501\u051b\u051d"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+    "abekmhopctyxsijhldqwabezhikmvoptux",
+)
+
+
+def lookalikes(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return groups of names that differ only in what a reader does not see.
+
+    That is case, spaces, invisible characters, the several forms that Unicode has for one letter
+    (composed or not, wide or narrow), and Cyrillic or Greek letters in place of Latin ones.
+    """
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(set(names)):
+        groups[_skeleton(name)].append(name)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def _skeleton(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    seen = (one for one in folded if unicodedata.category(one) not in _UNSEEN)
+    return _BLANK.sub("", "".join(seen)).translate(_LATIN)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from ludus.atomic import replacing
-from ludus.bench.json_text import read_json
-from ludus.bench.result import Result
+from ludus.bench.result import Result, read_json
 from ludus.bench.store.rows import LARGEST_EXTRA, prepare
 from ludus.bench.verifying.statement import Statement
 from ludus.errors import BenchError, StoreError

@@ -24,8 +24,8 @@ from ludus.bench.store.board import (
     Leaderboard,
     RankedBy,
     TaskScore,
+    lookalikes,
 )
-from ludus.bench.store.names import lookalikes
 from ludus.bench.store.tally import SOURCE, ScaleOf, ScoreTally
 from ludus.errors import BenchError
 
@@ -67,7 +67,7 @@ def make_boards(
         verified_only: whether only results count whose record was verified.
         limit: rows per board; positions and ranks are those among all agents.
         scale: gives what scores are measured with, for a suite's name and digest.
-        missing: by a suite's name and digest, how many results trusted statements speak of that
+        missing: by a suite's name and digest, how many results trusted statements are about that
             are not there.
 
     Raises:
@@ -86,7 +86,7 @@ def make_boards(
             if len(digests) > 1:
                 notes.append(f"The suite is here in {len(digests)} versions, each with a board.")
             if lacking := (missing or {}).get((suite, digest)):
-                notes.append(f"{lacking} results that a trusted statement speaks of are not here.")
+                notes.append(f"{lacking} results that a trusted statement is about are not here.")
             for part, why in _by_budget(found, verified_only):
                 board = _Making(part, verified_only, measure, [*notes, *why])
                 boards.append(board.board(limit))
@@ -191,7 +191,7 @@ class _Making:
             self.refuted[tally.agent] += tally.results
             return True
         if self.verified_only and tally.outcome == "infrastructure_fault":
-            # There is nothing to verify; unseen, it would flatter whoever leaves results out.
+            # There is nothing to verify; if it were not shown, leaving results out would pay.
             self.cells[tally.agent][tally.env].count(tally, lower=False)
             return False
         if self.verified_only and tally.verified != "verified":
@@ -326,7 +326,7 @@ class _Making:
         lost = {agent: self._lost(agent) for agent in self.agents if self._lost(agent)}
         if self.verified_only and lost:
             told = _some(f"{agent} {count}" for agent, count in lost.items())
-            yield f"Infrastructure faults, which nobody can verify, leave out results: {told}."
+            yield f"Infrastructure faults, which cannot be verified, leave out results: {told}."
         if self.left_out:
             yield f"{self.left_out} results are left out, as they are not verified."
         if self.refuted:

@@ -1,4 +1,4 @@
-"""Results out of the tables."""
+"""Reads results from the tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_series(connection: Connection, wanted: _Conditions) -> dict[int, Series
     """Return the series that fit, by number.
 
     Raises:
-        StoreError: If somebody else than a store wrote one. Also for a number that is not there.
+        StoreError: If one was not written by a store. Also for a number that is not there.
     """
     query = select(series.c.number, *(series.c[name] for name in Series._fields)).where(*wanted)
     found = _Known()
@@ -33,7 +33,7 @@ def load_series(connection: Connection, wanted: _Conditions) -> dict[int, Series
 
 
 class _Known(dict[int, Series]):
-    """Series by number; a row may name one that somebody has deleted."""
+    """Series by number; a row may name one that was deleted."""
 
     def __missing__(self, number: int) -> Series:
         raise StoreError(f"a result is damaged: it belongs to series {number}, which is not here")
@@ -57,13 +57,7 @@ def read_places(
 ) -> Iterator[tuple[tuple[int, int], Result]]:
     """Iterate likewise, with the numbers of series and run of each result.
 
-    Args:
-        connection: To the database.
-        of_runs: Conditions on runs.
-        wanted: Conditions on series.
-        having: Conditions on results.
-        kinds: What the series are that count, by number; results of others are passed over. By
-            default those that fit.
+    With ``kinds``, series by number, results of other series are left out.
     """
     known = load_series(connection, wanted) if kinds is None else kinds
     found = connection.execute(

@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ludus.bench.json_text import read_json
-from ludus.bench.result import Result
+from ludus.bench.result import Result, read_json
 from ludus.errors import StoreError
 
 __all__ = ["LARGEST_EXTRA", "OWN_FIELDS", "Prepared", "Series", "prepare", "restore", "supersedes"]
@@ -114,7 +113,7 @@ def restore(run: str, series: Series, values: Sequence[Any]) -> Result:
     """Return the result of a row, of which the values of :data:`OWN_FIELDS` are given.
 
     Raises:
-        StoreError: If somebody else than a store wrote the row.
+        StoreError: If the row was not written by a store.
     """
     own = dict(zip(OWN_FIELDS, values, strict=True))
     try:

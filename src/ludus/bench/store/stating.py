@@ -20,14 +20,9 @@ _LONGEST_RUN = 300
 def read_statements(
     connection: Connection, *, run: str | None = None, keys: Collection[PublicKey] | None = None
 ) -> list[Statement]:
-    """Return statements in the order in which they were stored.
+    """Return statements, of a run or of some keys only, in the order in which they were stored.
 
-    What is no statement, as somebody else than a store wrote it, says nothing and is passed over.
-
-    Args:
-        connection: To the database.
-        run: Only about this one.
-        keys: Only of these.
+    Rows that are no statement are left out.
     """
     query = select(table.c.content).order_by(table.c.number)
     if run is not None:
@@ -44,11 +39,7 @@ def read_statements(
 
 
 def write_statements(connection: Connection, statements: Iterable[Statement]) -> None:
-    """Store statements; each replaces what the same key has said about the same results before.
-
-    Raises:
-        StoreError: One is too long to be stored.
-    """
+    """Store statements; each replaces older ones of the same key about the same results."""
     for one in statements:
         _drop_covered(connection, one)
         content = one.to_bytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import ColumnElement, Connection, func, select
@@ -57,11 +56,7 @@ class Store:
 
     Every method raises :class:`~ludus.errors.StoreError` if the database fails; its message names
     the store without its password. Threads and processes may share a store's address; one object
-    may be used by several threads.
-
-    Args:
-        database: Where everything is.
-        trusted_keys: Whose statements make a result verified.
+    may be used by several threads. Statements of ``trusted_keys`` make a result verified.
     """
 
     def __init__(self, database: Database, trusted_keys: Iterable[PublicKey] = ()) -> None:
@@ -76,12 +71,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -153,7 +143,7 @@ class Store:
         return [_summary(name, parts[number]) for name, number in numbers if number in parts]
 
     def add_statements(self, statements: Iterable[Statement]) -> None:
-        """Store verification statements, whoever made them.
+        """Store verification statements of any key.
 
         A statement takes the place of earlier ones of the same key about the same results. Which
         keys count is decided when results are read.

@@ -1,7 +1,7 @@
-"""Suites in a store: what the scores of its results are measured with.
+"""Suites in a store: references and floors for the scores of its results.
 
-A suite is kept under its own digest, which its results name too. So nobody can give other people's
-results another scale: content that does not have the digest is not taken, and not used.
+A suite is kept under its own digest, which its results name too. So other people's results cannot
+be given another scale: content that does not have the digest is not stored, and not used.
 """
 
 from __future__ import annotations
@@ -26,11 +26,7 @@ _LARGEST = 1 << 20
 
 
 def keep_suite(connection: Connection, suite: Suite) -> None:
-    """Write a suite, unless it is there.
-
-    Raises:
-        StoreError: It is too large.
-    """
+    """Write a suite, unless it is there; raises ``StoreError`` if it is too large."""
     content = json.dumps(suite.model_dump(mode="json", exclude_unset=True))
     if len(content) > _LARGEST:
         raise StoreError(
@@ -47,7 +43,7 @@ def known_scale(connection: Connection, name: str, digest: str) -> BoardScale:
 
     bundled = bundled_scale(name, digest)
     if bundled != BoardScale():
-        return bundled  # nobody's word is needed
+        return bundled  # no stored suite is needed
     query = select(tables.suites.c.content).where(tables.suites.c.digest == digest)
     content = connection.scalar(query)
     if content is None:

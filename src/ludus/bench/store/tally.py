@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from math import fsum
 from typing import Any, NamedTuple, TypeAlias
 
-from ludus.bench.outcome import counted_score
+from ludus.bench.outcome import counted_score, without_copies
 from ludus.bench.result import OutcomeKind, Result, Verified
 from ludus.bench.store.board import BoardScale
-from ludus.bench.verifying.copies import without_copies
 
 __all__ = ["SOURCE", "ScaleOf", "ScoreTally", "identity_of", "is_uneven", "tally_results"]
 
@@ -25,7 +24,7 @@ class ScoreTally(NamedTuple):
     Scores are what they count as: one that is worse than its task's floor is the floor. ``total``,
     ``lowest`` and ``highest`` are ``None`` for faults. Copies of a result count once.
     ``identities`` are those of the agents that the results say they are of; a store knows them of
-    runs that a trusted statement speaks of. ``is_uneven`` if some units of the series have
+    runs that a trusted statement is about. ``is_uneven`` if some units of the series have
     more results than others.
     """
 

@@ -2,7 +2,7 @@
 
 Series with copies, with scores below their floor, or with results that a trusted statement speaks
 of are counted row by row: each result of the latter is compared with what was stated. Nothing here
-relies on the tables' keys: whoever has the database can make its tables anew without them.
+relies on the tables' keys: the owner of the database can create the tables again without them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from ludus.bench.outcome import counted_score
+from ludus.bench.outcome import IDENTITY, STANDING, counted_score
 from ludus.bench.result import Verified
 from ludus.bench.store.board import BoardScale
 from ludus.bench.store.reading import read_places
 from ludus.bench.store.rows import Series
 from ludus.bench.store.tables import results, runs, series
 from ludus.bench.store.tally import ScaleOf, ScoreTally, identity_of, is_uneven
-from ludus.bench.verifying.copies import IDENTITY, STANDING
 from ludus.bench.verifying.standing import Standing
 
 __all__ = ["count_missing", "read_tallies"]
@@ -35,7 +34,7 @@ _Row: TypeAlias = tuple[Any, ...]
 
 
 class _Judged(NamedTuple):
-    """What a row counts as, and which agent it says it is of."""
+    """The standing of a row, and the agent that it names."""
 
     verdict: Verified
     identity: str | None
@@ -53,12 +52,7 @@ def read_tallies(
 ) -> list[ScoreTally]:
     """Return the tallies of the series that fit, as ``tally_results`` makes them of results.
 
-    Args:
-        connection: To the database.
-        kinds: All series that fit, by number.
-        wanted: What they fit.
-        scale: Gives the floors.
-        told: What trusted statements say.
+    ``kinds`` are all series that fit the conditions ``wanted``, by number.
     """
     scales = {
         pair: scale(*pair) for pair in {(one.suite, one.suite_digest) for one in kinds.values()}
@@ -79,7 +73,7 @@ def read_tallies(
 def _judged(
     connection: Connection, kinds: Mapping[int, Series], told: Standing
 ) -> dict[_Row, _Judged]:
-    """Return what trusted statements make of the rows of the runs that they speak of.
+    """Return the standing of all rows of runs that trusted statements are about.
 
     A statement is about one result. Of several rows with one run and id none is verified.
     """
@@ -104,7 +98,7 @@ def _judged(
 
 
 def count_missing(connection: Connection, told: Standing) -> Counter[tuple[str, str]]:
-    """Count results that trusted statements speak of and that are not here, by suite and digest."""
+    """Count results of trusted statements that are not here, by suite and digest."""
     names, lacking = sorted(told.runs), set(told.suites)
     for first in range(0, len(names), _MOST_AT_ONCE):
         query = select(runs.c.name, results.c.id).join(runs, runs.c.number == results.c.run)

@@ -1,7 +1,7 @@
-"""One batch of results, into the tables, in one transaction.
+"""Writes one batch of results into the tables, in one transaction.
 
-Rows are written in one order everywhere, runs before series before results: writers that meet in
-a database wait for each other, but never in a circle.
+Rows are written in one order everywhere, runs before series before results, so that concurrent
+writers never deadlock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the record of a unit says the unit came to, and the result that follows from it.
+"""The claim in a unit's record, and the result that follows from it.
 
 The last event of a record that names a unit is its claim: a ``result`` if the unit was scored, a
 ``note`` with an ``agent_fault`` if not. A :class:`~ludus.bench.result.Result` holds nothing that
-does not follow from unit, claim and rows, so that it can be made anew and compared.
+does not follow from unit, claim and rows, so that it can be computed again and compared.
 """
 
 from __future__ import annotations
@@ -70,18 +70,12 @@ def result_of(
 ) -> Result:
     """Return the result that a record's claim and rows give.
 
-    Of very many episodes the result holds the first returns only, and a thinner curve.
-
-    Args:
-        unit: What was done.
-        run: Name of the bench run.
-        head: Chain head of the record.
-        claim: What the record says.
-        returns: Of the episodes that count.
-        curve: Steps made and return, per episode, for agents that learn.
+    ``returns`` are those of the episodes that count, ``curve`` has steps and return per episode for
+    agents that learn. Of very many episodes the result holds the first returns only, and a thinner
+    curve.
 
     Raises:
-        KeyError, TypeError, ValueError: The claim is none, which somebody must have forged.
+        KeyError, TypeError, ValueError: The claim was forged.
     """
     reason, score = claim.get("agent_fault"), claim.get("score")
     shown = list(returns[:MOST_EPISODES])

@@ -1,7 +1,7 @@
-"""Whether somebody may have chosen which results of a run are there.
+"""Whether the results of a run may have been selected.
 
-Results that are missing are no forgery: a run may have been interrupted. But whoever deletes bad
-results looks the same, so that what is left stays a claim until the run is complete.
+Missing results are no forgery: a run may have been interrupted. But deleted bad results look the
+same, so the others stay claims until the run is complete.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHOWN = 10
 
 
 def chosen_seeds(suite: Suite) -> Iterator[str]:
-    """Say so where somebody has chosen the seeds of a suite that comes with Ludus."""
+    """Yield a remark if the seeds of a suite that comes with Ludus were chosen."""
     bundled = bundled_suite(suite.name, suite.digest)
     # More or fewer than the suite's are still a choice, but not one of the luckiest.
     if bundled and suite.seeds not in (bundled.seeds, tuple(range(len(suite.seeds)))):
@@ -32,13 +32,9 @@ def without_siblings(
 ) -> dict[str, str]:
     """Return the units that stay claims because results of other seeds are missing, with why.
 
-    Siblings of a unit have the same agent and environment. If the suite comes with Ludus, its own
-    seeds count once all of them are there, whatever else was asked for: nobody chose among them.
-
-    Args:
-        suite: Of the run.
-        units: Of the run, all of them.
-        missing: Ids of those that have no result, or none that tells about the agent.
+    Siblings of a unit have the same agent and environment. ``missing`` are the ids of units without
+    a result that tells about the agent. If the suite comes with Ludus, its own seeds count once all
+    of them are there, whatever else was asked for: they cannot have been selected.
     """
     bundled = bundled_suite(suite.name, suite.digest)
     own = frozenset(bundled.seeds if bundled else ())

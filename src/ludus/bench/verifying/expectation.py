@@ -25,11 +25,11 @@ _NOT_HERE = {"sandbox", "sandbox_options"}
 
 
 def environment_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
-    """Name every way in which a record is of another environment than the unit's.
+    """Yield every way in which a record is of another environment than the unit's.
 
     The unit's environment is made here and described as if it were about to be recorded: id,
-    arguments, wrappers, time limit, number of environments, spaces, registration. A module that
-    the suite names is not imported for that: a suite may come from anybody.
+    arguments, wrappers, time limit, number of environments, spaces, registration. A module that the
+    suite names is not imported for that: a suite may come from anyone.
 
     Raises:
         ReplayImpossible: The environment is not registered here, or cannot be made.

@@ -1,7 +1,7 @@
-"""Counting a recording again: which episodes a unit's budget asks for, and whether these are they.
+"""Counts a recording again, and compares its episodes with those that the unit's budget asks for.
 
-Nothing here believes the record. Episodes that are missing, cut short, too many, begun with another
-seed or with options of their own are named.
+Nothing in the record is trusted. Episodes that are missing, cut short, too many, or started with
+another seed or with options are reported.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from ludus.bench.planning.unit import Unit
-from ludus.errors import RecordDamaged
+from ludus.errors import RecordDamaged, ReplayImpossible
 from ludus.record.format.values import values_of
 from ludus.record.replay.episode_table import Episode, episodes
 from ludus.record.run.reader import RunReader
+from ludus.registration.table import registry
 from ludus.spaces import Box, Dict, Space, Tuple, from_dict
 
-__all__ = ["Recount", "recount"]
+__all__ = ["Recount", "most_rows", "recount", "size_problems"]
 
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """What the rows of a recording come to.
+    """What the rows of a recording add up to.
 
     Attributes:
         returns: Of the episodes that count, in the order in which they ended.
         finished: Of all episodes that ended.
-        steps: All that were made.
-        curve: Steps made and return after each episode, of a single environment.
-        problems: In which way this is not what the unit is about.
+        steps: All steps.
+        curve: Steps and return after each episode, of a single environment.
+        problems: In which way this is not what the unit asks for.
     """
 
     returns: tuple[float, ...]
@@ -40,14 +41,10 @@ class Recount:
 
 
 def recount(reader: RunReader, unit: Unit, *, stopped: str | None, whole: bool) -> Recount:
-    """Count the episodes of a recording.
+    """Count the episodes of a recording whose chain and blocks were checked.
 
-    Args:
-        reader: The recording, whose chain and blocks were checked.
-        unit: What was to be played.
-        stopped: Which limit is said to have ended it early.
-        whole: Whether it must have been played to its end; else a beginning is enough, as where
-            the agent failed.
+    ``stopped`` is the limit that is said to have ended it early. Unless it must be ``whole``, a
+    beginning is enough, as where the agent failed.
 
     Raises:
         RecordDamaged: The recording is broken.
@@ -101,7 +98,7 @@ class _Counting:
 
 
 def _resets(reader: RunReader, unit: Unit, played: int, whole: bool) -> Iterator[str]:
-    """Name resets that no unit makes: an environment that starts elsewhere is another one."""
+    """Yield resets that no unit makes: an environment that starts elsewhere is another one."""
     made = 0
     for event in reader.events:
         if event.kind == "reset":
@@ -116,9 +113,9 @@ def _resets(reader: RunReader, unit: Unit, played: int, whole: bool) -> Iterator
 
 
 def _actions(reader: RunReader) -> Iterator[str]:
-    """Name actions that no agent gets through: an environment may take them, a unit does not.
+    """Yield actions that no agent can have made: an environment may take them, a unit does not.
 
-    Whole numbers that are out of range are refused by the environment itself, when executed again.
+    Whole numbers that are out of range are refused by the environment itself in the replay.
     """
     told = reader.manifest["subject"]["action_space"]
     if told is None:
@@ -199,7 +196,7 @@ def _batch_end(
 
 
 def _early(unit: Unit, stopped: str, steps: int, enough: bool, width: int) -> Iterator[str]:
-    """Name what is wrong with a limit that is said to have ended the unit early."""
+    """Yield what is wrong with a limit that is said to have ended the unit early."""
     most = unit.budget.max_steps
     if enough:
         yield f"{stopped} is said to have ended it early, and all that is asked for was played"
@@ -208,3 +205,50 @@ def _early(unit: Unit, stopped: str, steps: int, enough: bool, width: int) -> It
             yield f"max_steps is said to have ended it, after {steps} steps of {most}"
     elif stopped != "max_cost" or unit.budget.max_cost is None:
         yield f"{stopped!r:.40} is said to have ended it, which is no limit of this unit"
+
+
+_MOST_ROWS = 10**9
+
+
+def size_problems(reader: RunReader, unit: Unit) -> Iterator[str]:
+    """Yield in which way a record is larger than the unit can have made it.
+
+    Only events are read for that, no rows and no other files: constant columns and sparse files
+    cost their sender almost nothing.
+
+    Raises:
+        RecordDamaged: The chain is broken.
+        ReplayImpossible: The suite allows more rows than are read.
+    """
+    most, rows = most_rows(unit), 0
+    for event in reader.events:
+        if event.kind == "file":
+            yield "it holds files of its own, and the record of a unit has none"
+            return
+        if event.kind == "block":
+            rows += event.data["rows"]
+            if rows > _MOST_ROWS:
+                raise ReplayImpossible(f"a record of more than {_MOST_ROWS:,} rows is not read")
+            if most is not None and rows > most:
+                yield f"it has more than {most} rows, and the budget allows no more"
+                return
+
+
+def most_rows(unit: Unit) -> int | None:
+    """Return how many rows playing a unit can record at most; ``None`` if that is not known."""
+    budget, count = unit.budget, unit.agent.num_envs
+    spec = registry.get(unit.env_id)
+    limit = unit.max_episode_steps or unit.kwargs.get("max_episode_steps")
+    if limit is None and spec is not None:
+        limit = spec.max_episode_steps
+    longest = limit if limit is not None and limit > 0 else None
+    share = -(-(budget.episodes or budget.steps or 0) // (count or 1))
+    bounds = []
+    if longest is not None:
+        bounds.append(share * longest if budget.episodes else share - 1 + longest)
+    if budget.max_steps is not None:
+        bounds.append(budget.max_steps)
+    if not bounds:
+        return None
+    # In a batch, a call after the end of an episode only resets.
+    return min(bounds) if count is None else 2 * min(bounds) + 1

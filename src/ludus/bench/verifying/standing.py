@@ -1,9 +1,9 @@
-"""What a result counts as here: verified, failed, or only claimed.
+"""The standing of a result: verified, failed, or only claimed.
 
 A result is verified if a statement about exactly this result is signed by a key that is trusted
-here. Statements of keys that are not trusted, damaged statements, and statements about another
-result, record, run or plan change nothing. If two trusted keys disagree, the result failed. Of one
-key's statements about a result the newest counts.
+here. Statements of other keys, damaged statements, and statements about another result, record, run
+or plan change nothing. If two trusted keys disagree, the result failed. Of one key's statements
+about a result the newest counts.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _About = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What trusted keys say about results.
+    """What statements of trusted keys say about results.
 
     Attributes:
-        told: By run and unit, then by the digests of result and record, then by key: when it was
-            said, and the verdict. A statement about another result or record says nothing.
+        told: By run and unit, then by the digests of result and record, then by key: the time of
+            the statement, and the verdict. A statement about another result or record says nothing.
         suites: Name and digest of the suite, by run and unit.
     """
 
@@ -37,11 +37,11 @@ class Standing:
 
     @property
     def runs(self) -> set[str]:
-        """Names of the runs that something is said about."""
+        """Names of the runs that statements are about."""
         return {run for run, _ in self.told}
 
     def of(self, result: Result) -> Result:
-        """Return the result with what it counts as."""
+        """Return the result with its standing."""
         about = self.told.get((result.run, result.id))
         key = result.digest, result.head or NO_RECORD
         said = {} if about is None else about.get(key, {})
@@ -51,7 +51,7 @@ class Standing:
         return result.marked("failed" if "failed" in verdicts else "verified")
 
     def missing(self, results: Iterable[Result]) -> set[_Unit]:
-        """Return the results that statements speak of and that are not among these."""
+        """Return the results that statements are about and that are not among these."""
         return self.told.keys() - {(one.run, one.id) for one in results}
 
 
@@ -60,10 +60,7 @@ def standing(
 ) -> Standing:
     """Return what statements say, as far as they are genuine and their keys are trusted.
 
-    Args:
-        statements: Anybody's.
-        keys: Whom to trust.
-        plan: Digest of a run's plan; statements about another plan say nothing then.
+    With ``plan``, the digest of a run's plan, statements about other plans are ignored.
     """
     trusted = set(keys)
     made = Standing()
@@ -84,4 +81,4 @@ def _is_genuine(statement: Statement) -> bool:
     try:
         return statement.is_genuine()
     except DependencyNotInstalled:
-        return False  # nobody's word can be checked here, so nothing is verified
+        return False  # no signature can be checked here, so nothing is verified

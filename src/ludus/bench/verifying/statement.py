@@ -1,4 +1,4 @@
-"""Verification statements: who executed a run again, what came of it, signed.
+"""Verification statements: what a replay of a run has shown, signed.
 
 A statement lists results by their digests, with the chain head of the record that each was compared
 with. It says nothing about a result that differs in any field, or about a run with another plan.
@@ -37,7 +37,7 @@ _HASH, _SIGNATURE = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{128}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found about one result.
+    """The verdict on one result.
 
     Attributes:
         id: The unit.
@@ -66,7 +66,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What somebody found out about a run.
+    """The verdicts on the results of a run, signed with one key.
 
     Attributes:
         run: Its name.
@@ -77,7 +77,7 @@ class Statement:
         ludus: Version that executed the run again.
         ludus_source: Hash of its source.
         findings: By result.
-        public_key: Of who says so.
+        public_key: Of the signer.
         signature: Over all of this.
     """
 
@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def key(self) -> PublicKey:
-        """Whose statement it claims to be."""
+        """The key that it claims to be of."""
         return PublicKey(self.public_key)
 
     def is_genuine(self) -> bool:
@@ -128,7 +128,7 @@ class Statement:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Statement:
-        """Read a statement, which anybody may have written; its signature is not checked here.
+        """Read an untrusted statement; its signature is not checked here.
 
         Raises:
             BenchError: It is none.
@@ -192,7 +192,7 @@ def sign_statement(
 
 
 def _plain_text(text: str) -> str:
-    """Return words about somebody's data so that no statement gets too long to be read again.
+    """Return a text from untrusted data as short ASCII, so that the statement can be read again.
 
     Brackets are counted when canonical JSON is read, wherever they are.
     """
@@ -201,7 +201,7 @@ def _plain_text(text: str) -> str:
 
 
 def _signed_bytes(fields: Mapping[str, Any]) -> bytes:
-    """Return what is signed, hashed: signing takes the same time for a statement of any length."""
+    """Return the bytes that are signed: a hash, so that signing takes constant time."""
     content = {name: value for name, value in fields.items() if name != "signature"}
     return _DOMAIN + hashlib.sha256(canonical.dumps(content)).digest()
 

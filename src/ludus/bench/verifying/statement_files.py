@@ -1,4 +1,4 @@
-"""The statements in the folder of a bench run: ``RUN/verifications/<key>-<digest>.json``."""
+"""Statements in the folder of a bench run: ``RUN/verifications/<key>-<digest>.json``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MOST_BYTES = 64 << 20
 
 
 def read_statements(run: Path, keys: Iterable[PublicKey]) -> list[Statement]:
-    """Return the statements in a run's folder that say to be of one of the keys.
+    """Return the statements in a run's folder that claim to be of one of the keys.
 
-    Nothing in them is believed yet. Whoever handed the folder over may have put anything there:
-    what is no statement is passed over, as it says nothing.
+    They are not checked yet. The folder may come from anyone: files that are no statement are
+    ignored.
     """
     return [statement for _, statement in _read(run, {_start(key) for key in keys})]
 
@@ -32,7 +32,7 @@ def read_statements(run: Path, keys: Iterable[PublicKey]) -> list[Statement]:
 def write_statement(run: Path, statement: Statement) -> None:
     """Put a statement into a run's folder.
 
-    Earlier ones of the same key go, if every result that they speak of is spoken of anew.
+    Earlier statements of the same key are removed if this one covers all their results.
 
     Raises:
         BenchError: It cannot be written.
@@ -67,9 +67,9 @@ def _read(run: Path, starts: Collection[str]) -> Iterator[tuple[str, Statement]]
 
 
 def _drop(folder: Folder, name: str, newer: Statement) -> None:
-    """Remove a file that is called by the statement's key, if it says nothing beside it.
+    """Remove a file named after the statement's key unless it says something more.
 
-    What is not a genuine statement was put there by somebody else.
+    A file that is no genuine statement was put there by someone else.
     """
     try:
         other = Statement.from_bytes(folder.read(name, LONGEST) or b"")

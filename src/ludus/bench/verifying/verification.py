@@ -1,8 +1,8 @@
-"""Checking a bench run: every record, what the suite asks for, and what every result claims.
+"""Verifies a bench run: every record against the suite, and every result against its record.
 
-Everything that a result must say is derived anew: the units from suite and agents, the environment
-from the suite and from what is registered here, the episodes from the record's rows, which are
-executed again. What is found is signed and kept beside the results, see
+Everything that a result must say is derived again: the units from suite and agents, the environment
+from the suite and the registry of this machine, the episodes from the record's rows, which are
+executed again. The verdicts are signed and kept beside the results, see
 :mod:`ludus.bench.verifying.statement`; the results themselves are never changed.
 """
 
@@ -34,8 +34,7 @@ from ludus.bench.verifying.completeness import (
     without_siblings,
 )
 from ludus.bench.verifying.expectation import environment_problems
-from ludus.bench.verifying.recount import recount
-from ludus.bench.verifying.size import size_problems
+from ludus.bench.verifying.recount import recount, size_problems
 from ludus.bench.verifying.statement import NO_RECORD, Finding
 from ludus.bench.verifying.verifier import keeping_statements
 from ludus.errors import Error, ReplayImpossible
@@ -61,10 +60,10 @@ _REMOVED = "the result was removed while the run was verified"
 
 @dataclass(frozen=True, slots=True)
 class UnitVerification:
-    """What came of checking one result.
+    """The verification of one result.
 
     Attributes:
-        result: With what it counts as from now on.
+        result: With its standing from now on.
         problems: What is wrong with it; empty if nothing is.
         unchecked: What could not be checked; with that, it stays a claim.
     """
@@ -76,7 +75,7 @@ class UnitVerification:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a look at one result and its record has shown; see :class:`UnitVerification`."""
+    """The checks of one result and its record; see :class:`UnitVerification`."""
 
     problems: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
@@ -92,15 +91,15 @@ def verify_run(
     key: SigningKey | None = None,
     store: Any = None,
 ) -> Iterator[UnitVerification]:
-    """Check every result of a run, and keep a signed statement of what was found.
+    """Check every result of a run, and write a signed statement of the verdicts.
 
-    Faults of the infrastructure have nothing to check, and are passed over.
+    Infrastructure faults have nothing to check, and are skipped.
 
     Args:
         folder: Of the run.
         replay: Whether records are executed again.
-        max_seconds: Most that executing one may take; beyond, its result stays a claim.
-        trusted_keys: Whose signatures the records must have; ``None`` asks for none.
+        max_seconds: Time limit for executing one; beyond, its result stays a claim.
+        trusted_keys: Keys that the records must be signed with; ``None`` asks for none.
         key: Signs the statement; by default the user's own key, made if there is none yet.
         store: A store that gets the statement too.
 
@@ -120,14 +119,14 @@ def verify_run(
         problems = (*environment_problems(reader, unit), *size_problems(reader, unit))
         if problems:
             return Looked(problems)
-        # All readings must be of the record that the result names, whoever else can write to it.
+        # All readings must be of the record that the result names; others may be writing to it.
         pinned: Any = {"head": result.head, "within": folder.path, "max_file_bytes": 0}
         pinned["max_seconds"] = max_seconds
         checked = verify(record, trusted_keys=keys, replay=replay, **pinned)
         found = look(checked, replay, lambda: _contradictions(folder, unit, result))
         unchecked = [*found.unchecked, *chosen]
         if result.extra.get("stopped") == "max_cost":
-            unchecked.append("budget: its cost ended it early, and that is only the agent's word")
+            unchecked.append("budget: its cost ended it early, and only the agent knows its cost")
         return replace(found, unchecked=tuple(unchecked))
 
     units = planned_units(folder, absent=absent)
@@ -137,8 +136,8 @@ def verify_run(
 def planned_units(folder: BenchFolder, *, absent: Collection[str] = ()) -> tuple[Unit, ...]:
     """Return the units that suite and agents of a run make.
 
-    None if their number is not that of the units that the run lists: a suite of a few lines can
-    ask for billions.
+    None if their number is not that of the units that the run lists: a suite of a few lines can ask
+    for billions.
     """
     count = sum(row.id not in absent for row in folder.suite.environments)
     if count * len(folder.suite.seeds) * len(folder.agents) != len(folder.unit_ids):
@@ -156,14 +155,8 @@ def verify_units(
 ) -> Iterator[UnitVerification]:
     """Check the results of a run by ``check``, which is called with a unit and its result.
 
-    Where results of an agent on an environment are missing, the others of them stay claims.
-
-    Args:
-        folder: Of the run.
-        units: What suite and agents ask for.
-        check: Looks at one result.
-        key: As for :func:`verify_run`.
-        store: Likewise.
+    Where results of an agent on an environment are missing, its others there stay claims. Other
+    arguments are those of :func:`verify_run`.
     """
     expected = {unit.id: unit for unit in units}
     everywhere = tuple(_plan_problems(folder, list(expected)))
@@ -185,7 +178,7 @@ def verify_units(
                 yield UnitVerification(result.marked("claimed"), (), found.unchecked)
                 continue
             if everywhere:
-                # Of a plan that was changed; about a result that somebody copied it says nothing.
+                # Not signed: the plan was changed, and the result may be a copy of somebody's.
                 yield UnitVerification(result.marked("failed"), problems, found.unchecked)
                 continue
             finding = _finding(result, problems, found.executed)
@@ -198,12 +191,9 @@ def verify_units(
 def look(
     checked: Verification, executes: bool, contradictions: Callable[[], Iterable[str]]
 ) -> Looked:
-    """Return what the checks of a record, and a comparison of its result with it, have shown.
+    """Return what the checks of a record, and ``contradictions`` between it and its result, show.
 
-    Args:
-        checked: The checks.
-        executes: Whether executing again was asked for.
-        contradictions: Names what the result says and the record does not.
+    ``executes`` tells whether a replay was asked for.
     """
     problems = [f"{one.name}: {one.detail}" for one in checked.checks if one.status == "failed"]
     # What is damaged cannot be read any further.
@@ -217,13 +207,7 @@ def look(
 
 
 def differences(claimed: Result, follows: Result, suite: Suite) -> Iterator[str]:
-    """Name the fields in which a result differs from the one that follows from its record.
-
-    Args:
-        claimed: The result.
-        follows: What record and unit give.
-        suite: Its floors are part of what results say.
-    """
+    """Yield the fields in which a result differs from the one that follows from its record."""
     env = follows.env
     counted = with_counted(follows, floor=suite.floors.get(env), lower=env in suite.lower)
     said, right = claimed.to_dict(), counted.to_dict()
@@ -241,7 +225,7 @@ def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], L
     if unit is None:
         return Looked(("the suite and the agents of this run have no such unit",))
     if result.outcome == "infrastructure_fault":
-        return Looked(("it is said to have failed for no fault of the agent, and has a record",))
+        return Looked(("it claims an infrastructure fault, and has a record",))
     if result.record != record_of(unit):
         return Looked((f"the result names the record {result.record}, not its own",))
     try:
@@ -251,7 +235,7 @@ def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], L
     except (Error, OSError) as problem:
         return Looked((one_line(problem),))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-        return Looked((f"nobody records a unit like this: {problem!r:.200}",))
+        return Looked((f"the record is not that of a unit: {problem!r:.200}",))
 
 
 def _told(folder: BenchFolder, unit_id: str) -> Result | None:
@@ -282,7 +266,7 @@ def _finding(result: Result, problems: tuple[str, ...], executed: str = "") -> F
 
 
 def _plan_problems(folder: BenchFolder, expected: list[str]) -> Iterator[str]:
-    """Name how the units that a run lists differ from those that its suite and agents make."""
+    """Yield how the units that a run lists differ from those that suite and agents make."""
     yield from _left_out_problems(folder)
     names = [row.name for row in folder.agents]
     if len(set(names)) != len(names):
@@ -305,13 +289,13 @@ def _left_out_problems(folder: BenchFolder) -> Iterator[str]:
 
 
 def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator[str]:
-    """Name what a result or its record say otherwise than suite, rows and registry do."""
+    """Yield what a result or its record say otherwise than suite, rows and registry do."""
     reader = read_run(folder.path / record_of(unit), head=result.head, within=folder.path)
     # Once more, of the manifest that this reading's head is about.
     yield from environment_problems(reader, unit)
     claims = list(_claims(reader))
     if len(claims) != 1:
-        yield f"the record makes {len(claims)} claims about what it came to, not one"
+        yield f"the record makes {len(claims)} claims about its outcome, not one"
         return
     kind, claim = claims[0]
     is_fault = kind == "note"
@@ -335,7 +319,7 @@ def _contradictions(folder: BenchFolder, unit: Unit, result: Result) -> Iterator
 
 
 def _claims(reader: RunReader) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield kind and data of every event that says what the unit came to."""
+    """Yield kind and data of every event that claims an outcome of the unit."""
     for event in reader.events:
         if event.kind == "result" or (event.kind == "note" and "agent_fault" in event.data):
             yield event.kind, event.data
@@ -358,7 +342,7 @@ def _score_problems(
 def _fault_problems(
     claim: Mapping[str, Any], returns: tuple[float, ...], steps: int, reader: RunReader, unit: Unit
 ) -> Iterator[str]:
-    """Name what is wrong with a fault's claim; a worker that was killed has counted nothing."""
+    """Yield what is wrong with a fault's claim; a killed worker has counted nothing."""
     killed = (0, reader.rows * (unit.agent.num_envs or 1))
     if (claim["counted"], claim["steps"]) not in (killed, (len(returns), steps)):
         yield "the claim of a fault counts other episodes or steps than were recorded"

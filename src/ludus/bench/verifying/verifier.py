@@ -1,4 +1,4 @@
-"""Findings on their way into signed statements, beside a run's results and into a store."""
+"""Collects findings into signed statements, for the run's folder and a store."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ _EVERY = 2.0
 
 
 class Verifier:
-    """Collects findings and signs them.
-
-    Args:
-        folder: The run.
-        key: Who says so.
-        store: A store that gets the statements too.
-    """
+    """Collects findings, signs them with a key, and writes them to the folder and the store."""
 
     def __init__(self, folder: BenchFolder, key: SigningKey, store: Any) -> None:
         self._folder, self._key, self._store = folder, key, store
@@ -34,7 +28,7 @@ class Verifier:
         self._written = time.monotonic()
 
     def add(self, finding: Finding) -> None:
-        """Take a finding; what is older than two seconds is in the folder."""
+        """Add a finding; findings older than two seconds are written to the folder."""
         self._findings.append(finding)
         if len(self._findings) == MOST_FINDINGS:
             self.close()
@@ -43,7 +37,7 @@ class Verifier:
             self._written = time.monotonic()
 
     def close(self) -> None:
-        """Sign what was found, and put it into the folder and the store.
+        """Sign the findings, and put the statement into the folder and the store.
 
         Raises:
             BenchError: The folder cannot be written.
@@ -73,9 +67,9 @@ class Verifier:
 def keeping_statements(
     folder: BenchFolder, key: SigningKey | None, store: Any
 ) -> Iterator[Verifier | None]:
-    """Give what takes findings; ``None``, with a warning, where nothing can be signed.
+    """Yield a verifier; ``None``, with a warning, if ``cryptography`` is not installed.
 
-    However the block is left, what was found until then is kept.
+    However the block is left, findings up to then are written.
     """
     try:
         verifier = Verifier(folder, key or own_key(), store)

@@ -100,7 +100,7 @@ def open_recording(
         run = Run.resume(path, key=options.key)
         try:
             resumed = _catch_up(run, env, subject)
-        except BaseException:
+        except BaseException:  # an interrupt too; raised again
             run.close("interrupted")
             raise
         if resumed.observation is not None and resumed.terminated is None:

@@ -252,7 +252,7 @@ def create_files(folder: Path, contents: Mapping[str, tuple[bytes, int]]) -> Non
                 os.fsync(number)
             finally:
                 os.close(number)
-    except BaseException:
+    except BaseException:  # an interrupt too; raised again
         for path in made:
             with contextlib.suppress(OSError):
                 path.unlink()

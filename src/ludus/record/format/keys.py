@@ -155,9 +155,11 @@ def load_signing_key(path: str | os.PathLike[str] | None = None) -> SigningKey:
             f"signatures prove nothing. If it is still secret, run `chmod 600 {source}`."
         )
     ed25519, serialization, _ = _cryptography()
+    from cryptography.exceptions import UnsupportedAlgorithm
+
     try:
         key = serialization.load_pem_private_key(content, password=None)
-    except Exception as problem:  # cryptography's errors differ by version
+    except (TypeError, ValueError, UnsupportedAlgorithm) as problem:
         raise RecordError(f"{source} holds no private key that can be read: {problem}.") from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise RecordError(f"{source} holds a key of another kind; Ed25519 is expected.")

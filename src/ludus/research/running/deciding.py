@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ludus.bench.faults import one_line
-from ludus.bench.running.interrupts import CtrlC
+from ludus.bench.running.play import CtrlC
 from ludus.core.state import copy_plain
 from ludus.errors import (
     CodecError,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ludus.bench.json_text import read_json
+from ludus.bench.result import read_json
 from ludus.bench.running.folder import read_from, write_json
 from ludus.errors import BenchError, ResearchError
 from ludus.research.grading.draws import DrawKind, draw_kind

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ludus.bench.report.charts.frame import FONT, chart, horizontal_axis, label
-from ludus.bench.report.charts.scale import AxisScale, domain_of
+from ludus.bench.report.charts.frame import (
+    FONT,
+    AxisScale,
+    chart,
+    domain_of,
+    horizontal_axis,
+    label,
+)
 from ludus.bench.report.charts.style import marker, series_class
 from ludus.bench.report.markup import Markup, element
-from ludus.bench.report.numbers import ratio
-from ludus.bench.report.text import shorten_to_width, width_of
+from ludus.bench.report.text import ratio, shorten_to_width, width_of
 from ludus.terminal_text import visible
 
 __all__ = ["Panel", "Row", "interval_chart"]

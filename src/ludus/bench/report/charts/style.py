@@ -1,4 +1,4 @@
-"""How series are told apart: by colour, by dash and by marker, never by colour alone."""
+"""Styles of series: colour, dash and marker, never colour alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["STYLES", "dash", "marker", "series_class", "swatch"]
 _DASHES = (None, "7 4", "2 3", "9 3 2 3", "12 4", "4 2", "1 4", "9 3 2 3 2 3")
 _SHAPES = ("circle", "square", "triangle", "diamond", "cross", "plus", "wedge", "ring")
 STYLES = len(_SHAPES)
-"""How many series can be told apart; those beyond share a plain style."""
+"""How many series have a style of their own; those beyond share a plain one."""
 
 
 def series_class(style: int) -> str:

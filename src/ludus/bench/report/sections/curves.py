@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ludus.bench.report.charts.frame import domain_of
 from ludus.bench.report.charts.lines import Axis, Line, line_chart
-from ludus.bench.report.charts.scale import domain_of
 from ludus.bench.report.charts.style import STYLES
 from ludus.bench.report.document import (
     Column,
@@ -24,7 +24,7 @@ from ludus.bench.report.document import (
 )
 from ludus.bench.report.facts import CONFIDENCE, Facts
 from ludus.bench.report.intervals import resampled_means
-from ludus.bench.report.numbers import number, plural, share
+from ludus.bench.report.text import number, plural, share
 from ludus.bench.statistics.bootstrap import tails
 from ludus.bench.statistics.scores import FloatArray
 
@@ -107,7 +107,7 @@ def _collect(
 
 
 def _at_floor(floor: float | None, faults: int, known: list[FloatArray]) -> list[FloatArray]:
-    """Return the agent's faults as curves: however well a run went, it came to the floor.
+    """Return the agent's faults as curves that end at the floor.
 
     A fault without a curve of its own goes as far as the others: left out, it would raise the mean.
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ludus.bench.report.charts.scale import domain_of
-from ludus.bench.report.charts.strip import strip
+from ludus.bench.report.charts.frame import domain_of
+from ludus.bench.report.charts.lines import strip
 from ludus.bench.report.document import (
     Cell,
     Code,
@@ -20,7 +20,7 @@ from ludus.bench.report.document import (
     text,
 )
 from ludus.bench.report.facts import Facts
-from ludus.bench.report.numbers import ABSENT, count, interval, number, plural, ratio, share
+from ludus.bench.report.text import ABSENT, count, interval, number, plural, ratio, share
 
 __all__ = ["environments"]
 

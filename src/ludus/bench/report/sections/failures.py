@@ -17,8 +17,7 @@ from ludus.bench.report.document import (
     text,
 )
 from ludus.bench.report.facts import Facts
-from ludus.bench.report.numbers import count, plural, share
-from ludus.bench.report.text import shorten
+from ludus.bench.report.text import count, plural, share, shorten
 from ludus.bench.result import Result
 
 __all__ = ["failures"]
@@ -49,9 +48,9 @@ def failures(facts: Facts) -> Section:
             blocks.append(sentence(told))
     anew = [one for one in facts.results if one.lives > 1]
     if anew:
-        told = f"Begun anew after such a fault: {share(len(anew), facts.tally.runs)} runs"
+        told = f"Started again after such a fault: {share(len(anew), facts.tally.runs)} runs"
         names = f"{_named({one.agent for one in anew})} on {_named({one.env for one in anew})}"
-        rest = "Steps, time, cost and validations of the abandoned lives count on."
+        rest = "Steps, time, cost and validations of the abandoned attempts are counted."
         blocks.append(sentence(f"{told} ({names}). {rest}", kind="warning"))
     return Section("failures", "Failures", tuple(blocks))
 

@@ -19,10 +19,9 @@ from ludus.bench.report.document import (
     text,
 )
 from ludus.bench.report.facts import CONFIDENCE, Facts
-from ludus.bench.report.numbers import count, ratio, ratio_interval, share
+from ludus.bench.report.text import count, ratio, ratio_interval, share
 from ludus.bench.statistics.aggregates import probability_of_improvement
-from ludus.bench.statistics.bootstrap import estimate
-from ludus.bench.statistics.estimate import Estimate
+from ludus.bench.statistics.bootstrap import Estimate, estimate
 from ludus.bench.statistics.scores import joined
 
 __all__ = ["improvement"]

@@ -16,7 +16,7 @@ from ludus.bench.report.document import (
     text,
 )
 from ludus.bench.report.facts import MEASURES, Facts
-from ludus.bench.report.numbers import ABSENT, count, plural, ratio, ratio_interval, share
+from ludus.bench.report.text import ABSENT, count, plural, ratio, ratio_interval, share
 
 __all__ = ["overall"]
 

@@ -18,7 +18,7 @@ from ludus.bench.report.document import (
 )
 from ludus.bench.report.facts import CONFIDENCE, Facts
 from ludus.bench.report.markup import Markup
-from ludus.bench.report.numbers import count, number, plural, ratio, ratio_interval
+from ludus.bench.report.text import count, number, plural, ratio, ratio_interval
 from ludus.bench.statistics.profile import Profile, performance_profile
 from ludus.bench.statistics.scores import FloatArray
 

@@ -18,7 +18,7 @@ from ludus.bench.report.document import (
     sentence,
 )
 from ludus.bench.report.facts import Facts
-from ludus.bench.report.numbers import ABSENT, count, number, plural
+from ludus.bench.report.text import ABSENT, count, number, plural
 
 __all__ = ["provenance", "reproduction"]
 

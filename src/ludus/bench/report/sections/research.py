@@ -17,9 +17,8 @@ from ludus.bench.report.document import (
 )
 from ludus.bench.report.facts import Facts
 from ludus.bench.report.markup import Markup
-from ludus.bench.report.numbers import number, plural
-from ludus.bench.statistics.aup import Aup
-from ludus.bench.statistics.research import ResearchAup, research_aup
+from ludus.bench.report.text import number, plural
+from ludus.bench.statistics.aup import Aup, ResearchAup, research_aup
 
 __all__ = ["research"]
 

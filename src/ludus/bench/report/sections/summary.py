@@ -6,14 +6,12 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from ludus.bench.outcome import LARGEST_SCORE
+from ludus.bench.outcome import LARGEST_SCORE, without_copies
 from ludus.bench.planning.bundled import departures
 from ludus.bench.report.document import Inline, Name, Paragraph, Tile
 from ludus.bench.report.facts import Facts
-from ludus.bench.report.numbers import count, plural, ratio, ratio_interval, share
-from ludus.bench.report.text import shorten
-from ludus.bench.store.names import lookalikes
-from ludus.bench.verifying.copies import without_copies
+from ludus.bench.report.text import count, plural, ratio, ratio_interval, share, shorten
+from ludus.bench.store.board import lookalikes
 from ludus.terminal_text import visible
 
 __all__ = ["cautions", "subtitle", "summary", "tiles"]
@@ -151,7 +149,7 @@ def _incomplete(facts: Facts) -> Iterator[str]:
 
 
 def _selected(facts: Facts) -> Iterator[str]:
-    """What lets somebody pick the runs that look best: seeds, and agents under one name."""
+    """Ways to select the best runs: chosen seeds, and several agents under one name."""
     seeds: dict[tuple[str, str], set[int]] = defaultdict(set)
     kinds: dict[str, set[str]] = defaultdict(set)
     for one in facts.results:

@@ -17,7 +17,7 @@ from ludus.bench.report.document import (
     text,
 )
 from ludus.bench.report.facts import Facts
-from ludus.bench.report.numbers import ABSENT, count, number, plural, share
+from ludus.bench.report.text import ABSENT, count, number, plural, share
 from ludus.bench.result import Result
 
 __all__ = ["verification"]
