@@ -35,7 +35,7 @@ from ludus.untrusted.channel.protocol import (
     MessagePlan,
     Op,
 )
-from ludus.untrusted.channel.spinning import spinner
+from ludus.untrusted.channel.shared_memory import spinner
 from ludus.untrusted.channel.watchdog import Keeper
 
 __all__ = ["Channel"]
