@@ -290,6 +290,14 @@ def test_an_episode_leaves_nothing_to_the_next(task, start):
     assert "no notes" in env.step("memory_read")[0]["output"]
 
 
+def test_half_a_character_as_the_open_file_reaches_no_observation(task, start):
+    """It can be written in JSON, but in no record and no request to a model."""
+    env = start(task)
+    told = r'{"file": "a\ud800b"}'
+    observation = env.step(f"mkdir -p /tmp/.ludus; echo '{told}' > /tmp/.ludus/open.json")[0]
+    assert observation["open_file"] == "a?b"
+
+
 def test_labels_and_graders_cannot_be_found(task, start):
     env = start(task)
     hunt = f"grep -rlsa -e {SECRET} / --exclude-dir=proc --exclude-dir=usr --exclude-dir=sys"

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from ludus.sandbox import Policy, open_sandbox
-from ludus.sandbox.linux import locks
+from ludus.sandbox.linux import uncharged_memory
 from tests.sandbox.support import why_not
 
 BACKENDS = ("bubblewrap", "podman")
@@ -84,8 +84,8 @@ def test_the_locks_of_one_sandbox_are_not_held_against_another():
 def test_the_thread_that_counts_ends_with_the_last_sandbox(monkeypatch):
     if reason := why_not("bubblewrap"):
         pytest.skip(reason)
-    watch = locks._new_watch()
-    monkeypatch.setattr(locks, "_watch_of", lambda owner: watch)
+    watch = uncharged_memory._Watch(uncharged_memory.LockLimit)
+    monkeypatch.setattr(uncharged_memory, "_watch_of", lambda kind, owner: watch)
     before = set(threading.enumerate())
     with open_sandbox(Policy(memory="64M"), backend="bubblewrap"):
         made = [t for t in threading.enumerate() if t.name == "ludus-sandbox-locks"]

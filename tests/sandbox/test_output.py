@@ -5,7 +5,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.sandbox.output import Output
+from ludus.sandbox.pump import Output
 
 
 @given(st.lists(st.binary(max_size=40), max_size=60), st.integers(1, 120))

@@ -99,8 +99,8 @@ class Lease:
         Raises:
             SandboxError: the state folder cannot be used.
         """
-        clean = re.sub(r"[^a-z0-9]+", "-", (label or "box").lower()).strip("-")[:24] or "box"
-        name = f"{clean}-{secrets.token_hex(5)}"
+        clean = re.sub(r"[^a-z0-9]+", "-", (label or "").lower()).strip("-")[:24]
+        name = f"{clean or 'sandbox'}-{secrets.token_hex(5)}"
         making, sandboxes = state_folder() / "making", state_folder() / "boxes"
         for parent in (making, sandboxes):
             parent.mkdir(mode=0o711, exist_ok=True)

@@ -18,10 +18,15 @@ from ludus.sandbox.policy import Mount, Policy
 from ludus.served_names import own_name
 from ludus.untrusted.channel.channel import Channel
 from ludus.untrusted.channel.protocol import MessagePlan, Op
-from ludus.untrusted.channel.sealed_memory import sealed_memory
-from ludus.untrusted.kernels import kernels_for_sandboxes
+from ludus.untrusted.channel.shared_memory import sealed_memory
 from ludus.untrusted.options import SandboxOptions
-from ludus.untrusted.packages import PACKAGES, package_folders, package_mounts, top_level
+from ludus.untrusted.packages import (
+    PACKAGES,
+    kernels_for_sandboxes,
+    package_folders,
+    package_mounts,
+    top_level,
+)
 from ludus.untrusted.validate.declaration import LIMITS, Declaration, read_declaration
 
 __all__ = ["Opened", "Recipe", "open_env"]

@@ -1,15 +1,19 @@
-"""Packages that a sandbox needs from this installation, found without importing them."""
+"""Packages and compiled kernels that a sandbox needs from this installation."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from ludus.sandbox.linux.visible_files import is_shown
 from ludus.sandbox.policy import Mount
 
-__all__ = ["PACKAGES", "package_folders", "package_mounts", "top_level"]
+__all__ = ["PACKAGES", "kernels_for_sandboxes", "package_folders", "package_mounts", "top_level"]
+
 
 PACKAGES = "/ludus/packages"
 """Folder in a sandbox with packages from outside its Python installation."""
@@ -53,3 +57,30 @@ def _place(name: str) -> Path | None:
     if where is None or not Path(where).exists():
         return None  # built into the interpreter
     return Path(where).resolve()
+
+
+_OTHERS = stat.S_IROTH | stat.S_IXOTH
+
+
+def kernels_for_sandboxes() -> str:
+    """Return the folder to show to a sandbox.
+
+    A sandbox of root runs as another user, who cannot read a private folder. It gets a folder of
+    hard links to the same files.
+    """
+    from ludus.kernel.native.cache import cache_folder
+
+    folder = cache_folder()
+    if os.geteuid() != 0 or folder.stat().st_mode & _OTHERS == _OTHERS:
+        return str(folder)
+    links = folder.with_name(f"{folder.name}-for-sandboxes")
+    links.mkdir(exist_ok=True)
+    links.chmod(0o755)
+    known = {entry.name for entry in os.scandir(links)}
+    for entry in os.scandir(folder):
+        is_new = entry.name.endswith(".o") and entry.name not in known
+        if is_new and entry.is_file(follow_symlinks=False):
+            # Another process may make the same link.
+            with suppress(FileExistsError, FileNotFoundError):
+                Path(links, entry.name).hardlink_to(entry.path)
+    return str(links)

@@ -41,6 +41,7 @@ def test_text_arrives_as_it_is(text):
         ("goto", {}, "needs the argument 'line'"),
         ("goto", {"line": "3"}, "expected a whole number"),
         ("goto", {"line": True}, "expected a whole number"),
+        ("goto", {"line": 10**5000}, "at most 18 digits"),
         ("open", {"path": 3}, "expected a text"),
         ("submit", {"score": 1}, "no argument 'score'"),
     ],

@@ -16,7 +16,7 @@ from honest import Honest, find_link
 def memory_descriptor():
     for name in os.listdir("/proc/self/fd"):
         try:
-            if "ludus-box" in os.readlink(f"/proc/self/fd/{name}"):
+            if "ludus-sandbox" in os.readlink(f"/proc/self/fd/{name}"):
                 return int(name)
         except OSError:
             continue

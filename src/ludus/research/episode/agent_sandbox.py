@@ -15,8 +15,7 @@ from ludus.research.task.task import Task
 from ludus.research.tools import BIN, tool_mount
 from ludus.sandbox import Mount, Policy
 from ludus.sandbox.linux.visible_files import python_roots, seen_as, system_folders
-from ludus.untrusted.kernels import kernels_for_sandboxes
-from ludus.untrusted.packages import PACKAGES, package_mounts
+from ludus.untrusted.packages import PACKAGES, kernels_for_sandboxes, package_mounts
 
 __all__ = ["agent_policy", "covers", "refuse_missing_gpus"]
 

@@ -14,8 +14,8 @@ __all__ = ["End", "EpisodeLimits"]
 End: TypeAlias = str
 """Why an episode is over; empty while it continues.
 
-``"submitted"``; a limit: ``"steps"``, ``"time"``, ``"cost"``; ``"box"`` if it is of no use any
-more; or what the caller of ``ResearchEnv.finish`` says, such as ``"agent"``.
+``"submitted"``; a limit: ``"steps"``, ``"time"``, ``"cost"``; ``"box"`` if the sandbox is unusable;
+or the caller's argument of ``ResearchEnv.finish``, such as ``"agent"``.
 """
 
 

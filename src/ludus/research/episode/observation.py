@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ludus.research.episode.free_text import FreeText
 from ludus.research.task.reward import Direction
 from ludus.sandbox import Completed
-from ludus.spaces import Box, Dict, Discrete
+from ludus.spaces import Box, Dict, Discrete, Text
 
 __all__ = [
     "OUTPUT",
+    "FreeText",
     "Observation",
     "Seen",
     "nothing_validated",
     "observation_space",
     "output_text",
 ]
+
+
+_TYPED = string.ascii_letters + string.digits + string.punctuation + " \n"
+
+
+class FreeText(Text):
+    """Strings of at most ``max_length`` characters without NUL; samples are printable ASCII."""
+
+    def __init__(self, max_length: int, *, seed: int | np.random.Generator | None = None) -> None:
+        super().__init__(max_length, min_length=0, charset=_TYPED, seed=seed)
+
+    def contains(self, x: Any) -> bool:
+        """Whether ``x`` is a string without NUL that is not too long."""
+        return isinstance(x, str) and len(x) <= self.max_length and "\0" not in x
+
+    def __repr__(self) -> str:
+        return f"FreeText({self.max_length})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FreeText) and self.max_length == other.max_length
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 Observation: TypeAlias = dict[str, Any]
 

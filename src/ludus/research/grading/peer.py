@@ -14,8 +14,8 @@ from ludus import logger
 from ludus.errors import SandboxError
 from ludus.research.grading.protocol import HEADER, Frame
 from ludus.sandbox.contract import Sandbox
-from ludus.sandbox.output import Output
 from ludus.sandbox.process_handle import SandboxProcess
+from ludus.sandbox.pump import Output
 from ludus.terminal_text import excerpt
 
 __all__ = ["Peer", "PeerFault", "PeerLate"]

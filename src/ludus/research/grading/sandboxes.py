@@ -25,8 +25,12 @@ from ludus.research.task.discovery import BUNDLED
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.opening import open_sandbox
 from ludus.sandbox.policy import Mount, Policy
-from ludus.untrusted.kernels import kernels_for_sandboxes
-from ludus.untrusted.packages import PACKAGES, package_folders, package_mounts
+from ludus.untrusted.packages import (
+    PACKAGES,
+    kernels_for_sandboxes,
+    package_folders,
+    package_mounts,
+)
 
 __all__ = ["Sandboxes"]
 

@@ -17,16 +17,45 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ludus.bench.agents.loading import load_agent
 from ludus.bench.agents.spec import AgentSpec, source_of
 from ludus.errors import ResearchError
 from ludus.plain_yaml import YamlError, read_yaml
+from ludus.research.episode.actions import ActionSpace
+from ludus.research.episode.observation import observation_space
 from ludus.research.running.options import EpisodeOptions
+from ludus.spaces import Dict
 
-__all__ = ["BUILT_IN", "make_agent", "parse_agent", "parse_options"]
+if TYPE_CHECKING:
+    from ludus.research.episode.env import ResearchEnv
+
+__all__ = ["BUILT_IN", "AgentView", "make_agent", "parse_agent", "parse_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentView:
+    """What an agent knows of its environment, which the runner steps.
+
+    With the environment itself an agent could validate and submit without a record, read the result
+    of the test, and make the episode look like an infrastructure fault.
+    """
+
+    task: str
+    description: str
+    max_steps: int
+    action_space: ActionSpace
+    observation_space: Dict
+
+    @classmethod
+    def of(cls, env: ResearchEnv) -> Self:
+        """Return the view of an environment; its spaces are its own."""
+        config, steps = env.task.config, env.limits.steps
+        return cls(config.id, config.description, steps, ActionSpace(), observation_space(steps))
+
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "human": (),

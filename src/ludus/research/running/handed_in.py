@@ -14,7 +14,7 @@ from ludus.research.episode.assessment import Assessor, Grade
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.running.log import ARTEFACTS, Log
 from ludus.research.running.logged_grade import LoggedGrade
-from ludus.research.running.rewards import last_reward
+from ludus.research.running.results import last_reward
 from ludus.research.running.story import Story
 from ludus.research.task.task import Task
 

@@ -19,17 +19,15 @@ from ludus.research.episode.agent_sandbox import agent_policy
 from ludus.research.episode.assessment import Assessor, graded_in_sandboxes
 from ludus.research.episode.env import ResearchEnv
 from ludus.research.grading.draws import Draws, draw_kind, fresh_draw
-from ludus.research.running.agent_view import AgentView
-from ludus.research.running.agents import BUILT_IN, make_agent
+from ludus.research.running.agents import BUILT_IN, AgentView, make_agent
 from ludus.research.running.checkpoints import LARGEST, Checkpoints
-from ludus.research.running.claims import claim_of, failed_claim
 from ludus.research.running.handed_in import conclude
 from ludus.research.running.lives import ABANDONED, abandoned_records, used_before
 from ludus.research.running.log import Log, is_begun
 from ludus.research.running.logged_grade import CannotResume, LoggedGrade
 from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.running.playing import Player
-from ludus.research.running.results import result_of_record
+from ludus.research.running.results import claim_of, failed_claim, result_of_record
 from ludus.research.running.story import tell
 from ludus.research.task.discovery import load_task
 from ludus.research.task.settings import MlgymSettings

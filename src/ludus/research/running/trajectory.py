@@ -10,7 +10,7 @@ from typing import Any
 
 from ludus.errors import RecordError
 from ludus.record.run.reader import read_run
-from ludus.research.running.claims import scale_of
+from ludus.research.running.results import scale_of
 
 __all__ = ["ResearchTrajectory", "TrajectoryStep", "trajectory_of_run"]
 

@@ -28,13 +28,11 @@ from ludus.record.format.keys import PublicKey, SigningKey
 from ludus.record.format.limits import MAX_HASHED_BYTES
 from ludus.record.run.reader import RunReader
 from ludus.record.verify import RecordCheck
-from ludus.research.running.claims import claim_of, failed_claim
 from ludus.research.running.job import EpisodeJob
 from ludus.research.running.lives import Used, abandoned_records, used_before
 from ludus.research.running.options import RunFile
 from ludus.research.running.regrading import Regrader
-from ludus.research.running.results import result_of_record
-from ludus.research.running.rewards import reward_problem
+from ludus.research.running.results import claim_of, failed_claim, result_of_record, reward_problem
 from ludus.research.running.story import KIND, Story, tell
 from ludus.research.task.discovery import load_task
 from ludus.research.task.task import Task

@@ -20,8 +20,8 @@ _SHELL_ABOUT = (
     "are; whatever still runs when the command has ended is stopped."
 )
 
-_BEYOND = 1 << 63
-"""No line has such a number, and Python writes none of more than 4,300 digits."""
+_DIGITS = 18
+"""Of a whole number; Python writes none of more than 4,300."""
 
 
 class WrongCall(ValueError):
@@ -84,13 +84,14 @@ def tool_schemas() -> list[dict[str, Any]]:
 
 
 def _checked(tool: str, parameter: Parameter, value: object) -> str:
-    if parameter.kind == "integer" and type(value) is int and abs(value) < _BEYOND:
+    is_number = parameter.kind == "integer"
+    if is_number and type(value) is int and abs(value) < 10**_DIGITS:
         return str(value)
     if parameter.kind == "string" and isinstance(value, str):
         return value
     raise WrongCall(
-        f"The argument {parameter.name!r} of {tool} is a {type(value).__name__}; "
-        f"expected {'a whole number' if parameter.kind == 'integer' else 'a text'}."
+        f"The argument {parameter.name!r} of {tool} is a {type(value).__name__}; expected "
+        + (f"a whole number of at most {_DIGITS} digits." if is_number else "a text.")
     )
 
 

@@ -30,9 +30,9 @@ from ludus.sandbox.backend.root_image import (
 from ludus.sandbox.backend.stage import RootStage, Stage, UserStage, read_child_pid
 from ludus.sandbox.backend.staged import StagedSandbox, reclaim
 from ludus.sandbox.linux import cgroup, seccomp, uids
-from ludus.sandbox.linux.locks import LockLimit
 from ludus.sandbox.linux.mount_helper import start_arranger
 from ludus.sandbox.linux.pidspace import PidSpace, only_child
+from ludus.sandbox.linux.uncharged_memory import LockLimit
 from ludus.sandbox.linux.visible_files import python_roots, shown_folders
 from ludus.sandbox.process_handle import LocalJob, Pipes, SandboxCommand, SandboxProcess
 from ludus.sandbox.results import Enforcement

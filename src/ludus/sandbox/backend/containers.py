@@ -29,12 +29,10 @@ from ludus.sandbox.backend.root_image import (
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.leases import Record
 from ludus.sandbox.linux import cgroup, seccomp, uids
-from ludus.sandbox.linux.connections import ConnectionLimit
 from ludus.sandbox.linux.container_cgroups import AdoptedGroups
 from ludus.sandbox.linux.entrance import Entrance
-from ludus.sandbox.linux.locks import LockLimit
+from ludus.sandbox.linux.uncharged_memory import Bound, ConnectionLimit, LockLimit
 from ludus.sandbox.linux.visible_files import Steps, shown_folders
-from ludus.sandbox.linux.watching import Bound
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.process_handle import SandboxCommand, SandboxProcess
 from ludus.sandbox.results import Enforcement, Usage

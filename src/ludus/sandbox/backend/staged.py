@@ -10,8 +10,7 @@ from ludus.sandbox.backend.stage import RootStage, Stage
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.leases import Record
 from ludus.sandbox.linux import cgroup, uids
-from ludus.sandbox.linux.connections import ConnectionLimit
-from ludus.sandbox.linux.watching import Bound
+from ludus.sandbox.linux.uncharged_memory import Bound, ConnectionLimit
 from ludus.sandbox.process_handle import LocalJob
 from ludus.sandbox.results import Usage
 

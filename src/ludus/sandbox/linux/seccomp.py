@@ -133,7 +133,7 @@ def _processes() -> dict[str, list[Instruction]]:
             (_BITS, 0, 1, _NAMESPACES),
             _refuse(errno.EPERM),
             # A process that shares its descriptors but is no thread keeps the locks of one that
-            # has ended, whose owner would be unknown: see locks.
+            # has ended, whose owner would be unknown: see uncharged_memory.
             (_BITS, 0, 2, _CLONE_FILES),
             (_BITS, 1, 0, _CLONE_THREAD),
             _refuse(errno.EPERM),

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from ludus.errors import SandboxError
-from ludus.sandbox.transfer.private_folder import private_folder
+from ludus.sandbox.transfer.placing import private_folder
 
 __all__ = ["clear", "remove_tree"]
 

@@ -15,7 +15,7 @@ from ludus.errors import SandboxError, SandboxViolation
 from ludus.sandbox.transfer import copying
 from ludus.sandbox.transfer.clearing import clear
 from ludus.sandbox.transfer.limits import SnapshotLimits, TransferTally
-from ludus.sandbox.transfer.private_folder import private_folder
+from ludus.sandbox.transfer.placing import private_folder
 
 __all__ = ["Snapshot"]
 

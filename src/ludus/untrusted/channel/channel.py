@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -35,7 +36,7 @@ from ludus.untrusted.channel.protocol import (
     MessagePlan,
     Op,
 )
-from ludus.untrusted.channel.spinning import spinner
+from ludus.untrusted.channel.shared_memory import spinner
 from ludus.untrusted.channel.watchdog import Keeper
 
 __all__ = ["Channel"]
@@ -243,17 +244,22 @@ class Channel:
         def exchange(token: int) -> bool:
             if self.closed:
                 self._refuse()
-            try:
-                header = REQUEST.pack(token, Op.STEP, 0)
-                self.keeper.waiting = token
-                self._write(header + bytes(self.request[first:last]))
+            with self._timed(token):
+                self._write(REQUEST.pack(token, Op.STEP, 0) + bytes(self.request[first:last]))
                 self._read_answer()
-                self.keeper.waiting = 0
-            except BaseException as problem:
-                self._fail(problem)
             return True
 
         return exchange
+
+    @contextmanager
+    def _timed(self, token: int) -> Iterator[None]:
+        """Let the keeper measure the block's time; close the sandbox if the block fails."""
+        try:
+            self.keeper.waiting = token
+            yield
+            self.keeper.waiting = 0
+        except BaseException as problem:
+            self._fail(problem)
 
     def _send(self, op: Op, payload: bytes) -> int:
         token = next(self.tokens)
@@ -278,8 +284,7 @@ class Channel:
         return token
 
     def _receive(self, token: int, *, limit: int, kinds: tuple[Kind, ...]) -> tuple[Kind, bytes]:
-        try:
-            self.keeper.waiting = token
+        with self._timed(token):
             if self._memory is not None and self._plan is not None:
                 if (heard := os.read(self._source, 2)) != BELL:
                     self._hear_more(heard)
@@ -287,9 +292,6 @@ class Channel:
                 self.landing[:] = self._memory[first : first + self._plan.answer_bytes]
             else:
                 self._read_answer()
-            self.keeper.waiting = 0
-        except BaseException as problem:
-            self._fail(problem)
         return self._examine(token, limit, kinds)
 
     def _read_answer(self) -> None:
@@ -324,13 +326,8 @@ class Channel:
             at = plan.answer_extra_at
             return self._memory[at : at + size]
         ahead, self._ahead = self._ahead, b""
-        try:
-            self.keeper.waiting = token
-            extra = ahead + self._read(size - len(ahead))
-            self.keeper.waiting = 0
-        except BaseException as problem:
-            self._fail(problem)
-        return extra
+        with self._timed(token):
+            return ahead + self._read(size - len(ahead))
 
     def _read(self, size: int) -> bytes:
         parts, left = [], size

@@ -12,8 +12,8 @@ import threading
 import time
 from contextlib import suppress
 
-from ludus.sandbox.output import Output
 from ludus.sandbox.process_handle import SandboxProcess
+from ludus.sandbox.pump import Output
 
 __all__ = ["Keeper"]
 

@@ -18,7 +18,7 @@ from ludus.untrusted.channel.protocol import (
     MessagePlan,
     Op,
 )
-from ludus.untrusted.channel.spinning import spinner
+from ludus.untrusted.channel.shared_memory import spinner
 
 __all__ = ["Link", "Request"]
 

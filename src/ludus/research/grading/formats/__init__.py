@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ludus.research.grading.formats.json_text import read_json
 from ludus.research.grading.formats.npz import read_npz
-from ludus.research.grading.formats.plain_text import read_text
 from ludus.research.grading.formats.safetensors import read_safetensors
 from ludus.research.grading.formats.table import Column, Table, read_csv
+from ludus.research.grading.formats.texts import read_json, read_text
 
 __all__ = [
     "Column",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import SubmissionRejected
-from ludus.research.grading.formats.json_text import read_json
 from ludus.research.grading.formats.npz import check_finite
+from ludus.research.grading.formats.texts import read_json
 
 __all__ = ["read_safetensors"]
 

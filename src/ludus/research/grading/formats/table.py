@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import SubmissionRejected
-from ludus.research.grading.formats.plain_text import read_text
+from ludus.research.grading.formats.texts import read_text
 
 __all__ = ["Column", "Table", "read_csv"]
 

@@ -1,4 +1,4 @@
-"""JSON as the standard has it: no NaN, no key twice, bounded in depth."""
+"""Text and JSON files: UTF-8 without NUL; no NaN, no key twice, bounded in depth."""
 
 from __future__ import annotations
 
@@ -8,9 +8,26 @@ from collections import Counter
 from typing import Any, NoReturn
 
 from ludus.errors import SubmissionRejected
-from ludus.research.grading.formats.plain_text import read_text
 
-__all__ = ["read_json"]
+__all__ = ["read_json", "read_text"]
+
+
+def read_text(name: str, data: bytes) -> str:
+    """Return a file as text.
+
+    Raises:
+        SubmissionRejected: it is not UTF-8, or has NUL characters in it.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise SubmissionRejected(
+            f"{name} is no UTF-8 text: byte {problem.start} is wrong. Write it as UTF-8."
+        ) from None
+    if "\0" in text:
+        raise SubmissionRejected(f"{name} has a NUL character at {text.index(chr(0))}.")
+    return text
+
 
 _DEPTH = 64
 _DIGITS = 400

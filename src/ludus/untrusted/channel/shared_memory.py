@@ -1,4 +1,4 @@
-"""Spins briefly for an answer before sleeping.
+"""Memory shared with an untrusted process: a sealed descriptor, and a short spin on a word in it.
 
 Waking a process on another processor takes longer than many environments take to step. The word is
 only a hint: the bell is still read, and the answer checked.
@@ -6,10 +6,26 @@ only a hint: the bell is still read, and the answer checked.
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Wait", "spinner"]
+from ludus.untrusted.channel.protocol import SHARED_BYTES
+
+__all__ = ["Wait", "sealed_memory", "spinner"]
+
+
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+def sealed_memory() -> int:
+    """Return a sealed descriptor of memory: shrinking it would kill its readers."""
+    descriptor = os.memfd_create("ludus-sandbox", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, SHARED_BYTES)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    return descriptor
+
 
 Wait = Callable[[int], None]
 
