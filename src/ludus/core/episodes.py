@@ -84,8 +84,9 @@ class Episodes:
 
     def begin(self, rows: Any) -> None:
         """Begin new episodes in the given rows."""
-        self.started[rows] = True
-        self.ready = np.count_nonzero(self.started) == len(self.started)
+        if not self.ready:
+            self.started[rows] = True
+            self.ready = np.count_nonzero(self.started) == len(self.started)
         if self._now:
             self._renew(rows, self._now)
         if self.any_over:
