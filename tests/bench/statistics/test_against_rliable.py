@@ -29,8 +29,11 @@ SHAPES = [(1, 1), (1, 7), (2, 3), (3, 5), (5, 1), (10, 26), (7, 4)]
 def rliable():
     # rliable needs arch.bootstrap only, and arch 7 as a whole does not import beside pandas 3
     # (its models use a decorator that pandas changed). So its __init__ is passed over.
+    found = importlib.util.find_spec("arch")
+    if found is None or importlib.util.find_spec("rliable") is None:
+        pytest.skip("rliable is not installed")
     package = types.ModuleType("arch")
-    package.__path__ = list(importlib.util.find_spec("arch").submodule_search_locations)
+    package.__path__ = list(found.submodule_search_locations)
     sys.modules["arch"] = package
     try:
         with warnings.catch_warnings():
