@@ -236,7 +236,7 @@ class _Reader:
         if end > len(data):
             raise IndexError
         if head in _SIZED_EXT and ext_header(length, code) != data[self._start : position]:
-            self._fail(f"an extension of {length} bytes has not its shortest header")
+            self._fail(f"an extension of {length} bytes does not have its shortest header")
         try:
             if code == ARRAY:
                 return read_array(data, position, length, self._limits), end

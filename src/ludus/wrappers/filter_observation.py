@@ -70,8 +70,8 @@ def _filtered_space(space: Space[Any], keys: Sequence[Any]) -> Space[Any]:
         )
     if missing:
         raise ValueError(
-            f"The observation has no {missing}; of the `filter_keys` {keys} these are missing "
-            f"among {present}."
+            f"Of the `filter_keys` {keys}, {missing} are missing in the observation, which has "
+            f"{present}."
         )
     if not keys:
         raise ValueError("`filter_keys` is empty: no part of the observation would be left.")

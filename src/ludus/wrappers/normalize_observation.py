@@ -51,7 +51,7 @@ class NormalizeObservation(
         shape = env.observation_space.shape
         if shape is None:
             raise ValueError(
-                f"Arrays are normalised, but the observation space has no shape: "
+                "NormalizeObservation needs an observation space with a shape, got "
                 f"{env.observation_space}. Flatten the observations first (FlattenObservation)."
             )
         space: Any = Box(-np.inf, np.inf, shape=shape, dtype=np.float32)

@@ -86,7 +86,7 @@ def _duration_range(duration: int | tuple[int, int]) -> tuple[int, int]:
         )
     if bounds[0] > bounds[1]:
         raise InvalidBound(
-            f"`repeat_action_duration` is no valid bound: {bounds[0]} exceeds {bounds[1]}."
+            f"`repeat_action_duration` is not a valid bound: {bounds[0]} exceeds {bounds[1]}."
         )
     if bounds[0] < 1:
         raise ValueError(f"`repeat_action_duration` must be at least 1 step, got {duration!r}.")

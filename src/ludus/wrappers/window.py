@@ -35,7 +35,7 @@ class Window:
         if env.render_mode not in self.ACCEPTED_RENDER_MODES:
             raise ValueError(
                 f"Expected env.render_mode to be one of {self.ACCEPTED_RENDER_MODES} but got "
-                f"'{env.render_mode}'"
+                f"{env.render_mode!r}; build the environment with one of them."
             )
         if "render_fps" not in env.metadata:
             raise ValueError(
