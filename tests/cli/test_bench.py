@@ -142,9 +142,7 @@ def test_references_are_measured(here):
 
 
 def test_codes_are_in_the_help():
-    assert "3 if infrastructure faults remained" in " ".join(
-        bench("run", "--help").output.split()
-    )
+    assert "3 if infrastructure faults remained" in " ".join(bench("run", "--help").output.split())
 
 
 def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(here):
