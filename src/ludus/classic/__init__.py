@@ -15,9 +15,8 @@ of Gym, so seeded environments have the same initial states.
 from __future__ import annotations
 
 from ludus.classic import envs, error, logger, spaces, utils, vector, wrappers
-from ludus.classic.env import Env
+from ludus.classic.env import Env, GoalEnv
 from ludus.classic.envs.registration import make, register, spec
-from ludus.classic.goal_env import GoalEnv
 from ludus.classic.version import __version__
 from ludus.classic.wrapper import ActionWrapper, ObservationWrapper, RewardWrapper, Wrapper
 from ludus.spaces import Space

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ludus.classic.envs.registration import make as make_single
-from ludus.classic.vector.async_vector_env import AsyncVectorEnv
-from ludus.classic.vector.sync_vector_env import SyncVectorEnv
+from ludus.classic.vector.backends import AsyncVectorEnv, SyncVectorEnv
 from ludus.classic.vector.vector_env import VectorEnv, VectorEnvWrapper
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv", "VectorEnv", "VectorEnvWrapper", "make"]

@@ -1,4 +1,4 @@
-"""Vector environment of classic environments in worker processes."""
+"""Gym's vector environments in this process and in worker processes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,71 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ludus import vector as engines
+from ludus.classic.error import AlreadyPendingCallError, NoAsyncCallError
 from ludus.classic.vector.slot import SlotBuilder
-from ludus.classic.vector.sync_vector_env import observation_mode
 from ludus.classic.vector.vector_env import StepResult, VectorEnv
-from ludus.spaces import Space
+from ludus.spaces import Space, batch_space
 
-__all__ = ["AsyncVectorEnv"]
+__all__ = ["AsyncVectorEnv", "SyncVectorEnv"]
+
+
+class SyncVectorEnv(VectorEnv):
+    """Steps environments one after the other in this process.
+
+    Args:
+        env_fns: Functions that build the environments.
+        observation_space: Observation space of one environment; by default the first one's.
+        action_space: Ignored; the first environment's is used.
+        copy: Whether to return a copy of the observations; otherwise the next call overwrites them.
+
+    Raises:
+        RuntimeError: The environments' observation spaces are not equal.
+    """
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        observation_space: Space[Any] | None = None,
+        action_space: Space[Any] | None = None,
+        copy: bool = True,
+    ) -> None:
+        self._actions: Any = None
+        engine = engines.SyncVectorEnv(
+            [SlotBuilder(env_fn) for env_fn in env_fns],
+            copy=copy,
+            observation_mode=_observation_mode(observation_space, len(env_fns)),
+            autoreset_mode=engines.AutoresetMode.SAME_STEP,
+        )
+        super().__init__(engine)
+        self.envs = [slot.env for slot in engine.envs]  # type: ignore[attr-defined]
+
+    def reset_async(self) -> None:
+        """Do nothing yet."""
+
+    def reset_wait(self, timeout: float | None = None) -> Any:
+        """Reset all environments and return their observations."""
+        return self._engine.reset(seed=self._take_seeds())[0]  # type: ignore[arg-type]
+
+    def step_async(self, actions: Any) -> None:
+        """Store the actions.
+
+        Raises:
+            AlreadyPendingCallError: A step is pending.
+        """
+        if self._actions is not None:
+            raise AlreadyPendingCallError("Call step_wait() before the next step_async().", "step")
+        self._actions = self._batched(actions)
+
+    def step_wait(self, timeout: float | None = None) -> StepResult:
+        """Step every environment.
+
+        Raises:
+            NoAsyncCallError: ``step_async`` has not been called.
+        """
+        if self._actions is None:
+            raise NoAsyncCallError("Call step_async() before step_wait().", "step")
+        actions, self._actions = self._actions, None
+        return self._converted(self._engine.step(actions))
 
 
 class AsyncVectorEnv(VectorEnv):
@@ -22,7 +81,7 @@ class AsyncVectorEnv(VectorEnv):
         observation_space: Observation space of one environment; by default the first one's.
         action_space: Ignored; the first environment's is used.
         shared_memory: Whether observations are passed through shared memory.
-        copy: Whether to return a copy of the observations; otherwise the next call overwrites them.
+        copy: Whether to return a copy of the observations.
         context: Start method of the processes: ``"fork"``, ``"spawn"`` or ``"forkserver"``.
         daemon: Whether the workers end with this process.
         worker: Not supported.
@@ -58,7 +117,7 @@ class AsyncVectorEnv(VectorEnv):
                 copy=copy,
                 context=context,
                 daemon=daemon,
-                observation_mode=observation_mode(observation_space, len(env_fns)),
+                observation_mode=_observation_mode(observation_space, len(env_fns)),
                 autoreset_mode=engines.AutoresetMode.SAME_STEP,
             )
         )
@@ -99,3 +158,10 @@ class AsyncVectorEnv(VectorEnv):
         """
         observations, rewards, dones, infos = self._converted(self._engine.step_wait(timeout))
         return observations, rewards, dones, tuple(infos)
+
+
+def _observation_mode(
+    space: Space[Any] | None, num_envs: int
+) -> str | tuple[Space[Any], Space[Any]]:
+    """Return the backends' ``observation_mode`` for an observation space, given or not."""
+    return "same" if space is None else (batch_space(space, num_envs), space)
