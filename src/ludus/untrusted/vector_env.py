@@ -23,9 +23,8 @@ from ludus.untrusted.channel.protocol import ANSWER, Kind, Op
 from ludus.untrusted.opening import Opened
 from ludus.untrusted.options import SandboxOptions
 from ludus.untrusted.validate.actions import action_writer
-from ludus.untrusted.validate.info_columns import admitted_columns
 from ludus.untrusted.validate.observations import batch_reader
-from ludus.untrusted.validate.results import admitted_info
+from ludus.untrusted.validate.results import admitted_columns, admitted_info
 
 __all__ = ["SandboxedVectorEnv"]
 

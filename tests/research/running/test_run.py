@@ -339,7 +339,7 @@ def test_what_is_refused_before_anything_is_begun(task, tmp_path):
         (["noSuchTask"], [agent], TaskError, "There is no task"),
         ([task, task], [agent], ResearchError, "named twice"),
         ([], [agent], ResearchError, "no task"),
-        ([task], [], ResearchError, "nobody"),
+        ([task], [], ResearchError, "no agent"),
         ([task], [agent, agent], ResearchError, "Two agents are called random"),
         (
             [task],

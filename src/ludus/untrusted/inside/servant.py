@@ -12,7 +12,7 @@ from ludus.codec import DecodeLimits, decode, encode
 from ludus.untrusted.channel.protocol import ANSWER, REQUEST, Kind, MessagePlan, Op, plain_answers
 from ludus.untrusted.inside.link import Link, Request
 from ludus.untrusted.inside.values import batch_reader, batch_writer, row_reader, row_writer
-from ludus.untrusted.validate.info_columns import COLUMN
+from ludus.untrusted.validate.results import COLUMN
 
 __all__ = ["LARGE", "Servant", "described", "packed_columns"]
 
