@@ -50,6 +50,12 @@ def _race(swap: str, source: str) -> Callable[[Scene, Attack], Outcome]:
         loop = f"os.chdir(P['workspace'])\nuntil = time.monotonic() + {race + 0.2}\n{swap}"
         evidence, said, number = "", "never there", 0
         with meanwhile(lambda: scene.python(loop, timeout=4)):
+            # The race begins when the script does, which may take a while on a busy machine.
+            begun = time.monotonic()
+            while scene.naive and not any(Path(scene.workspace).iterdir()):
+                if time.monotonic() > begun + 3:
+                    break
+                time.sleep(0.005)
             until = time.monotonic() + race
             while time.monotonic() < until and not (evidence or said.startswith("BROKE")):
                 target, number = scene.folder / f"target-{number}", number + 1
