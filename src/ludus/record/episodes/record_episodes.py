@@ -40,8 +40,9 @@ class _Recording(Generic[ObsType, ActType]):
     ) -> None:
         super().__init__(env)  # type: ignore[call-arg]
         options = Options(observations, key, block_rows, resume, sync_every, flush_seconds)
-        self._film = None if video is None else Film(env, video)
-        self._recorder, self.resumed = open_recording(env, path, options)
+        # Not the argument: the environment of another library has been adapted.
+        self._film = None if video is None else Film(self.env, video)
+        self._recorder, self.resumed = open_recording(self.env, path, options)
         self._finalizer = weakref.finalize(self, self._recorder.close, "interrupted")
 
     def reset(
