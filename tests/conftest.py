@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -54,6 +55,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _older_objects_are_left_alone():
+    """Let the garbage collector look at the objects of one file of tests only.
+
+    Many tests collect garbage to find leaks. A worker that has imported JAX, torch and numba has
+    millions of objects, and looking at all of them takes seconds.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:
