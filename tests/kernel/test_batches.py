@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ import pytest
 import ludus
 from ludus.core import AutoresetMode
 from ludus.errors import EpisodeOver, Error, InvalidAction, StateError
+from ludus.kernel import threads
 from ludus.kernel.generator import WORDS, seed_to_words
 from ludus.kernel.generator_seeds import seeds_to_words
 from ludus.kernel.threads import Team
@@ -323,3 +327,29 @@ def test_a_reset_without_seeds_goes_on_with_the_streams():
     with pytest.raises(Error, match="greater or equal to zero"):
         envs.reset(seed=-1)
     assert envs.np_random_seed == (1, 6, 3, 8)
+
+
+def test_a_helping_thread_keeps_the_memory_of_a_batch_that_is_gone():
+    """It polls for a moment after a step, and would write to memory that is somebody else's."""
+    polls, goes_on = threading.Event(), threading.Event()
+
+    def function(_address, _round, _pieces, _n, patience, _table):
+        if patience:
+            polls.set()
+            goes_on.wait(30)
+        return 0
+
+    class Owner:
+        pass
+
+    team, owner = threads.Team(2, 4), Owner()
+    board, known = threads.Board(team, function, 0, owner), weakref.ref(owner)
+    board.step()
+    assert polls.wait(30)
+    del board, owner
+    gc.collect()
+    assert known() is not None
+    goes_on.set()
+    team.close()
+    gc.collect()
+    assert known() is None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -86,10 +87,11 @@ class Board:
     Args:
         team: The threads.
         function: The function from :meth:`Program.shared`.
-        table: The batch's table.
+        table: The address of the batch's table.
+        owner: The object that owns the table and the arrays in it.
     """
 
-    def __init__(self, team: Team, function: Callable[..., int], table: int) -> None:
+    def __init__(self, team: Team, function: Callable[..., int], table: int, owner: Any) -> None:
         self._team = team
         self._numbers = aligned_zeros((8,), np.int64)
         self._numbers[0] = _NO_PIECE_LEFT
@@ -99,7 +101,13 @@ class Board:
         address = self._numbers.ctypes.data
         where = (pieces, team.n)
         self._work: Callable[[], int] = lambda: function(address, self._round, *where, 0, table)
-        self._help: Callable[[], int] = lambda: function(address, 0, *where, patience, table)
+
+        def help_out(_kept: Any = (self._numbers, owner)) -> int:
+            # A helper polls for a moment after the round, also if the batch is gone by then, so it
+            # keeps the memory that it reads.
+            return function(address, 0, *where, patience, table)
+
+        self._help: Callable[[], int] = help_out
         self._helping: list[Future[int] | None] = [None] * (team.size - 1)
 
     def take(self) -> int:

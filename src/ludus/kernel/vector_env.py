@@ -251,7 +251,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             self._tell_finals = self._whole_finals()
         if self._team.size > 1 and self._at_once:
             shared = compiled_program_for(self._storage).shared()
-            self._board = Board(self._team, shared, self._table)
+            self._board = Board(self._team, shared, self._table, self._storage)
         # Steps in plain Python check each time whether compiled code is ready.
         self._running = self._tier.is_final
 
