@@ -67,18 +67,22 @@ $(BIN)/python:
 # in neither, because its wheels differ from index to index (with CUDA, or for CPUs only) and so do the
 # packages they need: it comes last, from wherever pip is told to look, with what its wheel asks for.
 # Two packages have no wheels (chess, rliable); what builds them is not hashed.
-LOCKED := install --require-hashes --no-deps --requirement
+# pip compiles bytecode on one core; compileall takes all of them. Examples for Python 2 do not compile.
+LOCKED := install --no-compile --require-hashes --no-deps --requirement
+BYTECODE = $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 EDITABLE := install --no-deps --no-build-isolation --editable .
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml requirements.lock
 	$(PIP) $(LOCKED) requirements.lock
 	$(PIP) $(EDITABLE)
+	@$(BYTECODE)
 	@touch $@
 
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml requirements-dev.lock
 	$(PIP) $(LOCKED) requirements-dev.lock
-	$(PIP) install 'torch==2.13.0'
+	$(PIP) install --no-compile 'torch==2.13.0'
 	$(PIP) $(EDITABLE)
+	@$(BYTECODE)
 	@touch $@ $(VENV)/.installed
 
 # Keeps the versions that the locks have and that still fit pyproject.toml; UPGRADE=--upgrade renews all.
@@ -110,8 +114,10 @@ types: install-dev ## Static types
 layers: install-dev ## Imports point one way
 	$(BIN)/lint-imports
 
+# Three workers on two cores: tests of sandboxes and processes wait half of their time.
+WORKERS ?= 3
 unit: system install-dev ## Tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 # A representative part of the tests, in a virtual environment of its own for each end of the declared
 # versions: `lowest` is constraints-lowest.txt, `highest` is what pip takes without constraints. Another

@@ -36,6 +36,13 @@ def pytest_configure() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ[CONFIGURATION] = tempfile.mkdtemp(prefix="ludus-tests-")
+    # Collecting makes a million objects that stay; looking for garbage among them takes long.
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again while tests run."""
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

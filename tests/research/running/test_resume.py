@@ -30,6 +30,7 @@ from tests.research.running.support import (
     told,
     write_script,
 )
+from tests.sampling import ALL
 
 SERIAL = RunSettings(engine="serial", backoff=0.01)
 
@@ -87,7 +88,7 @@ def test_killed_at_many_moments(place, undisturbed, monkeypatch):
         start(task, "scripted", folder / "counted", agent_options={"file": script})
     assert count.count > 90
     kinds_of_moments = {name: count.names.index(name) for name in count.names}
-    for moment in sorted({*kinds_of_moments.values(), *range(1, count.count, 12)}):
+    for moment in sorted({*kinds_of_moments.values(), *range(1, count.count, 12 if ALL else 40)}):
         out = folder / f"killed-{moment}"
         assert killed_at(moment, out, task, script, monkeypatch) == -9
         done = resume_research(out, settings=SERIAL)
