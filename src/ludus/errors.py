@@ -2,68 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "AgentFailed",
-    "AlreadyPendingCallError",
-    "BenchError",
-    "ClosedEnvironmentError",
-    "CodecError",
-    "CommandFailed",
-    "ComparisonRefused",
-    "CustomSpaceError",
-    "DataMissing",
-    "DependencyNotInstalled",
-    "DeprecatedEnv",
-    "DeprecatedWrapper",
-    "DoubleWrapperError",
-    "EpisodeOver",
-    "Error",
-    "GradingFailed",
-    "Inadmissible",
-    "InfrastructureFailed",
-    "InvalidAction",
-    "InvalidArgument",
-    "InvalidBound",
-    "InvalidMetadata",
-    "InvalidProbability",
-    "KernelError",
-    "MissingArgument",
-    "ModelServerError",
-    "NameNotFound",
-    "NamespaceNotFound",
-    "NoAsyncCallError",
-    "PolicyNotEnforceable",
-    "RecordDamaged",
-    "RecordError",
-    "RecordLocked",
-    "RegistrationError",
-    "RemoteEnvError",
-    "ReplayImpossible",
-    "ResearchError",
-    "ResetNeeded",
-    "ResetNotAllowed",
-    "SandboxClosed",
-    "SandboxCrashed",
-    "SandboxError",
-    "SandboxTimeout",
-    "SandboxUnavailable",
-    "SandboxViolation",
-    "StateError",
-    "StateFileError",
-    "StoreError",
-    "SubmissionRejected",
-    "SuiteError",
-    "TaskError",
-    "UnregisteredEnv",
-    "UnseedableEnv",
-    "UnsupportedMode",
-    "UntrustedEnv",
-    "VersionNotFound",
-    "WorkerCrashed",
-    "WorkerError",
-    "WorkerRaised",
-]
-
 
 class Error(Exception):
     """Base class of Ludus's exceptions."""
@@ -419,3 +357,9 @@ class ClosedEnvironmentError(Exception):
 
 class CustomSpaceError(Exception):
     """A custom space has no implementation of the requested operation."""
+
+
+# Every class but the private ones, so that none is forgotten.
+__all__ = [
+    *sorted(name for name, item in globals().items() if isinstance(item, type) and name[0] != "_")
+]
