@@ -1,131 +1,6 @@
-"""The exceptions of Ludus.
-
-::
-
-Error:
-    ├── UnregisteredEnv
-    │   ├── NamespaceNotFound
-    │   ├── NameNotFound
-    │   └── VersionNotFound
-    ├── DeprecatedEnv              an older version than the registered ones
-    ├── RegistrationError          a spec that conflicts with the registry
-    ├── DependencyNotInstalled     (also an ImportError)
-    ├── UnsupportedMode            render mode the environment does not support
-    ├── InvalidMetadata
-    ├── ResetNeeded                step or render before reset
-    │   └── EpisodeOver            (also an AssertionError) step after the end, autoreset disabled
-    ├── InvalidAction              (also a ValueError and an AssertionError)
-    ├── MissingArgument
-    ├── InvalidArgument            (also a TypeError) argument an entry point does not accept
-    ├── InvalidProbability
-    ├── InvalidBound
-    ├── KernelError                a kernel is invalid or cannot be compiled
-    ├── StateError                 get_state/set_state impossible or inconsistent
-    │   └── StateFileError         a file without a state, or of another environment
-    ├── CodecError                 (also a ValueError) not plain data, or not its encoding
-    │   └── Inadmissible           an untrusted value that does not match its space
-    ├── UnseedableEnv              ┐
-    ├── ResetNotAllowed            │ classic Gym's names, raised by ludus.classic
-    ├── DoubleWrapperError         ┘
-    ├── SandboxError               an operation of a sandbox failed
-    │   ├── SandboxUnavailable     the backend does not work on this machine
-    │   ├── PolicyNotEnforceable   (also a ValueError) a limit cannot be enforced
-    │   ├── SandboxClosed          the sandbox was closed, timed out or died
-    │   ├── CommandFailed          a checked command ended with a non-zero status
-    │   ├── SandboxViolation       the sandbox returned invalid data
-    │   │   └── ContentsExceeded   its files exceed a limit
-    │   ├── SandboxTimeout         (also a TimeoutError) the sandbox did not answer in time
-    │   ├── SandboxCrashed         the sandbox ended: exit, signal, out of memory
-    │   └── RemoteEnvError         the environment in the sandbox raised; has its traceback
-    ├── UntrustedEnv               the environment requires a sandbox
-    ├── RecordError                an operation on a run folder failed
-    │   ├── RecordDamaged          its hash chain or its bytes are damaged
-    │   ├── RecordLocked           another process is writing it
-    │   └── ReplayImpossible       the run cannot be replayed
-    ├── BenchError                 an operation of a benchmark failed
-    │   ├── SuiteError             (also a ValueError) a suite's file is invalid
-    │   ├── AgentFailed            the agent failed in a unit; it counts
-    │   ├── ComparisonRefused      the results are not comparable
-    │   ├── InfrastructureFailed   something else failed in a unit; retried and not counted
-    │   └── StoreError             an operation of the results store failed
-    ├── ResearchError              an operation on a research task failed
-    │   ├── TaskError              (also a ValueError) a task's folder or file is invalid
-    │   ├── DataMissing            data of a task is not on this machine
-    │   ├── SubmissionRejected     an agent's submission is malformed
-    │   ├── GradingFailed          grading failed, through no fault of the agent
-    │   └── ModelServerError       a model server failed
-    └── WorkerError                a vector environment's worker process failed
-        ├── WorkerCrashed          it died without a Python exception
-        └── WorkerRaised           the environment raised; has the remote traceback
-
-    AlreadyPendingCallError, NoAsyncCallError, ClosedEnvironmentError,
-    CustomSpaceError               not below Error, as in Gymnasium
-    DeprecatedWrapper              an ImportError
-"""
+"""The exceptions of Ludus, below :class:`Error` unless Gymnasium has them elsewhere."""
 
 from __future__ import annotations
-
-__all__ = [
-    "AgentFailed",
-    "AlreadyPendingCallError",
-    "BenchError",
-    "ClosedEnvironmentError",
-    "CodecError",
-    "CommandFailed",
-    "ComparisonRefused",
-    "CustomSpaceError",
-    "DataMissing",
-    "DependencyNotInstalled",
-    "DeprecatedEnv",
-    "DeprecatedWrapper",
-    "DoubleWrapperError",
-    "EpisodeOver",
-    "Error",
-    "GradingFailed",
-    "Inadmissible",
-    "InfrastructureFailed",
-    "InvalidAction",
-    "InvalidArgument",
-    "InvalidBound",
-    "InvalidMetadata",
-    "InvalidProbability",
-    "KernelError",
-    "MissingArgument",
-    "ModelServerError",
-    "NameNotFound",
-    "NamespaceNotFound",
-    "NoAsyncCallError",
-    "PolicyNotEnforceable",
-    "RecordDamaged",
-    "RecordError",
-    "RecordLocked",
-    "RegistrationError",
-    "RemoteEnvError",
-    "ReplayImpossible",
-    "ResearchError",
-    "ResetNeeded",
-    "ResetNotAllowed",
-    "SandboxClosed",
-    "SandboxCrashed",
-    "SandboxError",
-    "SandboxTimeout",
-    "SandboxUnavailable",
-    "SandboxViolation",
-    "StateError",
-    "StateFileError",
-    "StoreError",
-    "SubmissionRejected",
-    "SuiteError",
-    "TaskError",
-    "UnregisteredEnv",
-    "UnseedableEnv",
-    "UnsupportedMode",
-    "UntrustedEnv",
-    "VersionNotFound",
-    "WorkerCrashed",
-    "WorkerError",
-    "WorkerRaised",
-]
 
 
 class Error(Exception):
@@ -195,11 +70,8 @@ class InvalidBound(Error):
 class KernelError(Error):
     """A kernel's functions are invalid, or use Python that cannot be compiled.
 
-    Attributes:
-        rule: Id of the violated rule, ``None`` if the error is about the whole kernel.
-        file: File of the kernel.
-        line: Line in the file.
-        function: Name of the function.
+    ``rule`` is the id of the violated rule, ``None`` if the error is about the whole kernel;
+    ``file``, ``line`` and ``function`` say where.
     """
 
     def __init__(
@@ -226,17 +98,15 @@ class StateFileError(StateError):
 class CodecError(Error, ValueError):
     """A value cannot be encoded, or bytes cannot be decoded.
 
-    Attributes:
-        path: Path of the value, like ``info['a'][3]``, or ``None``.
-        position: Byte at which decoding stopped, or ``None``.
+    ``path`` leads to the value, like ``info['a'][3]``; ``position`` is the byte where decoding
+    stopped. Either may be ``None``.
     """
 
     def __init__(
         self, message: str, *, path: str | None = None, position: int | None = None
     ) -> None:
         super().__init__(message)
-        self.path = path
-        self.position = position
+        self.path, self.position = path, position
 
 
 class Inadmissible(CodecError):
@@ -267,16 +137,16 @@ class SandboxUnavailable(SandboxError):
     """The backend does not work on this machine; the message says what is required."""
 
 
-class PolicyNotEnforceable(SandboxError, ValueError):
-    """The backend cannot enforce some limits of the policy.
-
-    Attributes:
-        reasons: Reasons by the name of the policy's field.
-    """
+class _WithReasons(Error):
+    """Base class of the errors with a dict of ``reasons``."""
 
     def __init__(self, message: str, *, reasons: dict[str, str] | None = None) -> None:
         super().__init__(message)
         self.reasons = dict(reasons or {})
+
+
+class PolicyNotEnforceable(_WithReasons, SandboxError, ValueError):
+    """The backend cannot enforce limits of the policy; ``reasons`` are by the field's name."""
 
 
 class SandboxClosed(SandboxError):
@@ -298,10 +168,8 @@ class SandboxViolation(SandboxError):
 class ContentsExceeded(SandboxViolation):
     """The files in a sandbox exceed a limit; the code in it caused this.
 
-    Attributes:
-        limit: Name of the field of :class:`ludus.sandbox.SnapshotLimits`.
-        allowed: Its value.
-        found: The amount when copying stopped; the total may be larger.
+    ``limit`` is a field of :class:`ludus.sandbox.SnapshotLimits` and ``allowed`` its value;
+    ``found`` is the amount when copying stopped, the total may be larger.
     """
 
     def __init__(self, message: str, *, limit: str, allowed: int, found: int) -> None:
@@ -314,33 +182,27 @@ class SandboxTimeout(SandboxError, TimeoutError):
 
 
 class SandboxCrashed(SandboxError):
-    """The process in the sandbox ended unexpectedly.
+    """The process in the sandbox ended unexpectedly; ``oom_killed``: it ran out of memory.
 
-    Attributes:
-        exit_code: Its exit code, 128 + n for signal n; ``None`` if unknown.
-        oom_killed: Whether the sandbox ran out of memory.
+    ``exit_code`` is 128 + n for signal n, ``None`` if unknown.
     """
 
     def __init__(
         self, message: str, *, exit_code: int | None = None, oom_killed: bool = False
     ) -> None:
         super().__init__(message)
-        self.exit_code = exit_code
-        self.oom_killed = oom_killed
+        self.exit_code, self.oom_killed = exit_code, oom_killed
 
 
 class RemoteEnvError(SandboxError):
     """The environment in a sandbox raised; the sandbox can still be used after its start.
 
-    Attributes:
-        kind: Name of the exception's class, as reported by the sandbox.
-        remote_traceback: Its printable traceback, as reported by the sandbox.
+    The sandbox reported the name of the exception's class, ``kind``, and ``remote_traceback``.
     """
 
     def __init__(self, message: str, *, kind: str = "", remote_traceback: str = "") -> None:
         super().__init__(message)
-        self.kind = kind
-        self.remote_traceback = remote_traceback
+        self.kind, self.remote_traceback = kind, remote_traceback
 
 
 class UntrustedEnv(Error):
@@ -354,17 +216,15 @@ class RecordError(Error):
 class RecordDamaged(RecordError):
     """A run folder's hash chain or bytes are damaged; the message says where.
 
-    Attributes:
-        file: File in the run folder, ``None`` for the folder itself.
-        position: Line of ``events.jsonl``, from 1, or byte of another file.
+    ``file`` is ``None`` for the folder itself; ``position`` is the line of ``events.jsonl``, from
+    1, or the byte of another file.
     """
 
     def __init__(
         self, message: str, *, file: str | None = None, position: int | None = None
     ) -> None:
         super().__init__(message)
-        self.file = file
-        self.position = position
+        self.file, self.position = file, position
 
 
 class RecordLocked(RecordError):
@@ -391,16 +251,11 @@ class SuiteError(BenchError, ValueError):
     """A suite's file is invalid; the message names the file, the field and the fix."""
 
 
-class ComparisonRefused(BenchError):
+class ComparisonRefused(_WithReasons, BenchError):
     """The results are not comparable; the message says why, and how to compare them anyway.
 
-    Attributes:
-        reasons: Reasons by the word that allows the comparison.
+    ``reasons`` are by the word that allows the comparison.
     """
-
-    def __init__(self, message: str, *, reasons: dict[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.reasons = dict(reasons or {})
 
 
 class StoreError(BenchError):
@@ -422,10 +277,9 @@ class DataMissing(ResearchError):
 class SubmissionRejected(ResearchError):
     """An agent's submission is malformed; the message says what and where.
 
-    Attributes:
-        told: Text that the agent gets after a validation. It must not contain output of submitted
-            code, which has seen hidden data. ``None``: the message if no submitted code was run,
-            else a general text.
+    ``told`` is the text that the agent gets after a validation. It must not contain output of
+    submitted code, which has seen hidden data. ``None``: the message if no submitted code was run,
+    else a general text.
     """
 
     def __init__(self, *args: object, told: str | None = None) -> None:
@@ -457,10 +311,8 @@ class WorkerError(Error):
         last_action: object = None,
     ) -> None:
         super().__init__(message)
-        self.worker = worker
-        self.env_index = env_index
-        self.seed = seed
-        self.last_action = last_action
+        self.worker, self.env_index = worker, env_index
+        self.seed, self.last_action = seed, last_action
 
 
 class WorkerCrashed(WorkerError):
@@ -505,3 +357,9 @@ class ClosedEnvironmentError(Exception):
 
 class CustomSpaceError(Exception):
     """A custom space has no implementation of the requested operation."""
+
+
+# Every class but the private ones, so that none is forgotten.
+__all__ = [
+    *sorted(name for name, item in globals().items() if isinstance(item, type) and name[0] != "_")
+]

@@ -12,8 +12,7 @@ import zipfile
 import pytest
 
 from ludus.audit import AuditError, Settings, audit
-from ludus.audit.advisories import Outcome, check_advisories, check_index
-from ludus.audit.advisories.pip_audit import parse_answer
+from ludus.audit.advisories import Outcome, check_advisories, check_index, parse_answer
 from ludus.audit.dependencies import Component
 from ludus.audit.target import Metadata
 from tests.audit.support import make_wheel

@@ -8,7 +8,7 @@ import pytest
 
 from ludus.errors import SandboxUnavailable
 from ludus.sandbox import open_sandbox
-from ludus.sandbox.backend.engine_api import request, socket_path
+from ludus.sandbox.backend.docker import request, socket_path
 from tests.sandbox.containers_suite import ContainerTests
 from tests.sandbox.support import needs
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ludus.lazy import lazy_attributes
+from ludus.findings import Finding, Report
+from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.checking.checker import check_env, inspect_env
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from ludus.checking.rules import RULES
     from ludus.checking.spaces import check_space_limit
     from ludus.checking.step import check_returned_data_not_reused, check_step_determinism
-    from ludus.findings import Finding, Report
 
 __all__ = [
     "RULES",
@@ -68,33 +68,23 @@ __all__ = [
 ]
 
 # Every environment that is made needs the passive checks, and few processes the others.
-_HOMES = {
-    "RULES": "ludus.checking.rules",
-    "CheckFailed": "ludus.checking.rule",
-    "Finding": "ludus.findings",
-    "Report": "ludus.findings",
-    "Rule": "ludus.checking.rule",
-    "check_action_space": "ludus.checking.passive",
-    "check_env": "ludus.checking.checker",
-    "check_environments_match": "ludus.checking.match",
-    "check_obs": "ludus.checking.passive",
-    "check_observation_space": "ludus.checking.passive",
-    "check_reset_options": "ludus.checking.reset",
-    "check_reset_return_info_deprecation": "ludus.checking.reset",
-    "check_reset_return_type": "ludus.checking.reset",
-    "check_reset_seed_determinism": "ludus.checking.reset",
-    "check_returned_data_not_reused": "ludus.checking.step",
-    "check_seed_deprecation": "ludus.checking.reset",
-    "check_space": "ludus.checking.passive",
-    "check_space_limit": "ludus.checking.spaces",
-    "check_step_determinism": "ludus.checking.step",
-    "data_equivalence": "ludus.checking.data",
-    "data_shares_objects": "ludus.checking.data",
-    "env_data_reuse_passive_checker": "ludus.checking.passive",
-    "env_render_passive_checker": "ludus.checking.passive",
-    "env_reset_passive_checker": "ludus.checking.passive",
-    "env_step_passive_checker": "ludus.checking.passive",
-    "first_difference": "ludus.checking.data",
-    "inspect_env": "ludus.checking.checker",
+_NAMES = {
+    "checker": "check_env inspect_env",
+    "data": "data_equivalence data_shares_objects first_difference",
+    "match": "check_environments_match",
+    "passive": """
+        check_action_space check_obs check_observation_space check_space
+        env_data_reuse_passive_checker env_render_passive_checker env_reset_passive_checker
+        env_step_passive_checker
+    """,
+    "reset": """
+        check_reset_options check_reset_return_info_deprecation check_reset_return_type
+        check_reset_seed_determinism check_seed_deprecation
+    """,
+    "rule": "CheckFailed Rule",
+    "rules": "RULES",
+    "spaces": "check_space_limit",
+    "step": "check_returned_data_not_reused check_step_determinism",
 }
-__getattr__ = lazy_attributes(__name__, _HOMES)
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+__getattr__ = lazy_names(__name__, _HOMES)

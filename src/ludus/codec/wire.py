@@ -36,25 +36,8 @@ __all__ = [
 BIG_INT, ARRAY = 2, 3
 TUPLE_MARK = b"\xd4\x01\x00"
 
-DTYPES: dict[int, np.dtype[Any]] = {
-    code: np.dtype(name)
-    for code, name in {
-        16: "|b1",
-        17: "|i1",
-        18: "<i2",
-        19: "<i4",
-        20: "<i8",
-        21: "|u1",
-        22: "<u2",
-        23: "<u4",
-        24: "<u8",
-        25: "<f2",
-        26: "<f4",
-        27: "<f8",
-        28: "<c8",
-        29: "<c16",
-    }.items()
-}
+_NAMES = "|b1 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f2 <f4 <f8 <c8 <c16"
+DTYPES: dict[int, np.dtype[Any]] = dict(enumerate(map(np.dtype, _NAMES.split()), 16))
 """Portable dtypes by their code in the encoding."""
 
 CODES = {form: code for code, dtype in DTYPES.items() for form in (dtype, dtype.newbyteorder("="))}

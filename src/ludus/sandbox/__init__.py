@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from ludus.lazy import lazy_attributes
 from ludus.sandbox.contract import Sandbox
-from ludus.sandbox.doctor import doctor
-from ludus.sandbox.opening import backends, open_sandbox, sweep
+from ludus.sandbox.opening import backends, doctor, open_sandbox, sweep
 from ludus.sandbox.policy import Mount, Policy
 from ludus.sandbox.process_handle import SandboxProcess
 from ludus.sandbox.results import Completed, Enforcement, Usage

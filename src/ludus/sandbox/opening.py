@@ -1,9 +1,10 @@
-"""From a backend's name to a sandbox."""
+"""From a backend's name to a sandbox, and what each backend can do on this machine."""
 
 from __future__ import annotations
 
 import importlib
 import os
+from dataclasses import dataclass, field
 from functools import cache
 
 from ludus import logger
@@ -13,8 +14,9 @@ from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.leases import Record
 from ludus.sandbox.linux import uids
 from ludus.sandbox.policy import Policy
+from ludus.sandbox.results import Enforcement
 
-__all__ = ["BACKENDS", "backend_class", "backends", "open_sandbox", "sweep"]
+__all__ = ["BACKENDS", "backend_class", "backends", "doctor", "open_sandbox", "sweep"]
 
 # In order of preference; resolved when used. Those after the bar isolate nothing and are never
 # chosen without being named.
@@ -135,3 +137,48 @@ def _first_that_works() -> type[Sandbox]:
         f"No backend that isolates can run here:{listed}\nFor code you trust, "
         "open_sandbox(backend='process') runs it without a sandbox."
     )
+
+
+_SHOWN = ("memory", "cpus", "pids", "disk", "tmp", "files", "wall", "network")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Whether one backend works here.
+
+    Attributes:
+        backend: its name.
+        reason: why it cannot run, with the next step; ``None`` if it can.
+        enforcement: which limits it enforces.
+    """
+
+    backend: str
+    reason: str | None
+    enforcement: Enforcement = field(default_factory=Enforcement)
+
+    @property
+    def works(self) -> bool:
+        """Whether sandboxes of this backend can be opened."""
+        return self.reason is None
+
+    def __str__(self) -> str:
+        head = f"{self.backend}: {'works' if self.works else f'cannot run. {self.reason}'}"
+        if not self.works:
+            return head
+        lines = [f"  {name}: {self.enforcement[name]}" for name in _SHOWN]
+        return "\n".join([head, *lines])
+
+
+def doctor() -> tuple[Diagnosis, ...]:
+    """Return the state of every backend; each prints as a short table."""
+    found = []
+    for name in BACKENDS:
+        try:
+            backend = backend_class(name)
+        except SandboxUnavailable as error:
+            found.append(Diagnosis(name, str(error)))
+            continue
+        reason = backend.unavailable()
+        enforcement = backend.enforcement() if reason is None else Enforcement()
+        found.append(Diagnosis(name, reason, enforcement))
+    return tuple(found)

@@ -21,12 +21,7 @@ from contextlib import suppress
 from functools import cache
 
 from ludus.errors import SandboxClosed, SandboxError, SandboxUnavailable
-from ludus.sandbox.backend.root_image import (
-    ETC_BINDS,
-    PLACES,
-    system_folders,
-    system_links,
-)
+from ludus.sandbox.backend.root_image import ETC_BINDS, PLACES, system_folders, system_links
 from ludus.sandbox.backend.stage import RootStage, Stage, UserStage, read_child_pid
 from ludus.sandbox.backend.staged import StagedSandbox, reclaim
 from ludus.sandbox.linux import cgroup, seccomp, uids
@@ -39,29 +34,13 @@ from ludus.sandbox.results import Enforcement
 
 __all__ = ["Bubblewrap", "reclaim"]
 
-_FIXED = [
-    "--unshare-user",
-    "--unshare-pid",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-    "--disable-userns",
-    "--new-session",
-    "--die-with-parent",
-    "--clearenv",
-    "--uid",
-    "1000",
-    "--gid",
-    "1000",
-    "--hostname",
-    "ludus",
-    "--proc",
-    "/proc",
-    # Counts of the whole host's files, descriptors and names: a channel between sandboxes.
-    "--tmpfs",
-    "/proc/sys/fs",
-    "--remount-ro",
-    "/proc/sys/fs",
-]
+# /proc/sys/fs has counts of the whole host's files, descriptors and names: a channel between
+# sandboxes.
+_FIXED = """
+    --unshare-user --unshare-pid --unshare-uts --unshare-cgroup-try --disable-userns
+    --new-session --die-with-parent --clearenv --uid 1000 --gid 1000 --hostname ludus
+    --proc /proc --tmpfs /proc/sys/fs --remount-ro /proc/sys/fs
+"""
 _MIB = 1 << 20
 _SIGNALS = 4096
 _RLIMITS = {
@@ -184,7 +163,14 @@ class Bubblewrap(StagedSandbox):
         stage = self._stage
         if stage is None:
             raise SandboxClosed(f"Sandbox {self.name} is not open.")
-        made = [*_FIXED, *_system(stage), "--seccomp", str(filter_fd), "--info-fd", str(info)]
+        made = [
+            *_FIXED.split(),
+            *_system(stage),
+            "--seccomp",
+            str(filter_fd),
+            "--info-fd",
+            str(info),
+        ]
         # The sandbox's own is read-only already; bwrap would also take the devices away.
         own = stage.dev is not None
         made += ["--dev-bind", str(stage.dev), "/dev"] if own else ["--dev", "/dev"]

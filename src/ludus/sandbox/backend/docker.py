@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import io
 import json
+import os
+import socket
 import tarfile
 import time
 from pathlib import Path
@@ -19,12 +22,11 @@ from ludus.sandbox.backend.containers import (
     give_back_user,
     why_not_here,
 )
-from ludus.sandbox.backend.engine_api import Refusal, request, socket_path
 from ludus.sandbox.backend.root_image import system_links
 from ludus.sandbox.leases import Record
 from ludus.sandbox.linux import seccomp
 
-__all__ = ["Docker", "reclaim"]
+__all__ = ["Docker", "reclaim", "request", "socket_path"]
 
 _ROOT = "ludus-root"
 _GONE, _BUSY = 404, 409
@@ -137,7 +139,7 @@ def _root_image(path: str) -> str:
     name = f"{_ROOT}:{hashlib.sha256(json.dumps(links).encode()).hexdigest()[:12]}"
     try:
         request(path, "GET", f"/images/{name}/json")
-    except Refusal as refusal:
+    except _Refusal as refusal:
         if refusal.status != _GONE:
             raise
     else:
@@ -166,9 +168,87 @@ def _remove(path: str, name: str, sandbox: str) -> None:
             if found["Config"]["Labels"].get(SANDBOX_LABEL) != sandbox:
                 return
             request(path, "DELETE", f"/containers/{found['Id']}?force=1&v=1")
-        except Refusal as refusal:
+        except _Refusal as refusal:
             if refusal.status == _GONE:
                 return
             if refusal.status != _BUSY or time.monotonic() > until:
                 raise
         time.sleep(0.005)
+
+
+# The HTTP interface of the daemon ---------------------------------------------------------------
+
+_SOCKET = "unix:///var/run/docker.sock"
+_VERSION = "/v1.41"
+_ANSWER_PATIENCE = 60.0
+
+
+class _Refusal(SandboxError):
+    """The daemon answered with an error ``status``."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect to the socket instead of an address."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def socket_path() -> str:
+    """Return the path of the daemon's socket: ``$DOCKER_HOST`` or the default.
+
+    Raises:
+        SandboxError: the daemon is on another machine, whose containers cannot be entered.
+    """
+    kind, _, path = (os.environ.get("DOCKER_HOST") or _SOCKET).partition("://")
+    if kind != "unix":
+        raise SandboxError(
+            f"DOCKER_HOST is {kind}://{path}; sandboxes need a daemon on this machine. Expected "
+            "unix:// and the path of its socket."
+        )
+    return path
+
+
+def request(
+    path: str,
+    method: str,
+    target: str,
+    content: object = None,
+    *,
+    patience: float = _ANSWER_PATIENCE,
+) -> Any:
+    """Send an HTTP request to the daemon and return its answer, parsed if it is JSON.
+
+    Bytes are sent as they are, other content as JSON.
+
+    Raises:
+        _Refusal: it answered with an error.
+        SandboxError: it cannot be reached within ``patience`` seconds.
+    """
+    body = content if isinstance(content, bytes) or content is None else json.dumps(content)
+    kind = "application/x-tar" if isinstance(content, bytes) else "application/json"
+    connection = _Connection(path, patience)
+    try:
+        connection.request(method, _VERSION + target, body, {"Content-Type": kind})
+        answer = connection.getresponse()
+        text = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise SandboxError(f"The Docker daemon at {path} does not answer: {error}.") from None
+    finally:
+        connection.close()
+    if answer.status >= 300:
+        said = text.decode("utf-8", "backslashreplace").strip()[-1000:]
+        raise _Refusal(f"Docker refused {method} {target}: {said!r}.", answer.status)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -23,30 +23,15 @@ from ludus.sandbox.linux import seccomp
 __all__ = ["Podman", "reclaim"]
 
 _QUIET = ("--log-level", "error", "--events-backend", "none")
-_FIXED = (
-    "--detach",
-    # Its monitor removes the container when it ends, even if the owner was killed.
-    "--rm",
-    "--pull=never",
-    "--read-only",
-    "--read-only-tmpfs=false",
-    "--cap-drop=ALL",
-    "--security-opt=no-new-privileges",
-    "--security-opt=label=disable",
-    "--systemd=false",
-    "--log-driver=none",
-    "--no-hosts",
-    "--passwd=false",
-    "--cgroupns=private",
-    "--ipc=private",
-    "--pid=private",
-    "--uts=private",
-    "--hostname=ludus",
-    # More than the caller has would need a right that it may lack.
-    "--ulimit=nofile=1024:1024",
-    "--ulimit=nproc=1024:1024",
-    "--ulimit=core=0:0",
-)
+# --rm: its monitor removes the container when it ends, even if the owner was killed. More ulimits
+# than the caller has would need a right that it may lack.
+_FIXED = """
+    --detach --rm --pull=never --read-only --read-only-tmpfs=false --cap-drop=ALL
+    --security-opt=no-new-privileges --security-opt=label=disable --systemd=false
+    --log-driver=none --no-hosts --passwd=false --cgroupns=private --ipc=private --pid=private
+    --uts=private --hostname=ludus --ulimit=nofile=1024:1024 --ulimit=nproc=1024:1024
+    --ulimit=core=0:0
+"""
 _PATIENCE = 60.0
 
 
@@ -86,7 +71,8 @@ def _options(blueprint: Blueprint) -> list[str]:
     policy, folder = blueprint.policy, blueprint.folder
     profile = folder / "seccomp.json"
     profile.write_text(json.dumps(seccomp.engine_profile()))
-    made = [*_FIXED, f"--name={blueprint.name}", f"--label={SANDBOX_LABEL}={blueprint.sandbox}"]
+    made = [*_FIXED.split(), f"--name={blueprint.name}"]
+    made.append(f"--label={SANDBOX_LABEL}={blueprint.sandbox}")
     made += [f"--security-opt=seccomp={profile}", f"--user={blueprint.uid}:{blueprint.uid}"]
     made.append("--network=host" if policy.network == "host" else "--network=none")
     if policy.memory is not None:

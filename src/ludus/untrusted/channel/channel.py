@@ -35,6 +35,8 @@ from ludus.untrusted.channel.protocol import (
     Kind,
     MessagePlan,
     Op,
+    read_exactly,
+    write_all,
 )
 from ludus.untrusted.channel.shared_memory import spinner
 from ludus.untrusted.channel.watchdog import Keeper
@@ -42,7 +44,6 @@ from ludus.untrusted.channel.watchdog import Keeper
 __all__ = ["Channel"]
 
 _ERROR_LIMITS = DecodeLimits(total_bytes=2**17, depth=2, items=8, string_bytes=2**16)
-_CHUNK = 1 << 20
 _RESULTS = (Kind.RESULT, Kind.LOOSE)
 _VALUES = (Kind.VALUE,)
 
@@ -245,7 +246,8 @@ class Channel:
             if self.closed:
                 self._refuse()
             with self._timed(token):
-                self._write(REQUEST.pack(token, Op.STEP, 0) + bytes(self.request[first:last]))
+                header = REQUEST.pack(token, Op.STEP, 0)
+                write_all(self._target, header + self.request[first:last])
                 self._read_answer()
             return True
 
@@ -270,15 +272,15 @@ class Channel:
             if memory is None or plan is None:
                 # Room for an action is part of every step, used or not.
                 block = bytes(plan.action_bytes) if plan is not None and op is Op.STEP else b""
-                self._write(header + block + payload)
+                write_all(self._target, header + block + payload)
             elif plan.request_fits(len(payload)):
                 memory[: REQUEST.size] = header
                 at = plan.request_extra_at
                 memory[at : at + len(payload)] = payload
-                self._write(BELL)
+                write_all(self._target, BELL)
             else:
                 memory[: REQUEST.size] = header
-                self._write(BELL + payload)
+                write_all(self._target, BELL + payload)
         except BaseException as problem:
             self._fail(problem)
         return token
@@ -296,10 +298,10 @@ class Channel:
 
     def _read_answer(self) -> None:
         """Read a header, and the block if one follows, from the pipe into ``landing``."""
-        header = self._read(ANSWER.size)
-        self.landing[: ANSWER.size] = header
-        if ANSWER.unpack(header)[1] == Kind.RESULT and self._plan is not None:
-            self.landing[ANSWER.size :] = self._read(self._plan.answer_bytes - ANSWER.size)
+        source, plan = self._source, self._plan
+        self.landing[: ANSWER.size] = read_exactly(source, ANSWER.size)
+        if ANSWER.unpack_from(self.landing)[1] == Kind.RESULT and plan is not None:
+            self.landing[ANSWER.size :] = read_exactly(source, plan.answer_bytes - ANSWER.size)
 
     def _examine(self, token: int, limit: int, kinds: tuple[Kind, ...]) -> tuple[Kind, bytes]:
         """Check the header in ``landing`` and fetch the extra."""
@@ -327,22 +329,7 @@ class Channel:
             return self._memory[at : at + size]
         ahead, self._ahead = self._ahead, b""
         with self._timed(token):
-            return ahead + self._read(size - len(ahead))
-
-    def _read(self, size: int) -> bytes:
-        parts, left = [], size
-        while left:
-            part = os.read(self._source, min(left, _CHUNK))
-            if not part:
-                raise EOFError
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
-
-    def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._target, rest[:_CHUNK]) :]
+            return ahead + read_exactly(self._source, size - len(ahead))
 
     def _hear_more(self, heard: bytes) -> None:
         """Keep what follows a bell: the first byte of an extra, or a violation."""

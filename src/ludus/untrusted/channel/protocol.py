@@ -11,6 +11,7 @@ so that nothing can be answered in advance or twice.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from enum import IntEnum
@@ -35,6 +36,8 @@ __all__ = [
     "Op",
     "fixed_layout",
     "plain_answers",
+    "read_exactly",
+    "write_all",
 ]
 
 BELL = b"\x01"
@@ -48,7 +51,7 @@ SHARED_BYTES = 64 << 20
 ASKED, RUNG = 4, 5
 """Words of the first line in which each side leaves the token after it rang the bell."""
 
-_LINE = 64
+_LINE, _CHUNK = 64, 1 << 20
 _REQUEST_EXTRA = 64 << 10
 _ANSWER_EXTRA = 256 << 10
 
@@ -202,3 +205,26 @@ class MessagePlan:
 
 def _aligned(size: int) -> int:
     return -(-size // _LINE) * _LINE
+
+
+def read_exactly(source: int, size: int) -> bytes:
+    """Return the next bytes of a pipe.
+
+    Raises:
+        EOFError: there are fewer.
+    """
+    parts = []
+    while size:
+        part = os.read(source, min(size, _CHUNK))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def write_all(target: int, data: bytes) -> None:
+    """Write bytes to a pipe."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(target, rest[:_CHUNK]) :]

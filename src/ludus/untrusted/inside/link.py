@@ -17,6 +17,8 @@ from ludus.untrusted.channel.protocol import (
     Kind,
     MessagePlan,
     Op,
+    read_exactly,
+    write_all,
 )
 from ludus.untrusted.channel.shared_memory import spinner
 
@@ -89,47 +91,32 @@ class Link:
             self.memory[at : at + len(extra)] = extra
             self.ring(token)
         else:
-            self._write(BELL + extra)
+            write_all(self.target, BELL + extra)
 
     def extra_of(self, size: int) -> bytes:
         """Return the extra of the request in memory."""
         if self._plan is not None and self._plan.request_fits(size):
             at = self._plan.request_extra_at
             return bytes(self.memory[at : at + size])
-        return self._read(size) or b""
+        return read_exactly(self.source, size)
 
     def _hear_through_pipe(self) -> Request | None:
-        header = self._read(REQUEST.size)
-        if header is None:
+        plan, source = self._plan, self.source
+        try:
+            token, op, size = REQUEST.unpack(read_exactly(source, REQUEST.size))
+            if plan is not None and op == Op.STEP and plan.action is not None:
+                at = plan.request_extra_at
+                self.memory[at - plan.action_bytes : at] = read_exactly(source, plan.action_bytes)
+            return token, op, read_exactly(source, size)
+        except EOFError:
             return None
-        token, op, size = REQUEST.unpack(header)
-        plan = self._plan
-        if plan is not None and op == Op.STEP and plan.action is not None:
-            at = plan.request_extra_at
-            self.memory[at - plan.action_bytes : at] = self._read(plan.action_bytes) or b""
-        return token, op, self._read(size) or b""
 
     def _say_through_pipe(self, fields: tuple[Any, ...], kind: Kind, extra: bytes) -> None:
         if kind is Kind.RESULT:
             ANSWER.pack_into(self.answer, 0, *fields)
-            self._write(bytes(self.answer) + extra)
+            write_all(self.target, bytes(self.answer) + extra)
         else:
-            self._write(ANSWER.pack(*fields) + extra)
-
-    def _read(self, size: int) -> bytes | None:
-        parts = []
-        while size:
-            part = os.read(self.source, min(size, 1 << 20))
-            if not part:
-                return None
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
-
-    def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self.target, rest) :]
+            write_all(self.target, ANSWER.pack(*fields) + extra)
 
 
 def _bells(
