@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ludus.core import Env, RecordConstructorArgs, Wrapper
 from ludus.optional import require
 from ludus.spaces import Box
-from ludus.wrappers.arguments import require_box
+from ludus.wrappers.utils import require_box
 
 __all__ = ["AtariPreprocessing"]
 

@@ -1,29 +1,21 @@
-"""Applies observation wrappers of single environments to batches."""
+"""Wrappers that change batches of observations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ludus import logger
 from ludus.core.types import ActType, ArrayType, ObsType, WrapperObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorObservationWrapper
 from ludus.core.wrapper import ObservationWrapper
-from ludus.spaces import batch_space
-from ludus.wrappers import (
-    dtype_observation,
-    filter_observation,
-    flatten_observation,
-    grayscale_observation,
-    rescale_observation,
-    reshape_observation,
-    resize_observation,
-)
+from ludus.spaces import Space, batch_space
+from ludus.wrappers import image_observation, transform_observation
 from ludus.wrappers.vector.batch_transform import SpacesOfOne, transform_batch
-from ludus.wrappers.vector.transform_observation import TransformObservation
 
 __all__ = [
     "DtypeObservation",
@@ -36,6 +28,45 @@ __all__ = [
     "TransformObservation",
     "VectorizeTransformObservation",
 ]
+
+
+class TransformObservation(VectorObservationWrapper[WrapperObsType, ActType, ObsType, ArrayType]):
+    """Apply a function to the whole batch of observations.
+
+    Args:
+        env: The vector environment to wrap.
+        func: From the inner batch of observations to the new one.
+        observation_space: The new batched space; by default made from the single one.
+        single_observation_space: The new space of one environment; by default the inner one.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        func: Callable[[ObsType], WrapperObsType],
+        observation_space: Space[Any] | None = None,
+        single_observation_space: Space[Any] | None = None,
+    ) -> None:
+        super().__init__(env)
+        if single_observation_space is not None:
+            self.single_observation_space = single_observation_space
+            self.observation_space = batch_space(single_observation_space, self.num_envs)
+        if observation_space is not None:
+            self.observation_space = observation_space
+        expected = batch_space(self.single_observation_space, self.num_envs)
+        if self.observation_space != expected:
+            logger.warn(
+                f"For {env}, the observation space and the batched single observation space don't "
+                f"match as expected: {self.observation_space} and {expected}. Pass "
+                "single_observation_space as well.",
+                stacklevel=2,
+            )
+        self.func = func
+
+    def observations(self, observations: ObsType) -> WrapperObsType:
+        """Return ``func(observations)``."""
+        return self.func(observations)
+
 
 _Number = float | np.floating[Any] | np.integer[Any]
 
@@ -87,7 +118,7 @@ class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
     def __init__(
         self, env: VectorEnv[ObsType, ActType, ArrayType], filter_keys: Sequence[str | int]
     ) -> None:
-        super().__init__(env, filter_observation.FilterObservation, filter_keys=filter_keys)
+        super().__init__(env, transform_observation.FilterObservation, filter_keys=filter_keys)
 
 
 class FlattenObservation(
@@ -96,7 +127,7 @@ class FlattenObservation(
     """Make each observation a vector."""
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        super().__init__(env, flatten_observation.FlattenObservation)
+        super().__init__(env, transform_observation.FlattenObservation)
 
 
 class GrayscaleObservation(
@@ -105,14 +136,14 @@ class GrayscaleObservation(
     """Make colour images grey; ``keep_dim`` keeps the channel axis, with length one."""
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], keep_dim: bool = False) -> None:
-        super().__init__(env, grayscale_observation.GrayscaleObservation, keep_dim=keep_dim)
+        super().__init__(env, image_observation.GrayscaleObservation, keep_dim=keep_dim)
 
 
 class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]):
     """Scale images to ``shape``, (height, width)."""
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], shape: tuple[int, ...]) -> None:
-        super().__init__(env, resize_observation.ResizeObservation, shape=shape)
+        super().__init__(env, image_observation.ResizeObservation, shape=shape)
 
 
 class ReshapeObservation(
@@ -123,7 +154,7 @@ class ReshapeObservation(
     def __init__(
         self, env: VectorEnv[ObsType, ActType, ArrayType], shape: int | tuple[int, ...]
     ) -> None:
-        super().__init__(env, reshape_observation.ReshapeObservation, shape=shape)
+        super().__init__(env, transform_observation.ReshapeObservation, shape=shape)
 
 
 class RescaleObservation(
@@ -140,7 +171,7 @@ class RescaleObservation(
         max_obs: _Number | npt.NDArray[Any],
     ) -> None:
         super().__init__(
-            env, rescale_observation.RescaleObservation, min_obs=min_obs, max_obs=max_obs
+            env, transform_observation.RescaleObservation, min_obs=min_obs, max_obs=max_obs
         )
 
 
@@ -150,4 +181,4 @@ class DtypeObservation(VectorizeTransformObservation[WrapperObsType, ActType, Ob
     elementwise = True
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], dtype: Any) -> None:
-        super().__init__(env, dtype_observation.DtypeObservation, dtype=dtype)
+        super().__init__(env, transform_observation.DtypeObservation, dtype=dtype)

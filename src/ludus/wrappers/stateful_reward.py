@@ -8,7 +8,8 @@ import numpy as np
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, Wrapper
 from ludus.errors import InvalidBound
-from ludus.wrappers.running_statistics import FreezableStatistics, RunningMeanStd, add_sample
+from ludus.wrappers.mixins import FreezableStatistics
+from ludus.wrappers.utils import RunningMeanStd, add_sample
 
 __all__ = ["NormalizeReward"]
 

@@ -12,8 +12,8 @@ from ludus.core.types import ActType, ObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.errors import InvalidBound
-from ludus.wrappers.running_statistics import RunningMeanStd
-from ludus.wrappers.saved_fields import SavesObjects
+from ludus.wrappers.mixins import SavesObjects
+from ludus.wrappers.utils import RunningMeanStd
 
 __all__ = ["NormalizeReward"]
 
