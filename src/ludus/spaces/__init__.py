@@ -32,7 +32,6 @@ from ludus.spaces.tuple import Tuple
 
 if TYPE_CHECKING:
     from ludus.spaces import utils
-    from ludus.spaces.equivalence import is_space_dtype_shape_equiv
     from ludus.spaces.flattening import flatdim, flatten, flatten_space, unflatten
     from ludus.spaces.layout import Layout, MemoryLayout
     from ludus.spaces.serialization import from_dict, from_json, to_dict, to_json
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         read_from_shared_memory,
         write_to_shared_memory,
     )
+    from ludus.spaces.utils import is_space_dtype_shape_equiv
 
 __all__ = [
     "Box",
@@ -89,7 +89,7 @@ _MODULES = {
     "flatten_space": "flattening",
     "from_dict": "serialization",
     "from_json": "serialization",
-    "is_space_dtype_shape_equiv": "equivalence",
+    "is_space_dtype_shape_equiv": "utils",
     "read_from_shared_memory": "shared_memory",
     "to_dict": "serialization",
     "to_json": "serialization",

@@ -231,7 +231,6 @@ class JaxToTorch(ArrayConversion):
     """Take actions and return observations as tensors, around a JAX environment.
 
     Args:
-        env: The environment.
         device: Device of the tensors: a ``torch.device`` or its name.
 
     Raises:
@@ -248,7 +247,6 @@ class NumpyToTorch(ArrayConversion):
     """Take actions and return observations as tensors, around a NumPy environment.
 
     Args:
-        env: The environment.
         device: Device of the tensors: a ``torch.device`` or its name.
 
     Raises:

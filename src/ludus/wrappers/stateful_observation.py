@@ -92,7 +92,6 @@ class FrameStackObservation(
     """Return the last ``stack_size`` observations as a batch, the newest last.
 
     Args:
-        env: The environment.
         stack_size: How many observations.
         padding_type: What fills the stack at a reset: ``"reset"`` repeats the episode's first
             observation, ``"zero"`` uses zeros; or an observation to repeat.

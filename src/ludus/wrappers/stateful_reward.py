@@ -22,7 +22,6 @@ class NormalizeReward(
     ``update_running_mean = False`` freezes the statistics, for example during evaluation.
 
     Args:
-        env: The environment.
         gamma: Discount of the return.
         epsilon: Added to the variance before dividing.
 

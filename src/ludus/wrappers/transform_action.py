@@ -34,7 +34,6 @@ class TransformAction(
     """Apply ``func`` to every action.
 
     Args:
-        env: The environment.
         func: From an outer action to an inner one. It must be stateless: its state would not be
             saved with the wrapper's.
         action_space: The new action space; ``None`` keeps the inner one.
@@ -93,7 +92,6 @@ class DiscretizeAction(TransformAction[ObsType, WrapperActType, ActType]):
     The inner environment receives the centre of the bin.
 
     Args:
-        env: The environment.
         bins: Bins per component, one number for all or one each.
         multidiscrete: Take one index per component instead of one number for the whole cell.
 

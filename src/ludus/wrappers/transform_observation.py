@@ -55,7 +55,6 @@ class TransformObservation(
     """Apply ``func`` to every observation.
 
     Args:
-        env: The environment.
         func: From an inner observation to an outer one. It must be stateless: its state would not
             be saved with the wrapper's.
         observation_space: The new observation space; ``None`` keeps the inner one.
@@ -91,7 +90,6 @@ class DiscretizeObservation(TransformObservation[WrapperObsType, ActType, ObsTyp
     """Discretise a Box observation space into equal bins; an observation is its bin's index.
 
     Args:
-        env: The environment.
         bins: Bins per component, one number for all or one each.
         multidiscrete: Return one index per component instead of one number for the whole cell.
 

@@ -21,7 +21,6 @@ class TransformReward(FunctionInPlace, RewardWrapper[ObsType, ActType], RecordCo
     """Apply ``func`` to every reward.
 
     Args:
-        env: The environment.
         func: From an inner reward to an outer one. It must be stateless: its state would not be
             saved with the wrapper's.
 

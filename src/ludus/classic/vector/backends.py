@@ -7,8 +7,7 @@ from typing import Any
 
 from ludus import vector as engines
 from ludus.classic.error import AlreadyPendingCallError, NoAsyncCallError
-from ludus.classic.vector.slot import SlotBuilder
-from ludus.classic.vector.vector_env import StepResult, VectorEnv
+from ludus.classic.vector.vector_env import SlotBuilder, StepResult, VectorEnv
 from ludus.spaces import Space, batch_space
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv"]

@@ -88,7 +88,6 @@ class JaxToTorch(ArrayConversion):
     """Take actions and return everything else as tensors, around a JAX vector environment.
 
     Args:
-        env: The vector environment to wrap.
         device: Device of the tensors: a ``torch.device`` or its name.
 
     Raises:
@@ -106,7 +105,6 @@ class NumpyToTorch(ArrayConversion):
     """Take actions and return everything else as tensors, around a NumPy vector environment.
 
     Args:
-        env: The vector environment to wrap.
         device: Device of the tensors: a ``torch.device`` or its name.
 
     Raises:

@@ -91,7 +91,6 @@ class RecordEpisodeStatistics(SavesObjects, VectorWrapper[ObsType, ActType, ObsT
     episodes' values are kept in :attr:`return_queue`, :attr:`length_queue`, :attr:`time_queue`.
 
     Args:
-        env: The vector environment to wrap.
         buffer_length: How many episodes the queues keep.
         stats_key: The key used instead of ``"episode"``.
 

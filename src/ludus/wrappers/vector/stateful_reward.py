@@ -27,7 +27,6 @@ class NormalizeReward(
     freeze them, for instance for evaluation.
 
     Args:
-        env: The vector environment to wrap.
         gamma: The discount of the returns.
         epsilon: Added to the variance before its root is taken.
 

@@ -23,7 +23,6 @@ class TransformAction(VectorActionWrapper[ObsType, WrapperActType, ActType, Arra
     """Apply a function to the whole batch of actions before the inner step.
 
     Args:
-        env: The vector environment to wrap.
         func: From the batch of actions given to the batch the inner environments take.
         action_space: The batched space of the actions given; by default made from the single one.
         single_action_space: The space of one environment's action; by default the inner one.
@@ -60,7 +59,6 @@ class VectorizeTransformAction(VectorActionWrapper[ObsType, WrapperActType, ActT
     """Apply an action wrapper of :mod:`ludus.wrappers` to each action of a batch.
 
     Args:
-        env: The vector environment to wrap.
         wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """

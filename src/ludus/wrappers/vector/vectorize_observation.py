@@ -34,7 +34,6 @@ class TransformObservation(VectorObservationWrapper[WrapperObsType, ActType, Obs
     """Apply a function to the whole batch of observations.
 
     Args:
-        env: The vector environment to wrap.
         func: From the inner batch of observations to the new one.
         observation_space: The new batched space; by default made from the single one.
         single_observation_space: The new space of one environment; by default the inner one.
@@ -77,7 +76,6 @@ class VectorizeTransformObservation(
     """Apply an observation wrapper of :mod:`ludus.wrappers` to each observation of a batch.
 
     Args:
-        env: The vector environment to wrap.
         wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """

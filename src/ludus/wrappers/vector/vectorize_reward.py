@@ -22,7 +22,6 @@ class TransformReward(VectorRewardWrapper[ObsType, ActType, ArrayType]):
     """Apply a function to the whole batch of rewards.
 
     Args:
-        env: The vector environment to wrap.
         func: From the inner batch of rewards to the new one.
     """
 
@@ -46,7 +45,6 @@ class VectorizeTransformReward(VectorRewardWrapper[ObsType, ActType, _Array]):
     """Apply a reward wrapper of :mod:`ludus.wrappers` to each reward of a batch.
 
     Args:
-        env: The vector environment to wrap.
         wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """
