@@ -80,22 +80,14 @@ __all__ = [
     "write_to_shared_memory",
 ]
 
-_MODULES = {
-    "Layout": "layout",
-    "MemoryLayout": "layout",
-    "create_shared_memory": "shared_memory",
-    "flatdim": "flattening",
-    "flatten": "flattening",
-    "flatten_space": "flattening",
-    "from_dict": "serialization",
-    "from_json": "serialization",
-    "is_space_dtype_shape_equiv": "utils",
-    "read_from_shared_memory": "shared_memory",
-    "to_dict": "serialization",
-    "to_json": "serialization",
-    "unflatten": "flattening",
-    "write_to_shared_memory": "shared_memory",
+_HOMES = {
+    "flattening": "flatdim flatten flatten_space unflatten",
+    "layout": "Layout MemoryLayout",
+    "serialization": "from_dict from_json to_dict to_json",
+    "shared_memory": "create_shared_memory read_from_shared_memory write_to_shared_memory",
+    "utils": "is_space_dtype_shape_equiv",
 }
-"""Modules of the names that are imported on first use."""
+"""Names by the module that is imported on first use."""
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __getattr__ = lazy_names(__name__, _MODULES, modules=("utils",))

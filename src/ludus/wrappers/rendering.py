@@ -264,16 +264,7 @@ class RecordVideo(
         disable_logger: bool = True,
         gc_trigger: Trigger | None = always,
     ) -> None:
-        options: dict[str, Any] = {
-            "video_folder": video_folder,
-            "episode_trigger": episode_trigger,
-            "step_trigger": step_trigger,
-            "video_length": video_length,
-            "name_prefix": name_prefix,
-            "fps": fps,
-            "disable_logger": disable_logger,
-            "gc_trigger": gc_trigger,
-        }
+        options = {k: v for k, v in locals().items() if k not in ("self", "env")}
         RecordConstructorArgs.__init__(self, **options)
         Wrapper.__init__(self, env)
         self._prepare_recording(env.render_mode, **options)

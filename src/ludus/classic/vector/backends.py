@@ -75,12 +75,10 @@ class SyncVectorEnv(VectorEnv):
 class AsyncVectorEnv(VectorEnv):
     """Steps environments in parallel, in worker processes.
 
+    The other arguments are those of :class:`SyncVectorEnv`.
+
     Args:
-        env_fns: Functions that build the environments.
-        observation_space: Observation space of one environment; by default the first one's.
-        action_space: Ignored; the first environment's is used.
         shared_memory: Whether observations are passed through shared memory.
-        copy: Whether to return a copy of the observations.
         context: Start method of the processes: ``"fork"``, ``"spawn"`` or ``"forkserver"``.
         daemon: Whether the workers end with this process.
         worker: Not supported.

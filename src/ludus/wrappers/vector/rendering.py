@@ -129,19 +129,12 @@ class RecordVideo(
     or at ``close``, whichever is first. Under same-step autoreset it lacks each episode's last
     frame, which is gone when the step returns.
 
+    The other arguments are those of :class:`ludus.wrappers.RecordVideo`.
+
     Args:
         env: The vector environment; it renders images.
-        video_folder: Where the files go: ``<name_prefix>-episode-<i>.mp4`` or ``…-step-<i>.mp4``.
         video_aspect_ratio: Width and height; the grid with the nearest aspect ratio is used.
         record_first_only: Show the first environment only.
-        episode_trigger: From an episode's index to whether it starts a video. Without any
-            trigger: the cubes below 1000, then every thousandth episode.
-        step_trigger: From a step's index, counted over all episodes, to whether it starts a video.
-        video_length: Frames per video, across episodes; 0 for whole episodes.
-        name_prefix: Prefix of the file names.
-        fps: Frames per second; by default the environment's ``render_fps``, or 30.
-        disable_logger: Do not report the progress of writing.
-        gc_trigger: From an episode's index to whether to collect garbage after its video.
 
     Raises:
         DependencyNotInstalled: MoviePy is not installed.
@@ -173,27 +166,13 @@ class RecordVideo(
         disable_logger: bool = True,
         gc_trigger: Trigger | None = always,
     ) -> None:
-        options: dict[str, Any] = {
-            "video_folder": video_folder,
-            "episode_trigger": episode_trigger,
-            "step_trigger": step_trigger,
-            "video_length": video_length,
-            "name_prefix": name_prefix,
-            "fps": fps,
-            "disable_logger": disable_logger,
-            "gc_trigger": gc_trigger,
-        }
-        RecordConstructorArgs.__init__(
-            self,
-            video_aspect_ratio=video_aspect_ratio,
-            record_first_only=record_first_only,
-            **options,
-        )
+        options = {k: v for k, v in locals().items() if k not in ("self", "env")}
+        RecordConstructorArgs.__init__(self, **options)
         VectorWrapper.__init__(self, env)
+        self.video_aspect_ratio = options.pop("video_aspect_ratio")
+        self.record_first_only = options.pop("record_first_only")
         self._prepare_recording(env.render_mode, **options)
         self.autoreset_mode = _autoreset_mode(env)
-        self.record_first_only = record_first_only
-        self.video_aspect_ratio = video_aspect_ratio
         self.frame_cols = self.frame_rows = -1
         self.has_autoreset = False
 

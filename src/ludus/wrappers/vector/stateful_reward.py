@@ -24,14 +24,8 @@ class NormalizeReward(
     """Divide rewards by the standard deviation of the discounted returns seen so far.
 
     The statistics are in :attr:`return_rms`; set :attr:`update_running_mean` to ``False`` to
-    freeze them, for instance for evaluation.
-
-    Args:
-        gamma: The discount of the returns.
-        epsilon: Added to the variance before its root is taken.
-
-    Raises:
-        InvalidBound: ``gamma`` is outside [0, 1], or ``epsilon`` not positive.
+    freeze them, for instance for evaluation. Arguments and errors are those of
+    :class:`ludus.wrappers.NormalizeReward`.
     """
 
     state_fields: ClassVar[tuple[str, ...]] = (

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 
-from ludus import logger
 from ludus.core.types import ActType, ArrayType, ObsType, WrapperActType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorActionWrapper
 from ludus.core.wrapper import ActionWrapper
 from ludus.spaces import Space, batch_space
 from ludus.wrappers import transform_action
-from ludus.wrappers.vector.batch_transform import SpacesOfOne, transform_batch
+from ludus.wrappers.vector.batch_transform import SpacesOfOne, set_spaces, transform_batch
 
 __all__ = ["ClipAction", "RescaleAction", "TransformAction", "VectorizeTransformAction"]
 
@@ -36,18 +35,7 @@ class TransformAction(VectorActionWrapper[ObsType, WrapperActType, ActType, Arra
         single_action_space: Space[Any] | None = None,
     ) -> None:
         super().__init__(env)
-        if single_action_space is not None:
-            self.single_action_space = single_action_space
-            self.action_space = batch_space(single_action_space, self.num_envs)
-        if action_space is not None:
-            self.action_space = action_space
-        expected = batch_space(self.single_action_space, self.num_envs)
-        if self.action_space != expected:
-            logger.warn(
-                f"For {env}, the action space and the batched single action space don't match as "
-                f"expected: {self.action_space} and {expected}. Pass single_action_space as well.",
-                stacklevel=2,
-            )
+        set_spaces(self, "action", action_space, single_action_space)
         self.func = func
 
     def actions(self, actions: WrapperActType) -> ActType:

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ludus import logger
 from ludus.core.types import ActType, ArrayType, ObsType, WrapperObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorObservationWrapper
 from ludus.core.wrapper import ObservationWrapper
 from ludus.spaces import Space, batch_space
 from ludus.wrappers import image_observation, transform_observation
-from ludus.wrappers.vector.batch_transform import SpacesOfOne, transform_batch
+from ludus.wrappers.vector.batch_transform import SpacesOfOne, set_spaces, transform_batch
 
 __all__ = [
     "DtypeObservation",
@@ -47,19 +46,7 @@ class TransformObservation(VectorObservationWrapper[WrapperObsType, ActType, Obs
         single_observation_space: Space[Any] | None = None,
     ) -> None:
         super().__init__(env)
-        if single_observation_space is not None:
-            self.single_observation_space = single_observation_space
-            self.observation_space = batch_space(single_observation_space, self.num_envs)
-        if observation_space is not None:
-            self.observation_space = observation_space
-        expected = batch_space(self.single_observation_space, self.num_envs)
-        if self.observation_space != expected:
-            logger.warn(
-                f"For {env}, the observation space and the batched single observation space don't "
-                f"match as expected: {self.observation_space} and {expected}. Pass "
-                "single_observation_space as well.",
-                stacklevel=2,
-            )
+        set_spaces(self, "observation", observation_space, single_observation_space)
         self.func = func
 
     def observations(self, observations: ObsType) -> WrapperObsType:
