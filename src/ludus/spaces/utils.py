@@ -53,10 +53,7 @@ def is_space_dtype_shape_equiv(space_1: Space[Any], space_2: Space[Any]) -> bool
     )
 
 
-@is_space_dtype_shape_equiv.register(Box)
-@is_space_dtype_shape_equiv.register(Discrete)
-@is_space_dtype_shape_equiv.register(MultiBinary)
-@is_space_dtype_shape_equiv.register(MultiDiscrete)
+@is_space_dtype_shape_equiv.register(Box | Discrete | MultiBinary | MultiDiscrete)
 def _arrays(space_1: Space[Any], space_2: Any) -> bool:
     return (
         type(space_1) is type(space_2)
@@ -83,8 +80,7 @@ def _dicts(space_1: Dict, space_2: Any) -> bool:
     )
 
 
-@is_space_dtype_shape_equiv.register(OneOf)
-@is_space_dtype_shape_equiv.register(Tuple)
+@is_space_dtype_shape_equiv.register(OneOf | Tuple)
 def _tuples(space_1: OneOf | Tuple, space_2: Any) -> bool:
     kind = OneOf if isinstance(space_1, OneOf) else Tuple
     return (

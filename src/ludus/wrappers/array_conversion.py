@@ -77,15 +77,12 @@ def array_conversion(value: Any, xp: ModuleType, device: Device | None = None) -
     )
 
 
-@array_conversion.register(Number)
-@array_conversion.register(np.bool_)
+@array_conversion.register(Number | np.bool_)
 def _number(value: Any, xp: Any, device: Device | None = None) -> Any:
     return xp.asarray(value, device=device)
 
 
-@array_conversion.register(NoneType)
-@array_conversion.register(bytes)
-@array_conversion.register(str)
+@array_conversion.register(NoneType | bytes | str)
 def _unchanged(value: Any, xp: ModuleType, device: Device | None = None) -> Any:  # noqa: ARG001
     return value
 
