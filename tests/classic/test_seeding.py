@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ludus.classic.error import Error
-from ludus.classic.generator import ClassicGenerator, classic_generator
+from ludus.classic.from_ludus import ClassicGenerator, classic_generator
 from ludus.classic.utils.seeding import create_seed, hash_seed, np_random, seed_words
 
 

@@ -68,16 +68,17 @@ def test_the_paths_of_gymnasiums_modules_lead_to_the_same_names(path):
 
 def test_a_path_without_a_file_gives_the_class_itself():
     from ludus.envs.mujoco.ant_v4 import AntEnv
-    from ludus.wrappers.common import TimeLimit
+    from ludus.wrappers.jax_to_numpy import JaxToNumpy
 
     from ludus.envs.mujoco.ant import AntV4Env
-    from ludus.wrappers.time_limit import TimeLimit as own
+    from ludus.wrappers.array_conversion import JaxToNumpy as own
 
-    assert TimeLimit is own
+    assert JaxToNumpy is own
     assert AntEnv is AntV4Env
-    with pytest.raises(AttributeError, match=r"'ludus\.wrappers\.common' has no attribute 'Gone'"):
-        importlib.import_module("ludus.wrappers.common").Gone  # noqa: B018
-    assert importlib.util.find_spec("ludus.wrappers.common").name == "ludus.wrappers.common"
+    path = "ludus.wrappers.jax_to_numpy"
+    with pytest.raises(AttributeError, match=f"'{path}' has no attribute 'Gone'"):
+        importlib.import_module(path).Gone  # noqa: B018
+    assert importlib.util.find_spec(path).name == path
 
 
 def test_paths_without_files_load_nothing_before_they_are_used():
@@ -87,12 +88,14 @@ import ludus as gym
 import ludus.envs.mujoco, ludus.envs.box2d, ludus.wrappers.vector
 
 loaded = set(sys.modules)
-assert not {"ludus.envs.mujoco.ant", "ludus.envs.box2d.car", "ludus.wrappers.time_limit"} & loaded
-assert not {"mujoco", "Box2D", "gymnasium"} & loaded
-import ludus.wrappers.common as common
-assert gym.wrappers.common is common
-assert "ludus.wrappers.time_limit" not in sys.modules
-assert common.TimeLimit is gym.wrappers.TimeLimit
+own = {"ludus.envs.mujoco.ant", "ludus.envs.box2d.car", "ludus.wrappers.array_conversion"}
+assert not own & loaded
+assert not {"mujoco", "Box2D", "gymnasium", "ludus.wrappers.common"} & loaded
+import ludus.wrappers.jax_to_numpy as conversion
+assert gym.wrappers.jax_to_numpy is conversion
+assert "ludus.wrappers.array_conversion" not in sys.modules
+assert conversion.JaxToNumpy is gym.wrappers.JaxToNumpy
+assert gym.wrappers.common.TimeLimit is gym.wrappers.TimeLimit
 from ludus.wrappers.rendering import *
 assert RecordVideo is gym.wrappers.RecordVideo
 """

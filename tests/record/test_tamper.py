@@ -657,7 +657,7 @@ def test_a_wrapper_that_is_none_is_not_called(
         ("ludus.record.episodes.record_episodes:RecordEpisodes", "path"),
         ("ludus.record.episodes.record_episodes:RecordVectorEpisodes", "path"),
         ("ludus.record:RecordEpisodes", "path"),
-        ("ludus.wrappers.record_video:RecordVideo", "video_folder"),
+        ("ludus.wrappers.rendering:RecordVideo", "video_folder"),
         ("ludus.wrappers:RecordVideo", "video_folder"),
         (f"{__name__}:RecordEpisodes", "path"),
     ],

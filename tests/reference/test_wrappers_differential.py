@@ -272,8 +272,8 @@ def test_not_an_environment_raises_the_same(name: str) -> None:
 def test_running_statistics_have_the_same_bits() -> None:
     from gymnasium.wrappers.utils import RunningMeanStd as Theirs
 
-    from ludus.wrappers.running_statistics import add_sample
     from ludus.wrappers.utils import RunningMeanStd as Ours
+    from ludus.wrappers.utils import add_sample
 
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64, np.uint8, np.int16):

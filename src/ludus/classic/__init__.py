@@ -15,10 +15,16 @@ of Gym, so seeded environments have the same initial states.
 from __future__ import annotations
 
 from ludus.classic import envs, error, logger, spaces, utils, vector, wrappers
-from ludus.classic.env import Env, GoalEnv
+from ludus.classic.core import (
+    ActionWrapper,
+    Env,
+    GoalEnv,
+    ObservationWrapper,
+    RewardWrapper,
+    Wrapper,
+)
 from ludus.classic.envs.registration import make, register, spec
 from ludus.classic.version import __version__
-from ludus.classic.wrapper import ActionWrapper, ObservationWrapper, RewardWrapper, Wrapper
 from ludus.spaces import Space
 
 __all__ = [

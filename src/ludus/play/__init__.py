@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from ludus.play.game import PlayableGame, display_arr
-from ludus.play.keys import MissingKeysToAction
-from ludus.play.loop import play
-from ludus.play.plot import PlayPlot
+from ludus.play.game import MissingKeysToAction, PlayableGame, PlayPlot, display_arr, play
 from ludus.play.video import capped_cubic_video_schedule, save_video
 
 __all__ = [

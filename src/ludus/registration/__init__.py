@@ -51,19 +51,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "VectorizeMode": "make_vec_env",
-    "EnvCreator": "entry_point",
-    "VectorEnvCreator": "entry_point",
-    "family_of": "listing",
-    "find_spec": "lookup",
-    "load_env_creator": "entry_point",
-    "load_plugins": "discovery",
     "make": "make_env",
-    "make_vec": "make_vec_env",
-    "plugin_namespaces": "discovery",
-    "pprint_registry": "listing",
-    "search": "listing",
-    "spec": "lookup",
+    **dict.fromkeys(("EnvCreator", "VectorEnvCreator", "load_env_creator"), "entry_point"),
+    **dict.fromkeys(("VectorizeMode", "make_vec"), "make_vec_env"),
+    **dict.fromkeys(("family_of", "pprint_registry", "search"), "listing"),
+    **dict.fromkeys(("find_spec", "spec"), "lookup"),
+    **dict.fromkeys(("load_plugins", "plugin_namespaces"), "discovery"),
 }
 
 _load = lazy_names(__name__, _MODULES)

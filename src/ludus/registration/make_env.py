@@ -15,7 +15,7 @@ from ludus.core.spec import EnvSpec
 from ludus.errors import Error, InvalidMetadata
 from ludus.registration.entry_point import check_arguments, load_env_creator, resolve
 from ludus.registration.foreign import as_spec
-from ludus.registration.trust import decide
+from ludus.registration.lookup import decide
 
 if TYPE_CHECKING:
     from ludus.untrusted.options import Sandboxing

@@ -32,7 +32,6 @@ from ludus.spaces.tuple import Tuple
 
 if TYPE_CHECKING:
     from ludus.spaces import utils
-    from ludus.spaces.equivalence import is_space_dtype_shape_equiv
     from ludus.spaces.flattening import flatdim, flatten, flatten_space, unflatten
     from ludus.spaces.layout import Layout, MemoryLayout
     from ludus.spaces.serialization import from_dict, from_json, to_dict, to_json
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         read_from_shared_memory,
         write_to_shared_memory,
     )
+    from ludus.spaces.utils import is_space_dtype_shape_equiv
 
 __all__ = [
     "Box",
@@ -80,22 +80,14 @@ __all__ = [
     "write_to_shared_memory",
 ]
 
-_MODULES = {
-    "Layout": "layout",
-    "MemoryLayout": "layout",
-    "create_shared_memory": "shared_memory",
-    "flatdim": "flattening",
-    "flatten": "flattening",
-    "flatten_space": "flattening",
-    "from_dict": "serialization",
-    "from_json": "serialization",
-    "is_space_dtype_shape_equiv": "equivalence",
-    "read_from_shared_memory": "shared_memory",
-    "to_dict": "serialization",
-    "to_json": "serialization",
-    "unflatten": "flattening",
-    "write_to_shared_memory": "shared_memory",
+_HOMES = {
+    "flattening": "flatdim flatten flatten_space unflatten",
+    "layout": "Layout MemoryLayout",
+    "serialization": "from_dict from_json to_dict to_json",
+    "shared_memory": "create_shared_memory read_from_shared_memory write_to_shared_memory",
+    "utils": "is_space_dtype_shape_equiv",
 }
-"""Modules of the names that are imported on first use."""
+"""Names by the module that is imported on first use."""
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __getattr__ = lazy_names(__name__, _MODULES, modules=("utils",))

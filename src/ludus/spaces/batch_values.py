@@ -78,9 +78,7 @@ def _iterate_discrete(space: Discrete, items: Any) -> NoReturn:
     )
 
 
-@iterate.register(Box)
-@iterate.register(MultiBinary)
-@iterate.register(MultiDiscrete)
+@iterate.register(Box | MultiBinary | MultiDiscrete)
 def _iterate_array(space: _ArraySpace, items: Any) -> Iterator[Any]:
     try:
         return iter(items)
@@ -136,9 +134,7 @@ def concatenate(space: Space[Any], items: Iterable[Any], out: Any) -> Any:
     refuse("concatenate", space)
 
 
-@concatenate.register(Box)
-@concatenate.register(MultiBinary)
-@concatenate.register(MultiDiscrete)
+@concatenate.register(Box | MultiBinary | MultiDiscrete)
 def _concatenate_arrays(
     space: _ArraySpace, items: Iterable[Any], out: NDArray[Any]
 ) -> NDArray[Any]:
@@ -211,10 +207,7 @@ def create_empty_array(space: Space[Any], n: int = 1, fn: Callable[..., Any] = n
     refuse("create_empty_array", space)
 
 
-@create_empty_array.register(Box)
-@create_empty_array.register(Discrete)
-@create_empty_array.register(MultiBinary)
-@create_empty_array.register(MultiDiscrete)
+@create_empty_array.register(Box | Discrete | MultiBinary | MultiDiscrete)
 def _empty_array(space: _ArraySpace, n: int = 1, fn: Callable[..., Any] = np.zeros) -> Any:
     return fn((n, *space.shape), dtype=space.dtype)
 

@@ -210,8 +210,7 @@ def _differing_dicts(spaces: SequenceABC[Dict]) -> Dict:
     )
 
 
-@batch_differing_spaces.register(OneOf)
-@batch_differing_spaces.register(Text)
+@batch_differing_spaces.register(OneOf | Text)
 def differing_as_tuple(spaces: SequenceABC[Space[Any]]) -> Tuple:
     """Batch spaces whose values are not arrays, as a tuple of copies."""
     return Tuple([deepcopy(space) for space in spaces], seed=deepcopy(spaces[0].np_random))

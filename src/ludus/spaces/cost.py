@@ -7,8 +7,9 @@ graphs can describe samples, or even spaces, that fill all memory.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields
+from operator import add
+from typing import Any, NamedTuple
 
 from ludus.spaces.errors import SpaceValueError
 from ludus.spaces.space import is_integer
@@ -53,8 +54,7 @@ SPACE_LIMITS = SpaceLimits()
 """The default limits."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceCost:
+class SpaceCost(NamedTuple):
     """Cost of a space; see :class:`SpaceLimits` for the fields."""
 
     parts: int = 0
@@ -62,18 +62,11 @@ class SpaceCost:
     flat: int = 0
     characters: int = 0
 
-    def __add__(self, other: SpaceCost) -> SpaceCost:
-        return SpaceCost(
-            self.parts + other.parts,
-            self.numbers + other.numbers,
-            self.flat + other.flat,
-            self.characters + other.characters,
-        )
+    def __add__(self, other: SpaceCost) -> SpaceCost:  # type: ignore[override]
+        return SpaceCost(*map(add, self, other))
 
-    def __mul__(self, count: int) -> SpaceCost:
-        return SpaceCost(
-            self.parts * count, self.numbers * count, self.flat * count, self.characters * count
-        )
+    def __mul__(self, count: int) -> SpaceCost:  # type: ignore[override]
+        return SpaceCost(*(number * count for number in self))
 
 
 _WHAT = {
@@ -96,7 +89,7 @@ def check_cost(data: object, limits: SpaceLimits, *, copies: int = 1) -> None:
         SpaceValueError: It exceeds a limit, which the message names.
     """
     # Members of a batch are flattened one by one.
-    cost = replace(cost_of(data, copies=copies), flat=cost_of(data).flat)
+    cost = cost_of(data, copies=copies)._replace(flat=cost_of(data).flat)
     for name, what in _WHAT.items():
         found, most = getattr(cost, name), getattr(limits, name)
         if found > most:

@@ -66,8 +66,7 @@ def flatdim(space: Space[Any]) -> int:
     unknown("flatdim", space)
 
 
-@flatdim.register(Box)
-@flatdim.register(MultiBinary)
+@flatdim.register(Box | MultiBinary)
 def _dim_array(space: Box | MultiBinary) -> int:
     return math.prod(space.shape)
 
@@ -87,8 +86,7 @@ def _dim_text(space: Text) -> int:
     return space.max_length
 
 
-@flatdim.register(Dict)
-@flatdim.register(Tuple)
+@flatdim.register(Dict | Tuple)
 def _dim_composite(space: Dict | Tuple) -> int:
     if not getattr(space, "is_np_flattenable", False):
         _no_vector(space)
@@ -118,8 +116,7 @@ def _dtype_text(space: Text) -> np.dtype[Any]:
     return np.dtype(np.int32)
 
 
-@flat_dtype.register(Dict)
-@flat_dtype.register(Tuple)
+@flat_dtype.register(Dict | Tuple)
 def _dtype_composite(space: Dict | Tuple) -> np.dtype[Any]:
     return np.result_type(*map(flat_dtype, parts_of(space)))
 
@@ -156,9 +153,7 @@ def _space_box(space: Box) -> Box:
     return Box(space.low.flatten(), space.high.flatten(), dtype=space.dtype)
 
 
-@flatten_space.register(Discrete)
-@flatten_space.register(MultiBinary)
-@flatten_space.register(MultiDiscrete)
+@flatten_space.register(Discrete | MultiBinary | MultiDiscrete)
 def _space_one_hot(space: Discrete | MultiBinary | MultiDiscrete) -> Box:
     return Box(0, 1, (flatdim(space),), space.dtype)
 

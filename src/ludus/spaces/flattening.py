@@ -56,8 +56,7 @@ def flatten(space: Space[Any], x: Any) -> Any:
     unknown("flatten", space)
 
 
-@flatten.register(Box)
-@flatten.register(MultiBinary)
+@flatten.register(Box | MultiBinary)
 def _flatten_array(space: Box | MultiBinary, x: Any) -> NDArray[Any]:
     return np.asarray(x, dtype=space.dtype).flatten()
 
@@ -156,8 +155,7 @@ def unflatten(space: Space[Any], x: Any) -> Any:
     unknown("unflatten", space)
 
 
-@unflatten.register(Box)
-@unflatten.register(MultiBinary)
+@unflatten.register(Box | MultiBinary)
 def _unflatten_array(space: Box | MultiBinary, x: Any) -> NDArray[Any]:
     return np.asarray(x, dtype=space.dtype).reshape(space.shape)
 

@@ -134,10 +134,7 @@ def storage(space: Space[Any]) -> Tree:
     refuse("storage", space)
 
 
-@storage.register(Box)
-@storage.register(Discrete)
-@storage.register(MultiBinary)
-@storage.register(MultiDiscrete)
+@storage.register(Box | Discrete | MultiBinary | MultiDiscrete)
 def _store_array(space: Box | Discrete | MultiBinary | MultiDiscrete) -> Tree:
     return Leaf(0, space.dtype, space.shape)
 
@@ -162,8 +159,7 @@ def _store_oneof(space: OneOf) -> Tree:
     return (Leaf(0, np.dtype(np.int64), ()), *(storage(part) for part in space.spaces))
 
 
-@storage.register(Graph)
-@storage.register(Sequence)
+@storage.register(Graph | Sequence)
 def _store_nothing(space: Graph | Sequence) -> Tree:
     raise CustomSpaceError(
         f"{space} has members of any size, so no fixed place in memory can be laid out for it"

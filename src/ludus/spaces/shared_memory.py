@@ -68,10 +68,7 @@ def create_shared_memory(space: Space[Any], n: int = 1, ctx: Any = multiprocessi
     refuse("create_shared_memory", space)
 
 
-@create_shared_memory.register(Box)
-@create_shared_memory.register(Discrete)
-@create_shared_memory.register(MultiBinary)
-@create_shared_memory.register(MultiDiscrete)
+@create_shared_memory.register(Box | Discrete | MultiBinary | MultiDiscrete)
 def _create_array(space: _ArraySpace, n: int = 1, ctx: Any = multiprocessing) -> Any:
     dtype, size = space.dtype, n * math.prod(space.shape)
     if dtype.kind == "b":
@@ -103,8 +100,7 @@ def _create_oneof(space: OneOf, n: int = 1, ctx: Any = multiprocessing) -> tuple
     return (ctx.Array(_INDEX.char, n), *parts)
 
 
-@create_shared_memory.register(Graph)
-@create_shared_memory.register(Sequence)
+@create_shared_memory.register(Graph | Sequence)
 def _create_dynamic(space: Graph | Sequence, n: int = 1, ctx: Any = multiprocessing) -> NoReturn:
     raise SpaceTypeError(
         f"{space} has a dynamic shape: no shared memory of fixed size holds its members. Switch it "
@@ -137,10 +133,7 @@ def _rows(memory: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[
     return np.frombuffer(memory.get_obj(), dtype=dtype).reshape(shape)
 
 
-@read_from_shared_memory.register(Box)
-@read_from_shared_memory.register(Discrete)
-@read_from_shared_memory.register(MultiBinary)
-@read_from_shared_memory.register(MultiDiscrete)
+@read_from_shared_memory.register(Box | Discrete | MultiBinary | MultiDiscrete)
 def _read_array(space: _ArraySpace, shared_memory: Any, n: int = 1) -> NDArray[Any]:
     return _rows(shared_memory, space.dtype, (n, *space.shape))
 
@@ -207,10 +200,7 @@ def _write(
         _rows(memory, dtype, (-1, *shape))[index] = row
 
 
-@write_to_shared_memory.register(Box)
-@write_to_shared_memory.register(Discrete)
-@write_to_shared_memory.register(MultiBinary)
-@write_to_shared_memory.register(MultiDiscrete)
+@write_to_shared_memory.register(Box | Discrete | MultiBinary | MultiDiscrete)
 def _write_array(space: _ArraySpace, index: int, value: Any, shared_memory: Any) -> None:
     _write(shared_memory, index, value, space.dtype, space.shape)
 

@@ -22,6 +22,8 @@ __all__ = [
     "JaxToTorch",
     "NumpyToTorch",
     "array_conversion",
+    "import_jax",
+    "import_torch",
     "jax_to_numpy",
     "jax_to_torch",
     "module_name_to_namespace",
@@ -75,15 +77,12 @@ def array_conversion(value: Any, xp: ModuleType, device: Device | None = None) -
     )
 
 
-@array_conversion.register(Number)
-@array_conversion.register(np.bool_)
+@array_conversion.register(Number | np.bool_)
 def _number(value: Any, xp: Any, device: Device | None = None) -> Any:
     return xp.asarray(value, device=device)
 
 
-@array_conversion.register(NoneType)
-@array_conversion.register(bytes)
-@array_conversion.register(str)
+@array_conversion.register(NoneType | bytes | str)
 def _unchanged(value: Any, xp: ModuleType, device: Device | None = None) -> Any:  # noqa: ARG001
     return value
 
@@ -224,14 +223,13 @@ class JaxToNumpy(ArrayConversion):
 
     def __init__(self, env: Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
-        super().__init__(env, env_xp=_jax(), target_xp=np)
+        super().__init__(env, env_xp=import_jax(), target_xp=np)
 
 
 class JaxToTorch(ArrayConversion):
     """Take actions and return observations as tensors, around a JAX environment.
 
     Args:
-        env: The environment.
         device: Device of the tensors: a ``torch.device`` or its name.
 
     Raises:
@@ -240,32 +238,29 @@ class JaxToTorch(ArrayConversion):
 
     def __init__(self, env: Env[Any, Any], device: Device | None = None) -> None:
         RecordConstructorArgs.__init__(self, device=device)
-        super().__init__(env, env_xp=_jax(), target_xp=_torch(), target_device=device)
+        super().__init__(env, env_xp=import_jax(), target_xp=import_torch(), target_device=device)
         self.device = device
 
 
 class NumpyToTorch(ArrayConversion):
     """Take actions and return observations as tensors, around a NumPy environment.
 
-    Args:
-        env: The environment.
-        device: Device of the tensors: a ``torch.device`` or its name.
-
-    Raises:
-        DependencyNotInstalled: PyTorch is not installed.
+    ``device`` and errors are those of :class:`JaxToTorch`.
     """
 
     def __init__(self, env: Env[Any, Any], device: Device | None = None) -> None:
         RecordConstructorArgs.__init__(self, device=device)
-        super().__init__(env, env_xp=np, target_xp=_torch(), target_device=device)
+        super().__init__(env, env_xp=np, target_xp=import_torch(), target_device=device)
         self.device = device
 
 
-def _jax() -> Any:
+def import_jax() -> Any:
+    """Return ``jax.numpy``; raise DependencyNotInstalled if it is missing."""
     return require("jax.numpy", extra="jax")
 
 
-def _torch() -> Any:
+def import_torch() -> Any:
+    """Return ``torch``; raise DependencyNotInstalled if it is missing."""
     return require("torch", extra="torch")
 
 
@@ -276,12 +271,12 @@ def to_numpy(value: Any, device: Device | None = None) -> Any:
 
 def to_jax(value: Any, device: Device | None = None) -> Any:
     """Return ``value`` with every array in it as a JAX array."""
-    return array_conversion(value, module_namespace(_jax()), device)
+    return array_conversion(value, module_namespace(import_jax()), device)
 
 
 def to_torch(value: Any, device: Device | None = None) -> Any:
     """Return ``value`` with every array in it as a tensor on ``device``."""
-    return array_conversion(value, module_namespace(_torch()), device)
+    return array_conversion(value, module_namespace(import_torch()), device)
 
 
 # Gymnasium's names for these functions.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ludus.core import Env, RecordConstructorArgs, Wrapper
 from ludus.optional import require
 from ludus.spaces import Box
-from ludus.wrappers.arguments import require_box
+from ludus.wrappers.utils import require_box
 
 __all__ = ["AtariPreprocessing"]
 
@@ -48,17 +48,9 @@ class AtariPreprocessing(Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         grayscale_newaxis: bool = False,
         scale_obs: bool = False,
     ) -> None:
-        RecordConstructorArgs.__init__(
-            self,
-            noop_max=noop_max,
-            frame_skip=frame_skip,
-            screen_size=screen_size,
-            terminal_on_life_loss=terminal_on_life_loss,
-            grayscale_obs=grayscale_obs,
-            grayscale_newaxis=grayscale_newaxis,
-            scale_obs=scale_obs,
-        )
-        super().__init__(env)
+        options = {k: v for k, v in locals().items() if k not in ("self", "env")}
+        RecordConstructorArgs.__init__(self, **options)
+        Wrapper.__init__(self, env)
         require("cv2", extra="images")
         self.screen_size = _checked_size(screen_size)
         _check_game(env.unwrapped, frame_skip, noop_max)

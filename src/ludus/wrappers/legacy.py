@@ -21,12 +21,12 @@ from ludus.core.step_api import step_api_compatibility
 from ludus.errors import Error
 from ludus.optional import require
 from ludus.spaces import Box, Dict, Space
-from ludus.wrappers import clip_reward, transform_observation, transform_reward
-from ludus.wrappers.arguments import require_box
-from ludus.wrappers.filter_observation import FilterObservation as FilterObservationWrapper
-from ludus.wrappers.grayscale_observation import GrayscaleObservation
-from ludus.wrappers.render_collection import RenderCollection
-from ludus.wrappers.saved_fields import SavesObjects
+from ludus.wrappers import transform_observation, transform_reward
+from ludus.wrappers.image_observation import GrayscaleObservation
+from ludus.wrappers.mixins import SavesObjects
+from ludus.wrappers.rendering import RenderCollection
+from ludus.wrappers.transform_observation import FilterObservation as FilterObservationWrapper
+from ludus.wrappers.utils import require_box
 from ludus.wrappers.video import capped_cubic_video_schedule
 
 __all__ = [
@@ -68,7 +68,7 @@ class TransformReward(transform_reward.TransformReward):
         super().__init__(env, f)
 
 
-class ClipReward(clip_reward.ClipReward):
+class ClipReward(transform_reward.ClipReward):
     """:class:`ludus.wrappers.ClipReward` called with ``min_r`` and ``max_r``."""
 
     def __init__(self, env: Env, min_r: float, max_r: float) -> None:

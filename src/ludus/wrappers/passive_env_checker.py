@@ -14,7 +14,7 @@ from ludus.checking.passive import (
     env_step_passive_checker,
 )
 from ludus.core import ActType, Env, EnvSpec, ObsType, RecordConstructorArgs, Wrapper
-from ludus.wrappers.spec_changes import changed_spec
+from ludus.wrappers.common import changed_spec
 
 __all__ = ["PassiveEnvChecker"]
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from ludus.classic.generator import classic_generator
+from ludus.classic.from_ludus import classic_generator
 from ludus.core.spec import EnvSpec
 from ludus.envs.toy_text.frozen_lake import generate_random_map
 from ludus.errors import InvalidAction, ResetNeeded

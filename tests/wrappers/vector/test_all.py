@@ -107,7 +107,7 @@ def test_a_restored_wrapper_goes_on_the_same_way(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setattr("ludus.wrappers.video_recording.write_video", lambda *args, **kwargs: None)
+    monkeypatch.setattr("ludus.wrappers.video.write_video", lambda *args, **kwargs: None)
     envs, twin = (BUILDERS[name](str(tmp_path / "videos")) for _ in range(2))
     envs.reset(seed=3)
     steps(envs, 20, seed=1)

@@ -24,7 +24,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def write(frames: Any, path: Path, *, fps: float, logger: str | None) -> None:
         videos[path.name] = (list(frames), fps, logger)
 
-    monkeypatch.setattr("ludus.wrappers.video_recording.write_video", write)
+    monkeypatch.setattr("ludus.wrappers.video.write_video", write)
     return videos
 
 

@@ -8,8 +8,7 @@ import pytest
 from ludus.core import AutoresetMode, ObservationWrapper, RewardWrapper
 from ludus.errors import InvalidBound
 from ludus.spaces import Box, Discrete, Text, batch_space
-from ludus.wrappers.discretize_action import DiscretizeAction
-from ludus.wrappers.transform_action import TransformAction
+from ludus.wrappers.transform_action import DiscretizeAction, TransformAction
 from ludus.wrappers.transform_observation import TransformObservation
 from ludus.wrappers.transform_reward import TransformReward
 from ludus.wrappers.vector import (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ludus import registration as modern
-from ludus.classic.env import Env
+from ludus.classic.core import Env
 from ludus.classic.error import DeprecatedEnv, Error
 from ludus.classic.from_ludus import FromLudus
 from ludus.classic.wrappers.own import OrderEnforcing, TimeLimit

@@ -7,8 +7,7 @@ from typing import Any
 
 from ludus import vector as engines
 from ludus.classic.error import AlreadyPendingCallError, NoAsyncCallError
-from ludus.classic.vector.slot import SlotBuilder
-from ludus.classic.vector.vector_env import StepResult, VectorEnv
+from ludus.classic.vector.vector_env import SlotBuilder, StepResult, VectorEnv
 from ludus.spaces import Space, batch_space
 
 __all__ = ["AsyncVectorEnv", "SyncVectorEnv"]
@@ -76,12 +75,10 @@ class SyncVectorEnv(VectorEnv):
 class AsyncVectorEnv(VectorEnv):
     """Steps environments in parallel, in worker processes.
 
+    The other arguments are those of :class:`SyncVectorEnv`.
+
     Args:
-        env_fns: Functions that build the environments.
-        observation_space: Observation space of one environment; by default the first one's.
-        action_space: Ignored; the first environment's is used.
         shared_memory: Whether observations are passed through shared memory.
-        copy: Whether to return a copy of the observations.
         context: Start method of the processes: ``"fork"``, ``"spawn"`` or ``"forkserver"``.
         daemon: Whether the workers end with this process.
         worker: Not supported.

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ludus import wrappers
+from ludus.classic.core import Wrapper
 from ludus.classic.from_ludus import FromLudus
-from ludus.classic.wrapper import Wrapper
 from ludus.core.classic_adapter import ClassicAdapter
 
 __all__ = [

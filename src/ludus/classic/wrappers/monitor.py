@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ludus.classic import logger
+from ludus.classic.core import Wrapper
 from ludus.classic.error import Error
 from ludus.classic.version import VERSION
-from ludus.classic.wrapper import Wrapper
 from ludus.classic.wrappers.monitoring.stats_recorder import StatsRecorder, write_json
 from ludus.classic.wrappers.monitoring.video_recorder import VideoRecorder
 from ludus.wrappers.video import capped_cubic_video_schedule
@@ -37,7 +37,6 @@ class Monitor(Wrapper):
     process id or ``uid``. An episode must be finished before the next ``reset``.
 
     Args:
-        env: The environment.
         directory: Folder of the files; it is created.
         video_callable: Returns whether to record the episode of a number; by default the cubes
             below 1000, then every thousandth. ``False`` for none.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ludus.classic.core import ObservationWrapper, Wrapper
 from ludus.classic.error import NotResetYet
-from ludus.classic.wrapper import ObservationWrapper, Wrapper
 from ludus.spaces import Box
 
 __all__ = [
@@ -130,7 +130,6 @@ class TimeLimit(Wrapper):
     episode, false if it terminated in the same step.
 
     Args:
-        env: The environment.
         max_episode_steps: Limit in steps; by default that of the environment's spec.
         max_episode_seconds: Limit in seconds since the reset.
     """

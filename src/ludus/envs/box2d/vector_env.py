@@ -35,7 +35,7 @@ from ludus.kernel.native.jit import checked_mode
 from ludus.kernel.threads import Team
 from ludus.spaces import Box, Space
 from ludus.vector import SyncVectorEnv
-from ludus.wrappers.time_limit import TimeLimit
+from ludus.wrappers.common import TimeLimit
 
 __all__ = ["BatchedEnv", "Box2DVectorEnv", "make_vector"]
 

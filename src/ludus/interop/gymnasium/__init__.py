@@ -37,15 +37,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "from_gymnasium": "adapter",
-    "from_gymnasium_space": "spaces",
-    "from_gymnasium_spec": "specs",
-    "from_gymnasium_vector": "vector_adapter",
     "register_in_gymnasium": "plugin",
-    "to_gymnasium": "adapter",
-    "to_gymnasium_space": "spaces",
-    "to_gymnasium_spec": "specs",
-    "to_gymnasium_vector": "vector_adapter",
+    **dict.fromkeys(("from_gymnasium", "to_gymnasium"), "adapter"),
+    **dict.fromkeys(("from_gymnasium_space", "to_gymnasium_space"), "spaces"),
+    **dict.fromkeys(("from_gymnasium_spec", "to_gymnasium_spec"), "specs"),
+    **dict.fromkeys(("from_gymnasium_vector", "to_gymnasium_vector"), "vector_adapter"),
 }
 
 __getattr__ = lazy_names(__name__, _HOMES, modules=("alias", "launch"))

@@ -7,10 +7,13 @@ from typing import Any, ClassVar
 from ludus.core.env import Env
 from ludus.core.vector_env import VectorEnv
 from ludus.core.wrapper import Wrapper
-from ludus.interop.gymnasium.adapter_base import Adapter, InnerAttribute
-from ludus.interop.gymnasium.exceptions import TO_GYMNASIUM, TO_LUDUS
-from ludus.interop.gymnasium.library import gymnasium
-from ludus.interop.gymnasium.linked_spaces import LinkedSpace, share_generators
+from ludus.interop.gymnasium.adapter_base import (
+    Adapter,
+    InnerAttribute,
+    LinkedSpace,
+    share_generators,
+)
+from ludus.interop.gymnasium.library import TO_GYMNASIUM, TO_LUDUS, gymnasium
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
 from ludus.interop.gymnasium.specs import (
     copied_to_gymnasium,

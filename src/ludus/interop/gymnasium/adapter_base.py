@@ -4,10 +4,78 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ludus.core.foreign_space import ForeignSpace
+from ludus.core.foreign_spaces import parts_of
 from ludus.core.forwarding import ForwardsAttributes
-from ludus.interop.gymnasium.exceptions import ErrorTranslation
+from ludus.interop.gymnasium.library import ErrorTranslation
 
-__all__ = ["Adapter", "InnerAttribute"]
+__all__ = ["Adapter", "InnerAttribute", "LinkedSpace", "share_generators"]
+
+
+class LinkedSpace:
+    """Attribute of an adapter: the inner environment's space of that name, converted.
+
+    It is converted again when the environment replaces its space, as some do on a reset. An
+    assigned space is kept. The adapter needs ``_inner`` and ``_convert``.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name, self._slot = name, f"_linked_{name}"
+
+    def __get__(self, adapter: Any, owner: type | None = None) -> Any:
+        if adapter is None:
+            return self
+        held = adapter.__dict__.get(self._slot)
+        if isinstance(held, _Link) or held is None:
+            inner = getattr(adapter._inner, self._name)
+            if held is None or held.inner is not inner:
+                held = adapter.__dict__[self._slot] = _Link(inner, adapter._convert(inner))
+            held.share()
+            return held.outer
+        return held
+
+    def __set__(self, adapter: Any, value: Any) -> None:
+        adapter.__dict__[self._slot] = value
+
+
+def share_generators(adapter: Any) -> None:
+    """Synchronise the generators of an adapter's spaces with those of the inner environment."""
+    for held in adapter.__dict__.values():
+        if type(held) is _Link:
+            held.share()
+
+
+class _Link:
+    """A space and its conversion, which sample from the same generators.
+
+    An environment may sample from its own spaces, which its users have seeded, or seed the spaces
+    that its users sample from. So the generator that was replaced last is used by both.
+    """
+
+    def __init__(self, inner: Any, outer: Any) -> None:
+        self.inner = inner
+        self.outer = outer
+        self._pairs = _pairs(inner, outer) if inner is not outer else []
+        self._shared = [part._np_random for part, _ in self._pairs]
+
+    def share(self) -> None:
+        for number, (inner, outer) in enumerate(self._pairs):
+            if inner._np_random is outer._np_random:
+                continue
+            if inner._np_random is not self._shared[number]:
+                outer._np_random = inner._np_random
+            else:
+                inner._np_random = outer._np_random
+            self._shared[number] = inner._np_random
+
+
+def _pairs(inner: Any, outer: Any) -> list[tuple[Any, Any]]:
+    inner = inner.original if isinstance(inner, ForeignSpace) else inner
+    outer = outer.original if isinstance(outer, ForeignSpace) else outer
+    found = [(inner, outer)] if inner is not outer and hasattr(inner, "_np_random") else []
+    for parts in zip(parts_of(inner), parts_of(outer), strict=True):
+        found += _pairs(*parts)
+    return found
 
 
 class InnerAttribute:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.interop.gymnasium.adapter_base import Adapter, InnerAttribute
-from ludus.interop.gymnasium.exceptions import TO_GYMNASIUM, TO_LUDUS
-from ludus.interop.gymnasium.library import gymnasium
+from ludus.interop.gymnasium.library import TO_GYMNASIUM, TO_LUDUS, gymnasium
 from ludus.interop.gymnasium.spaces import from_gymnasium_space, to_gymnasium_space
 from ludus.interop.gymnasium.specs import from_gymnasium_spec, to_gymnasium_spec
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import RecordDamaged, RecordError
-from ludus.interop.minari.columns import LeafColumns
-from ludus.interop.minari.env_spec import spec_json
-from ludus.interop.minari.episode_file import EpisodeFile
+from ludus.interop.minari.episode_file import EpisodeFile, LeafColumns
+from ludus.interop.minari.metadata import spec_json
 from ludus.interop.minari.spaces import load_h5py, write_space
 from ludus.interop.recordings import (
     Progress,

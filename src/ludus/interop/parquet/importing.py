@@ -14,8 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ludus.errors import CodecError, RecordError
-from ludus.interop.parquet.layout import HEAD, MANIFEST, RECORDING, VERSION, ColumnLayout
-from ludus.interop.parquet.table_file import Group, TableFile, damaged
+from ludus.interop.parquet.layout import (
+    HEAD,
+    MANIFEST,
+    RECORDING,
+    VERSION,
+    ColumnLayout,
+    Group,
+    TableFile,
+    damaged,
+)
 from ludus.interop.recordings import Progress, shape_of, whole_folder
 from ludus.record.format import canonical
 from ludus.record.format.chain import COMPLETE, INTERRUPTED

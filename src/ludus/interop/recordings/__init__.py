@@ -8,12 +8,13 @@ from ludus.interop.recordings.rows import (
     IMPORTED,
     Progress,
     Rows,
+    Segment,
+    Segments,
     Shape,
     row_texts,
     shape_of,
     stored_rows,
 )
-from ludus.interop.recordings.segments import Segment, Segments
 
 __all__ = [
     "IMPORTED",

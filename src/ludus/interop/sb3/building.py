@@ -9,7 +9,7 @@ from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import InvalidArgument
 from ludus.interop.gymnasium.adapter import to_gymnasium
 from ludus.interop.sb3.episodes import MonitorOptions
-from ludus.interop.sb3.library import make_single_vec_env
+from ludus.interop.sb3.rows import make_single_vec_env
 from ludus.interop.sb3.vec_env import LudusVecEnv
 from ludus.registration import find_spec, make, make_vec
 from ludus.vector import SyncVectorEnv

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.interop.sb3.library import ResultsWriter
+from ludus.interop.sb3.rows import ResultsWriter
 
 __all__ = ["METHODS", "Episodes", "MonitorOptions"]
 

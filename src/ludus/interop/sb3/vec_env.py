@@ -12,9 +12,14 @@ from ludus.errors import Error
 from ludus.interop.gymnasium.spaces import to_gymnasium_space
 from ludus.interop.gymnasium.vector_adapter import from_gymnasium_vector
 from ludus.interop.sb3.episodes import METHODS, Episodes, MonitorOptions
-from ludus.interop.sb3.infos import final_observation, final_rows, info_rows
-from ludus.interop.sb3.library import Monitor, VecEnv
-from ludus.interop.sb3.rows import rows_of
+from ludus.interop.sb3.rows import (
+    Monitor,
+    VecEnv,
+    final_observation,
+    final_rows,
+    info_rows,
+    rows_of,
+)
 from ludus.wrappers import TimeLimit
 
 __all__ = ["LudusVecEnv"]

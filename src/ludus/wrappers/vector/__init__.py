@@ -20,19 +20,16 @@ if TYPE_CHECKING:
         JaxToTorch,
         NumpyToTorch,
     )
+    from ludus.wrappers.vector.common import RecordEpisodeStatistics
     from ludus.wrappers.vector.dict_info_to_list import DictInfoToList
     from ludus.wrappers.vector.dict_info_to_list import DictInfoToList as VectorListInfo
-    from ludus.wrappers.vector.human_rendering import HumanRendering
-    from ludus.wrappers.vector.normalize_observation import NormalizeObservation
-    from ludus.wrappers.vector.normalize_reward import NormalizeReward
-    from ludus.wrappers.vector.record_episode_statistics import RecordEpisodeStatistics
-    from ludus.wrappers.vector.record_video import RecordVideo
-    from ludus.wrappers.vector.transform_action import TransformAction
-    from ludus.wrappers.vector.transform_observation import TransformObservation
-    from ludus.wrappers.vector.transform_reward import TransformReward
+    from ludus.wrappers.vector.rendering import HumanRendering, RecordVideo
+    from ludus.wrappers.vector.stateful_observation import NormalizeObservation
+    from ludus.wrappers.vector.stateful_reward import NormalizeReward
     from ludus.wrappers.vector.vectorize_action import (
         ClipAction,
         RescaleAction,
+        TransformAction,
         VectorizeTransformAction,
     )
     from ludus.wrappers.vector.vectorize_observation import (
@@ -43,9 +40,14 @@ if TYPE_CHECKING:
         RescaleObservation,
         ReshapeObservation,
         ResizeObservation,
+        TransformObservation,
         VectorizeTransformObservation,
     )
-    from ludus.wrappers.vector.vectorize_reward import ClipReward, VectorizeTransformReward
+    from ludus.wrappers.vector.vectorize_reward import (
+        ClipReward,
+        TransformReward,
+        VectorizeTransformReward,
+    )
 
 __all__ = [
     "ArrayConversion",
@@ -79,43 +81,35 @@ __all__ = [
 
 _HOMES = {
     "array_conversion": "ArrayConversion JaxToNumpy JaxToTorch NumpyToTorch",
+    "common": "RecordEpisodeStatistics",
     "dict_info_to_list": "DictInfoToList",
-    "human_rendering": "HumanRendering",
-    "normalize_observation": "NormalizeObservation",
-    "normalize_reward": "NormalizeReward",
-    "record_episode_statistics": "RecordEpisodeStatistics",
-    "record_video": "RecordVideo",
-    "transform_action": "TransformAction",
-    "transform_observation": "TransformObservation",
-    "transform_reward": "TransformReward",
-    "vectorize_action": "ClipAction RescaleAction VectorizeTransformAction",
+    "rendering": "HumanRendering RecordVideo",
+    "stateful_observation": "NormalizeObservation",
+    "stateful_reward": "NormalizeReward",
+    "vectorize_action": "ClipAction RescaleAction TransformAction VectorizeTransformAction",
     "vectorize_observation": "DtypeObservation FilterObservation FlattenObservation "
     "GrayscaleObservation RescaleObservation ReshapeObservation ResizeObservation "
-    "VectorizeTransformObservation",
-    "vectorize_reward": "ClipReward VectorizeTransformReward",
+    "TransformObservation VectorizeTransformObservation",
+    "vectorize_reward": "ClipReward TransformReward VectorizeTransformReward",
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 _OLD_NAMES = {"VectorListInfo": "dict_info_to_list:DictInfoToList"}
 
-__getattr__ = lazy_names(__name__, _MODULES | _OLD_NAMES)
+__getattr__ = lazy_names(__name__, _MODULES | _OLD_NAMES, modules=_HOMES)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_HOMES})
 
-
-_GATHERED = {
-    "common": "RecordEpisodeStatistics",
-    "jax_to_numpy": "JaxToNumpy",
-    "jax_to_torch": "JaxToTorch",
-    "numpy_to_torch": "NumpyToTorch",
-    "rendering": "HumanRendering RecordVideo",
-    "stateful_observation": "NormalizeObservation",
-    "stateful_reward": "NormalizeReward",
-}
-"""Gymnasium's modules whose wrappers live in other modules here."""
 
 lazy_modules(
     __name__,
-    {module: dict.fromkeys(names.split(), __name__) for module, names in _GATHERED.items()},
+    {
+        module: {name: __name__}
+        for module, name in (
+            ("jax_to_numpy", "JaxToNumpy"),
+            ("jax_to_torch", "JaxToTorch"),
+            ("numpy_to_torch", "NumpyToTorch"),
+        )
+    },
 )

@@ -11,8 +11,7 @@ from ludus.core.constructor_args import RecordConstructorArgs
 from ludus.core.types import ActType, ObsType, WrapperActType, WrapperObsType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
-from ludus.optional import require
-from ludus.wrappers.array_conversion import ConvertsArrays
+from ludus.wrappers.array_conversion import ConvertsArrays, import_jax, import_torch
 
 __all__ = ["ArrayConversion", "JaxToNumpy", "JaxToTorch", "NumpyToTorch"]
 
@@ -22,16 +21,7 @@ class ArrayConversion(
 ):
     """Take actions and return everything else as arrays of another library.
 
-    Args:
-        env: A vector environment that computes with ``env_xp``.
-        env_xp: The environment's library: ``numpy``, ``torch``, ``jax.numpy``, …
-        target_xp: The library of the returned arrays.
-        env_device: Device of the converted actions.
-        target_device: Device of observations, rewards, flags and infos.
-
-    Raises:
-        DependencyNotInstalled: array-api-compat is not installed.
-        ValueError: A library has no Array API namespace.
+    Arguments and errors are those of :class:`ludus.wrappers.ArrayConversion`.
     """
 
     def __init__(
@@ -73,48 +63,26 @@ class ArrayConversion(
 
 
 class JaxToNumpy(ArrayConversion):
-    """Take actions and return everything else as NumPy arrays, around a JAX vector environment.
-
-    Raises:
-        DependencyNotInstalled: JAX is not installed.
-    """
+    """Take actions and return everything else as NumPy arrays, around a JAX vector environment."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
-        super().__init__(env, env_xp=require("jax.numpy", extra="jax"), target_xp=np)
+        super().__init__(env, env_xp=import_jax(), target_xp=np)
 
 
 class JaxToTorch(ArrayConversion):
-    """Take actions and return everything else as tensors, around a JAX vector environment.
-
-    Args:
-        env: The vector environment to wrap.
-        device: Device of the tensors: a ``torch.device`` or its name.
-
-    Raises:
-        DependencyNotInstalled: JAX or PyTorch is not installed.
-    """
+    """Take actions and return everything else as tensors, around a JAX vector environment."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], device: Any = None) -> None:
         RecordConstructorArgs.__init__(self, device=device)
-        jax, torch = require("jax.numpy", extra="jax"), require("torch", extra="torch")
-        super().__init__(env, env_xp=jax, target_xp=torch, target_device=device)
+        super().__init__(env, import_jax(), import_torch(), target_device=device)
         self.device = device
 
 
 class NumpyToTorch(ArrayConversion):
-    """Take actions and return everything else as tensors, around a NumPy vector environment.
-
-    Args:
-        env: The vector environment to wrap.
-        device: Device of the tensors: a ``torch.device`` or its name.
-
-    Raises:
-        DependencyNotInstalled: PyTorch is not installed.
-    """
+    """Take actions and return everything else as tensors, around a NumPy vector environment."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], device: Any = None) -> None:
         RecordConstructorArgs.__init__(self, device=device)
-        torch = require("torch", extra="torch")
-        super().__init__(env, env_xp=np, target_xp=torch, target_device=device)
+        super().__init__(env, np, import_torch(), target_device=device)
         self.device = device

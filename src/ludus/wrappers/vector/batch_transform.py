@@ -1,4 +1,4 @@
-"""Applies functions of single values to batches."""
+"""Spaces of transformed batches, and application of functions of single values to batches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ludus import logger
 from ludus.core.env import Env
 from ludus.core.vector_env import VectorEnv
-from ludus.spaces import Space, concatenate, create_empty_array, iterate
+from ludus.spaces import Space, batch_space, concatenate, create_empty_array, iterate
 
-__all__ = ["SpacesOfOne", "transform_batch"]
+__all__ = ["SpacesOfOne", "set_spaces", "transform_batch"]
 
 
 class SpacesOfOne(Env[Any, Any]):
@@ -20,6 +21,25 @@ class SpacesOfOne(Env[Any, Any]):
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         self.action_space = env.single_action_space
         self.observation_space = env.single_observation_space
+
+
+def set_spaces(
+    wrapper: Any, kind: str, batched: Space[Any] | None, single: Space[Any] | None
+) -> None:
+    """Set the given spaces of actions or observations, and warn if they do not match."""
+    if single is not None:
+        setattr(wrapper, f"single_{kind}_space", single)
+        setattr(wrapper, f"{kind}_space", batch_space(single, wrapper.num_envs))
+    if batched is not None:
+        setattr(wrapper, f"{kind}_space", batched)
+    found = getattr(wrapper, f"{kind}_space")
+    expected = batch_space(getattr(wrapper, f"single_{kind}_space"), wrapper.num_envs)
+    if found != expected:
+        logger.warn(
+            f"For {wrapper.env}, the {kind} space and the batched single {kind} space don't match "
+            f"as expected: {found} and {expected}. Pass single_{kind}_space as well.",
+            stacklevel=3,
+        )
 
 
 def transform_batch(

@@ -1,7 +1,8 @@
-"""Applies action wrappers of single environments to batches."""
+"""Wrappers that change batches of actions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy.typing as npt
@@ -10,19 +11,42 @@ from ludus.core.types import ActType, ArrayType, ObsType, WrapperActType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorActionWrapper
 from ludus.core.wrapper import ActionWrapper
-from ludus.spaces import batch_space
-from ludus.wrappers import clip_action, rescale_action
-from ludus.wrappers.vector.batch_transform import SpacesOfOne, transform_batch
-from ludus.wrappers.vector.transform_action import TransformAction
+from ludus.spaces import Space, batch_space
+from ludus.wrappers import transform_action
+from ludus.wrappers.vector.batch_transform import SpacesOfOne, set_spaces, transform_batch
 
 __all__ = ["ClipAction", "RescaleAction", "TransformAction", "VectorizeTransformAction"]
+
+
+class TransformAction(VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType]):
+    """Apply a function to the whole batch of actions before the inner step.
+
+    Args:
+        func: From the batch of actions given to the batch the inner environments take.
+        action_space: The batched space of the actions given; by default made from the single one.
+        single_action_space: The space of one environment's action; by default the inner one.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        func: Callable[[WrapperActType], ActType],
+        action_space: Space[Any] | None = None,
+        single_action_space: Space[Any] | None = None,
+    ) -> None:
+        super().__init__(env)
+        set_spaces(self, "action", action_space, single_action_space)
+        self.func = func
+
+    def actions(self, actions: WrapperActType) -> ActType:
+        """Return ``func(actions)``."""
+        return self.func(actions)
 
 
 class VectorizeTransformAction(VectorActionWrapper[ObsType, WrapperActType, ActType, ArrayType]):
     """Apply an action wrapper of :mod:`ludus.wrappers` to each action of a batch.
 
     Args:
-        env: The vector environment to wrap.
         wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """
@@ -62,7 +86,7 @@ class ClipAction(VectorizeTransformAction[ObsType, WrapperActType, ActType, Arra
     elementwise = True
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        super().__init__(env, clip_action.ClipAction)
+        super().__init__(env, transform_action.ClipAction)
 
 
 class RescaleAction(VectorizeTransformAction[ObsType, WrapperActType, ActType, ArrayType]):
@@ -77,5 +101,5 @@ class RescaleAction(VectorizeTransformAction[ObsType, WrapperActType, ActType, A
         max_action: float | int | npt.NDArray[Any],
     ) -> None:
         super().__init__(
-            env, rescale_action.RescaleAction, min_action=min_action, max_action=max_action
+            env, transform_action.RescaleAction, min_action=min_action, max_action=max_action
         )

@@ -1,8 +1,8 @@
-"""Applies observation wrappers of single environments to batches."""
+"""Wrappers that change batches of observations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,18 +12,9 @@ from ludus.core.types import ActType, ArrayType, ObsType, WrapperObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorObservationWrapper
 from ludus.core.wrapper import ObservationWrapper
-from ludus.spaces import batch_space
-from ludus.wrappers import (
-    dtype_observation,
-    filter_observation,
-    flatten_observation,
-    grayscale_observation,
-    rescale_observation,
-    reshape_observation,
-    resize_observation,
-)
-from ludus.wrappers.vector.batch_transform import SpacesOfOne, transform_batch
-from ludus.wrappers.vector.transform_observation import TransformObservation
+from ludus.spaces import Space, batch_space
+from ludus.wrappers import image_observation, transform_observation
+from ludus.wrappers.vector.batch_transform import SpacesOfOne, set_spaces, transform_batch
 
 __all__ = [
     "DtypeObservation",
@@ -37,6 +28,32 @@ __all__ = [
     "VectorizeTransformObservation",
 ]
 
+
+class TransformObservation(VectorObservationWrapper[WrapperObsType, ActType, ObsType, ArrayType]):
+    """Apply a function to the whole batch of observations.
+
+    Args:
+        func: From the inner batch of observations to the new one.
+        observation_space: The new batched space; by default made from the single one.
+        single_observation_space: The new space of one environment; by default the inner one.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        func: Callable[[ObsType], WrapperObsType],
+        observation_space: Space[Any] | None = None,
+        single_observation_space: Space[Any] | None = None,
+    ) -> None:
+        super().__init__(env)
+        set_spaces(self, "observation", observation_space, single_observation_space)
+        self.func = func
+
+    def observations(self, observations: ObsType) -> WrapperObsType:
+        """Return ``func(observations)``."""
+        return self.func(observations)
+
+
 _Number = float | np.floating[Any] | np.integer[Any]
 
 
@@ -46,7 +63,6 @@ class VectorizeTransformObservation(
     """Apply an observation wrapper of :mod:`ludus.wrappers` to each observation of a batch.
 
     Args:
-        env: The vector environment to wrap.
         wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """
@@ -87,7 +103,7 @@ class FilterObservation(VectorizeTransformObservation[WrapperObsType, ActType, O
     def __init__(
         self, env: VectorEnv[ObsType, ActType, ArrayType], filter_keys: Sequence[str | int]
     ) -> None:
-        super().__init__(env, filter_observation.FilterObservation, filter_keys=filter_keys)
+        super().__init__(env, transform_observation.FilterObservation, filter_keys=filter_keys)
 
 
 class FlattenObservation(
@@ -96,7 +112,7 @@ class FlattenObservation(
     """Make each observation a vector."""
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        super().__init__(env, flatten_observation.FlattenObservation)
+        super().__init__(env, transform_observation.FlattenObservation)
 
 
 class GrayscaleObservation(
@@ -105,14 +121,14 @@ class GrayscaleObservation(
     """Make colour images grey; ``keep_dim`` keeps the channel axis, with length one."""
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], keep_dim: bool = False) -> None:
-        super().__init__(env, grayscale_observation.GrayscaleObservation, keep_dim=keep_dim)
+        super().__init__(env, image_observation.GrayscaleObservation, keep_dim=keep_dim)
 
 
 class ResizeObservation(VectorizeTransformObservation[WrapperObsType, ActType, ObsType, ArrayType]):
     """Scale images to ``shape``, (height, width)."""
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], shape: tuple[int, ...]) -> None:
-        super().__init__(env, resize_observation.ResizeObservation, shape=shape)
+        super().__init__(env, image_observation.ResizeObservation, shape=shape)
 
 
 class ReshapeObservation(
@@ -123,7 +139,7 @@ class ReshapeObservation(
     def __init__(
         self, env: VectorEnv[ObsType, ActType, ArrayType], shape: int | tuple[int, ...]
     ) -> None:
-        super().__init__(env, reshape_observation.ReshapeObservation, shape=shape)
+        super().__init__(env, transform_observation.ReshapeObservation, shape=shape)
 
 
 class RescaleObservation(
@@ -140,7 +156,7 @@ class RescaleObservation(
         max_obs: _Number | npt.NDArray[Any],
     ) -> None:
         super().__init__(
-            env, rescale_observation.RescaleObservation, min_obs=min_obs, max_obs=max_obs
+            env, transform_observation.RescaleObservation, min_obs=min_obs, max_obs=max_obs
         )
 
 
@@ -150,4 +166,4 @@ class DtypeObservation(VectorizeTransformObservation[WrapperObsType, ActType, Ob
     elementwise = True
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType], dtype: Any) -> None:
-        super().__init__(env, dtype_observation.DtypeObservation, dtype=dtype)
+        super().__init__(env, transform_observation.DtypeObservation, dtype=dtype)

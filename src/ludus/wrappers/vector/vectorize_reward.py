@@ -1,21 +1,42 @@
-"""Applies reward wrappers of single environments to batches."""
+"""Wrappers that change batches of rewards."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ludus.core.env import Env
-from ludus.core.types import ActType, ObsType
+from ludus.core.types import ActType, ArrayType, ObsType
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorRewardWrapper
 from ludus.core.wrapper import RewardWrapper
-from ludus.wrappers import clip_reward
-from ludus.wrappers.vector.transform_reward import TransformReward
+from ludus.wrappers import transform_reward
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
+
+
+class TransformReward(VectorRewardWrapper[ObsType, ActType, ArrayType]):
+    """Apply a function to the whole batch of rewards.
+
+    Args:
+        func: From the inner batch of rewards to the new one.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        func: Callable[[ArrayType], ArrayType],
+    ) -> None:
+        super().__init__(env)
+        self.func = func
+
+    def rewards(self, rewards: ArrayType) -> ArrayType:
+        """Return ``func(rewards)``."""
+        return self.func(rewards)
+
 
 _Array = npt.NDArray[Any]
 
@@ -24,7 +45,6 @@ class VectorizeTransformReward(VectorRewardWrapper[ObsType, ActType, _Array]):
     """Apply a reward wrapper of :mod:`ludus.wrappers` to each reward of a batch.
 
     Args:
-        env: The vector environment to wrap.
         wrapper: The wrapper class; it must be stateless, as one instance serves all environments.
         **kwargs: The wrapper's further arguments.
     """
@@ -60,7 +80,9 @@ class ClipReward(VectorizeTransformReward[ObsType, ActType]):
         min_reward: float | _Array | None = None,
         max_reward: float | _Array | None = None,
     ) -> None:
-        super().__init__(env, clip_reward.ClipReward, min_reward=min_reward, max_reward=max_reward)
+        super().__init__(
+            env, transform_reward.ClipReward, min_reward=min_reward, max_reward=max_reward
+        )
         bounds = (min_reward, max_reward)
         self._elementwise = all(np.ndim(bound) == 0 for bound in bounds if bound is not None)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ludus.core import ActType, Env, ObsType, RecordConstructorArgs, Wrapper
 from ludus.errors import InvalidBound
-from ludus.wrappers.running_statistics import FreezableStatistics, RunningMeanStd, add_sample
+from ludus.wrappers.mixins import FreezableStatistics
+from ludus.wrappers.utils import RunningMeanStd, add_sample
 
 __all__ = ["NormalizeReward"]
 
@@ -21,7 +22,6 @@ class NormalizeReward(
     ``update_running_mean = False`` freezes the statistics, for example during evaluation.
 
     Args:
-        env: The environment.
         gamma: Discount of the return.
         epsilon: Added to the variance before dividing.
 

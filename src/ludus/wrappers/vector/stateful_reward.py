@@ -12,8 +12,8 @@ from ludus.core.types import ActType, ObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
 from ludus.errors import InvalidBound
-from ludus.wrappers.running_statistics import RunningMeanStd
-from ludus.wrappers.saved_fields import SavesObjects
+from ludus.wrappers.mixins import SavesObjects
+from ludus.wrappers.utils import RunningMeanStd
 
 __all__ = ["NormalizeReward"]
 
@@ -24,15 +24,8 @@ class NormalizeReward(
     """Divide rewards by the standard deviation of the discounted returns seen so far.
 
     The statistics are in :attr:`return_rms`; set :attr:`update_running_mean` to ``False`` to
-    freeze them, for instance for evaluation.
-
-    Args:
-        env: The vector environment to wrap.
-        gamma: The discount of the returns.
-        epsilon: Added to the variance before its root is taken.
-
-    Raises:
-        InvalidBound: ``gamma`` is outside [0, 1], or ``epsilon`` not positive.
+    freeze them, for instance for evaluation. Arguments and errors are those of
+    :class:`ludus.wrappers.NormalizeReward`.
     """
 
     state_fields: ClassVar[tuple[str, ...]] = (

@@ -1,4 +1,4 @@
-"""Records videos of all environments of a batch, tiled in a grid."""
+"""Wrappers that show or record the frames of all environments of a batch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,108 @@ import numpy.typing as npt
 
 from ludus import logger
 from ludus.core.constructor_args import RecordConstructorArgs
-from ludus.core.types import ActType, ObsType
+from ludus.core.types import ActType, ArrayType, ObsType
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper
-from ludus.wrappers.video_recording import Trigger, VideoRecording, always
+from ludus.optional import require
+from ludus.wrappers.mixins import Window
+from ludus.wrappers.video import Trigger, VideoRecording, always
 
-__all__ = ["RecordVideo"]
+__all__ = ["HumanRendering", "RecordVideo"]
+
+_Pixels = npt.NDArray[np.uint8]
+
+
+class HumanRendering(  # type: ignore[misc]
+    Window, VectorWrapper[ObsType, ActType, ObsType, ActType, ArrayType], RecordConstructorArgs
+):
+    """Show the frames of every reset and step in a window, at the environment's ``render_fps``.
+
+    Args:
+        env: A vector environment that renders RGB arrays.
+        screen_size: Width and height of the window; by default those of one frame. The frames
+            share it as a grid.
+
+    Raises:
+        ValueError: The environment renders no arrays, or its metadata lack ``render_fps``.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[ObsType, ActType, ArrayType],
+        screen_size: tuple[int, int] | None = None,
+    ) -> None:
+        RecordConstructorArgs.__init__(self, screen_size=screen_size)
+        super().__init__(env)
+        self.screen_size = screen_size
+        self.scaled_subenv_size: tuple[int, int] | None = None
+        self.num_rows: int | None = None
+        self.num_cols: int | None = None
+        self._prepare_window(env)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
+        """Reset and show the frames."""
+        result = self.env.reset(seed=seed, options=options)
+        self._show(self._picture())
+        return result
+
+    def step(
+        self, actions: ActType
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, dict[str, Any]]:
+        """Step and show the frames."""
+        result = self.env.step(actions)
+        self._show(self._picture())
+        return result
+
+    def close(self, **kwargs: Any) -> None:
+        """Close the window and the environments."""
+        self._close_window()
+        super().close(**kwargs)
+
+    def _picture(self) -> _Pixels:
+        """Return all frames scaled into one picture, indexed by column first like a surface."""
+        cv2 = require("cv2", extra="images")
+        frames = self._last_frames().swapaxes(1, 2)
+        size = frames.shape[1:3]
+        if self.screen_size is None:
+            self.screen_size = size
+        if self.scaled_subenv_size is None or self.num_cols is None:
+            self.num_rows, self.num_cols = _grid(self.num_envs, size, self.screen_size)
+            scale = min(
+                self.screen_size[0] / (self.num_cols * size[0]),
+                self.screen_size[1] / (self.num_rows * size[1]),
+            )
+            self.scaled_subenv_size = (int(size[0] * scale), int(size[1] * scale))
+        width, height = self.scaled_subenv_size
+        picture: _Pixels = np.zeros((*self.screen_size, 3), dtype=np.uint8)
+        for i, frame in enumerate(frames):
+            row, column = divmod(i, self.num_cols)
+            x, y = column * width, row * height
+            picture[x : x + width, y : y + height] = cv2.resize(frame, (height, width))
+        return picture
+
+    def _last_frames(self) -> _Pixels:
+        rendered = self.env.render() or ()
+        # A `_list` render mode gives the frames since the last call.
+        frames = [frame[-1] if isinstance(frame, list) else frame for frame in rendered]
+        if len(frames) != self.num_envs or any(np.ndim(frame) != 3 for frame in frames):
+            raise TypeError(
+                f"Expected `env.render()` to return {self.num_envs} numpy arrays of shape (height, "
+                f"width, 3), actually returned {[np.shape(frame) for frame in frames]}."
+            )
+        return np.array(frames, dtype=np.uint8)
+
+
+def _grid(count: int, frame: tuple[int, ...], screen: tuple[int, ...]) -> tuple[int, int]:
+    """Return rows and columns for ``count`` frames, growing along the side with more room."""
+    rows = columns = 1
+    while rows * columns < count:
+        tall, wide = rows * (frame[1] / screen[1]), columns * (frame[0] / screen[0])
+        rows, columns = rows + (tall <= wide), columns + (wide <= tall)
+    return rows, columns
+
 
 _Frame = npt.NDArray[Any]
 
@@ -33,19 +129,12 @@ class RecordVideo(
     or at ``close``, whichever is first. Under same-step autoreset it lacks each episode's last
     frame, which is gone when the step returns.
 
+    The other arguments are those of :class:`ludus.wrappers.RecordVideo`.
+
     Args:
         env: The vector environment; it renders images.
-        video_folder: Where the files go: ``<name_prefix>-episode-<i>.mp4`` or ``…-step-<i>.mp4``.
         video_aspect_ratio: Width and height; the grid with the nearest aspect ratio is used.
         record_first_only: Show the first environment only.
-        episode_trigger: From an episode's index to whether it starts a video. Without any
-            trigger: the cubes below 1000, then every thousandth episode.
-        step_trigger: From a step's index, counted over all episodes, to whether it starts a video.
-        video_length: Frames per video, across episodes; 0 for whole episodes.
-        name_prefix: Prefix of the file names.
-        fps: Frames per second; by default the environment's ``render_fps``, or 30.
-        disable_logger: Do not report the progress of writing.
-        gc_trigger: From an episode's index to whether to collect garbage after its video.
 
     Raises:
         DependencyNotInstalled: MoviePy is not installed.
@@ -77,27 +166,13 @@ class RecordVideo(
         disable_logger: bool = True,
         gc_trigger: Trigger | None = always,
     ) -> None:
-        options: dict[str, Any] = {
-            "video_folder": video_folder,
-            "episode_trigger": episode_trigger,
-            "step_trigger": step_trigger,
-            "video_length": video_length,
-            "name_prefix": name_prefix,
-            "fps": fps,
-            "disable_logger": disable_logger,
-            "gc_trigger": gc_trigger,
-        }
-        RecordConstructorArgs.__init__(
-            self,
-            video_aspect_ratio=video_aspect_ratio,
-            record_first_only=record_first_only,
-            **options,
-        )
+        options = {k: v for k, v in locals().items() if k not in ("self", "env")}
+        RecordConstructorArgs.__init__(self, **options)
         VectorWrapper.__init__(self, env)
+        self.video_aspect_ratio = options.pop("video_aspect_ratio")
+        self.record_first_only = options.pop("record_first_only")
         self._prepare_recording(env.render_mode, **options)
         self.autoreset_mode = _autoreset_mode(env)
-        self.record_first_only = record_first_only
-        self.video_aspect_ratio = video_aspect_ratio
         self.frame_cols = self.frame_rows = -1
         self.has_autoreset = False
 
@@ -143,7 +218,7 @@ class RecordVideo(
             frames = frames[:1]
         if self.frame_rows == -1:
             width, height = self.video_aspect_ratio
-            self.frame_rows, self.frame_cols = _grid(frames, width / height)
+            self.frame_rows, self.frame_cols = _tiling(frames, width / height)
         self.recorded_frames.append(_tiled(frames, self.frame_rows, self.frame_cols))
 
 
@@ -165,7 +240,7 @@ def _autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
     return mode
 
 
-def _grid(frames: Sequence[_Frame], aspect_ratio: float) -> tuple[int, int]:
+def _tiling(frames: Sequence[_Frame], aspect_ratio: float) -> tuple[int, int]:
     """Return the rows and columns, no cell empty, that come closest to the aspect ratio."""
     count, (height, width) = len(frames), frames[0].shape[:2]
     choices = [rows for rows in range(1, isqrt(count) + 1) if count % rows == 0]

@@ -13,8 +13,8 @@ from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.core.vector_wrapper import VectorObservationWrapper
 from ludus.errors import InvalidBound
 from ludus.spaces import Box, batch_space
-from ludus.wrappers.running_statistics import RunningMeanStd
-from ludus.wrappers.saved_fields import SavesObjects
+from ludus.wrappers.mixins import SavesObjects
+from ludus.wrappers.utils import RunningMeanStd
 
 __all__ = ["NormalizeObservation"]
 
