@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 __all__ = ["escaped", "excerpt", "printable", "visible", "without_controls"]
 
-_SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SEQUENCES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?"
+_CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS_PER_CHARACTER = 3
 
@@ -55,6 +54,9 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
+    # Imported here: most processes print no such text.
+    import unicodedata
+
     shown = []
     marks = 0
     for character in text:
@@ -69,7 +71,7 @@ def visible(text: str) -> str:
 
 def without_controls(text: str) -> str:
     """Remove terminal sequences; other control characters become U+FFFD."""
-    return _CONTROLS.sub("\ufffd", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+    return re.sub(_CONTROLS, "\ufffd", re.sub(_SEQUENCES, "", text.replace("\r\n", "\n")))
 
 
 def _code_point(character: str) -> str:

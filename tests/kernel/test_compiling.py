@@ -15,8 +15,9 @@ from ludus.errors import KernelError
 from ludus.kernel import Kernel, compiled_program
 from ludus.kernel.compiled_program import CompiledProgram
 from ludus.kernel.native import background
-from ludus.kernel.native.background import Order, compile_apart, known_name
+from ludus.kernel.native.background import Order, compile_apart
 from ludus.kernel.native.cache import kept
+from ludus.kernel.native.jit import known_name
 from ludus.spaces import Discrete
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +36,7 @@ WORKERS = "its workers answer that one only"
 _MASK = "reset_mask"
 
 
-@dataclass(frozen=True, slots=True)
-class BatchedSpaces:
+class BatchedSpaces(NamedTuple):
     """The four spaces of a vector environment."""
 
     single_observation: Space[Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -118,6 +117,9 @@ class EnvSpec:
             ValueError: An entry point is a callable; JSON can hold only ``"module:name"``.
             TypeError: A keyword argument is not a JSON value.
         """
+        # Imported here: most processes read and write no specs.
+        import json
+
         data: dict[str, Any] = {}
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
@@ -143,6 +145,8 @@ class EnvSpec:
         Raises:
             ValueError: The text is not the JSON of a spec; the message names the field.
         """
+        import json
+
         data = json.loads(json_env_spec)
         if not isinstance(data, dict):
             raise ValueError(f"The JSON of a spec is an object, got a {type(data).__name__}.")

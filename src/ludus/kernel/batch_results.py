@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ludus.kernel.env import KernelEnv
-from ludus.kernel.native.call_finals import FinalObservations
-from ludus.kernel.native.final_values import FinalForm
 from ludus.kernel.space_values import tuple_parts
 from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
+
+if TYPE_CHECKING:
+    from ludus.kernel.native.call_finals import FinalObservations
 
 __all__ = ["BatchResults"]
 
@@ -155,6 +156,12 @@ class BatchResults:
     @cached_property
     def fill_finals(self) -> FinalObservations | None:
         """Native code for final observations that are arrays, ints or tuples of ints."""
+        if not self._native:
+            return None
+        # Imported here, as the native code below: plain Python starts without it.
+        from ludus.kernel.native.call_finals import FinalObservations
+        from ludus.kernel.native.final_values import FinalForm
+
         space, storage = self._space, self._storage
         infos = tuple(field.kind for field in self._fields)
         if isinstance(space, Tuple):
@@ -164,7 +171,7 @@ class BatchResults:
         else:
             rows = self.observations(storage.final_observations)
             form = FinalForm("array", rows.ndim - 1, infos)
-        if not self._native or (form.kind != "array" and rows.dtype != np.int64):
+        if form.kind != "array" and rows.dtype != np.int64:
             return None
         return FinalObservations(form, rows, storage.listed, storage.final_infos)
 

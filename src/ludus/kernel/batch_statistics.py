@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ludus.core.batch import BatchEnv
 from ludus.core.vector_env import AutoresetMode
-from ludus.kernel.native.abi import is_known
-from ludus.kernel.native.call_normalise import LARGEST, Normaliser, normaliser
-from ludus.kernel.native.call_statistics import EpisodeCounter
 from ludus.kernel.storage import Storage
 from ludus.kernel.tiers import Tier
+
+if TYPE_CHECKING:
+    from ludus.kernel.native.call_normalise import Normaliser
+    from ludus.kernel.native.call_statistics import EpisodeCounter
 
 __all__ = ["BatchStatistics"]
 
@@ -42,6 +43,8 @@ class BatchStatistics(BatchEnv[Any, Any]):
         ``None`` if observations have several axes or many numbers, or this batch runs as plain
         Python.
         """
+        from ludus.kernel.native.call_normalise import LARGEST, normaliser
+
         if not self._lends() or len(shape) != 1 or not 1 <= shape[0] <= LARGEST:
             return None
         return normaliser(shape[0])
@@ -50,6 +53,8 @@ class BatchStatistics(BatchEnv[Any, Any]):
         """Return native code that counts episodes, ``None`` if this batch runs as plain Python."""
         if not self._lends():
             return None
+        from ludus.kernel.native.call_statistics import EpisodeCounter
+
         return EpisodeCounter(self.num_envs, same_step=mode is AutoresetMode.SAME_STEP)
 
     def _lends(self) -> bool:
@@ -59,6 +64,8 @@ class BatchStatistics(BatchEnv[Any, Any]):
         still runs as plain Python.
         """
         if not self._tier.is_final:
+            from ludus.kernel.native.abi import is_known
+
             return is_known()
         if self._at_once:
             # It is compiled together with the step.

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ludus.kernel.driver import FUNCTIONS
 from ludus.kernel.native.abi import is_known
-from ludus.kernel.native.background import Order, compile_apart, known_name
+from ludus.kernel.native.background import Order, compile_apart
 from ludus.kernel.native.builtin import shim_source
 from ludus.kernel.native.cache import ObjectCode, cache_folder, keep, kept
 from ludus.kernel.native.call_one import step_source
@@ -28,7 +28,7 @@ from ludus.kernel.native.calls import (
 from ludus.kernel.native.compile_notice import compile_notice
 from ludus.kernel.native.cpython import builtin_function
 from ludus.kernel.native.digest import digest
-from ludus.kernel.native.jit import check_plain, compiled
+from ludus.kernel.native.jit import check_plain, compiled, known_name
 from ludus.kernel.native.policy_loop import checked_loop
 from ludus.kernel.native.processor import machine
 from ludus.kernel.program import Parts, Program, StepShape

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ Function = Callable[..., Any]
 _SCALARS = {float: "float", int: "int", bool: "bool"}
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field of a kernel's params, state or info; the kind is float, int, bool or array."""
 
     name: str

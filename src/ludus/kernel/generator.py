@@ -7,6 +7,7 @@ that NumPy keeps from the last 64-bit draw (bit 32 is set if there are any).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,16 @@ import numpy as np
 from ludus.seeding import check_seed
 
 __all__ = [
+    "DRAW",
+    "HASH",
+    "LANES",
+    "MIX",
     "MULTIPLIER",
+    "POOL",
     "WORDS",
     "WordsRng",
     "generator_to_words",
+    "hash_constants",
     "seed_to_words",
     "words_to_generator",
 ]
@@ -28,15 +35,24 @@ MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
 _SPARE = 1 << 32
 
 
-def _hash_constants() -> list[tuple[int, int]]:
-    """Return the constants by which ``SeedSequence`` hashes its pool, for eight 32-bit draws."""
-    constants = [0x8B51F9DD]
-    for _ in range(8):
-        constants.append(constants[-1] * 0x58F38DED & _LOW32)
-    return list(itertools.pairwise(constants))
+POOL = 4
+"""How many 32-bit words ``SeedSequence`` mixes a seed into."""
+LANES = 8
+"""How many seeds native code hashes at once."""
+HASH = (0x43B0D7E5, 0x931E8875)
+DRAW = (0x8B51F9DD, 0x58F38DED)
+"""Initial constant of a hash, and its factor at each use."""
+MIX = (0xCA01F9DD, 0x4973F715)
 
 
-_POOL_HASH = _hash_constants()
+def hash_constants(constant: int, factor: int) -> Iterator[tuple[int, int]]:
+    """Yield the two constants of each use of a hash."""
+    while True:
+        before, constant = constant, constant * factor & _LOW32
+        yield before, constant
+
+
+_POOL_HASH = list(itertools.islice(hash_constants(*DRAW), 2 * POOL))
 
 
 def generator_to_words(generator: np.random.Generator, words: Any) -> None:

@@ -8,20 +8,21 @@ first state from it, which takes 15 microseconds per seed; here every operation 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ludus.kernel.generator import MULTIPLIER, WORDS, seed_to_words
-from ludus.kernel.native.call_seed import (
+from ludus.kernel.generator import (
     DRAW,
     HASH,
     LANES,
     MIX,
+    MULTIPLIER,
     POOL,
+    WORDS,
     hash_constants,
-    seeding_function,
+    seed_to_words,
 )
 from ludus.seeding import check_seed
 
@@ -110,6 +111,9 @@ def seeds_to_words(seeds: Sequence[int], words: Any, *, native: bool = False) ->
         return
     entropy = _entropy(seeds, largest)
     if native:
+        # Imported here: plain Python starts without it.
+        from ludus.kernel.native.call_seed import seeding_function
+
         where = entropy.ctypes.data, entropy.shape[1], len(seeds), words.ctypes.data
         seeding_function()(*where)
         return
@@ -135,32 +139,27 @@ def _entropy(seeds: Sequence[int], largest: int) -> Any:
     return entropy
 
 
-class _Hash:
-    """A multiplicative hash whose constant changes with each use."""
-
-    def __init__(self, first: int, factor: int) -> None:
-        self._constants = hash_constants(first, factor)
-
-    def __call__(self, values: Any) -> Any:
-        before, after = map(np.uint32, self._constants())
-        values = (values ^ before) * after
-        return values ^ values >> _16
+def _hashed(values: Any, constants: Iterator[tuple[int, int]]) -> Any:
+    """Return the multiplicative hash of the values, whose constants change with each use."""
+    before, after = map(np.uint32, next(constants))
+    values = (values ^ before) * after
+    return values ^ values >> _16
 
 
 def _stirred(entropy: Any) -> list[Any]:
-    hashed = _Hash(*HASH)
-    pool = [hashed(part) for part in entropy]
+    uses = hash_constants(*HASH)
+    pool = [_hashed(part, uses) for part in entropy]
     for source in range(POOL):
         for target in range(POOL):
             if source != target:
-                mixed = pool[target] * _MIX_LEFT - hashed(pool[source]) * _MIX_RIGHT
+                mixed = pool[target] * _MIX_LEFT - _hashed(pool[source], uses) * _MIX_RIGHT
                 pool[target] = mixed ^ mixed >> _16
     return pool
 
 
 def _drawn(pool: list[Any]) -> list[Any]:
-    hashed = _Hash(*DRAW)
-    halves = [hashed(pool[k % POOL]).astype(np.uint64) for k in range(2 * POOL)]
+    uses = hash_constants(*DRAW)
+    halves = [_hashed(pool[k % POOL], uses).astype(np.uint64) for k in range(2 * POOL)]
     return [low | high << _32 for low, high in zip(halves[::2], halves[1::2], strict=True)]
 
 

@@ -6,14 +6,16 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ludus.kernel.memory import aligned_zeros
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Board", "Team"]
 
@@ -132,7 +134,7 @@ class Board:
         return self._work()
 
 
-class _Pool(ThreadPoolExecutor):
+class _Pool:
     """Threads that are kept off the caller's processor.
 
     Linux wakes a thread on its caller's processor and takes milliseconds to move it, by which time
@@ -140,9 +142,13 @@ class _Pool(ThreadPoolExecutor):
     """
 
     def __init__(self, count: int) -> None:
+        # Imported here: a batch without threads starts sooner.
+        from concurrent.futures import ThreadPoolExecutor
+
         self._threads_here: list[int] = []
         self._avoided = -1
-        super().__init__(count, initializer=self._enter)
+        executor = ThreadPoolExecutor(count, initializer=self._enter)
+        self.submit, self.shutdown = executor.submit, executor.shutdown
         self.processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
         self._locate = getattr(ctypes.CDLL(None), "sched_getcpu", None)
 

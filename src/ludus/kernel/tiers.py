@@ -15,8 +15,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from ludus.kernel.native.background import Compilation, can_compile_apart, known_name
-from ludus.kernel.native.jit import CompileMode, compile_mode
+from ludus.kernel.native.jit import CompileMode, can_compile_apart, compile_mode, known_name
 from ludus.kernel.program import (
     Program,
     StepShape,
@@ -28,6 +27,7 @@ from ludus.kernel.storage import Storage
 
 if TYPE_CHECKING:
     from ludus.kernel.compiled_program import CompiledProgram
+    from ludus.kernel.native.background import Compilation
 
 __all__ = ["Tier"]
 
@@ -150,6 +150,8 @@ class Tier:
 
     def _begin(self, program: CompiledProgram) -> bool:
         """Start to compile; return whether that was possible. Otherwise this process compiles."""
+        from ludus.kernel.native.background import Compilation
+
         order = program.order(self._names)
         try:
             if order is not None:

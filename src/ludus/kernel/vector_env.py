@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +20,13 @@ from ludus.kernel.generator import WORDS
 from ludus.kernel.generator_seeds import seed_streams, seeds_to_words
 from ludus.kernel.native.jit import checked_mode
 from ludus.kernel.program import Program, compiled_program_for
-from ludus.kernel.rollout import Buffers, Trajectory
 from ludus.kernel.storage import NO_LIMIT, Storage
 from ludus.kernel.threads import Board, Team
 from ludus.kernel.tiers import Tier
 from ludus.spaces import Tuple
+
+if TYPE_CHECKING:
+    from ludus.kernel.rollout import Trajectory
 
 __all__ = ["VECTOR_ARGUMENTS", "KernelVectorEnv"]
 
@@ -309,6 +311,8 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
                 was made; a policy's steps before it were made.
             EpisodeOver: Autoreset is disabled and an episode ended before the last step.
         """
+        from ludus.kernel.rollout import Buffers
+
         self._check_running()
         self.compile()
         if (actions is None) == (policy is None):

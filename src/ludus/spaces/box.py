@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from ludus import logger
 from ludus.errors import Error
 from ludus.spaces.bounds import Bound, cast_bound, check_shape, infer_shape
-from ludus.spaces.box_sampling import SamplingPlan
 from ludus.spaces.errors import SpaceValueError
 from ludus.spaces.space import ArraySpace
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from ludus.spaces.box_sampling import SamplingPlan
 
     ScalarT_co = TypeVar("ScalarT_co", bound=np.generic, covariant=True, default=Any)
 else:
@@ -119,6 +120,9 @@ class Box(ArraySpace[NDArray[ScalarT_co]]):
             or plan.low_bytes != self.low.tobytes()
             or plan.high_bytes != self.high.tobytes()
         ):
+            # Imported here: most processes sample no box before their first step.
+            from ludus.spaces.box_sampling import SamplingPlan
+
             plan = self._plan = SamplingPlan.of(self)
         return plan.draw(self.np_random, self)
 

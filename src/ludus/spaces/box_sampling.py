@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SamplingPlan"]
 
-_LARGEST = float(np.finfo(np.float64).max)
+_LARGEST = sys.float_info.max
 
 
 class Group(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -15,7 +14,9 @@ from ludus.spaces.space import Space, is_integer
 
 __all__ = ["Text", "alphanumeric"]
 
-alphanumeric: frozenset[str] = frozenset(string.ascii_letters + string.digits)
+alphanumeric: frozenset[str] = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+)
 """The characters of a ``Text`` for which no charset is given."""
 
 

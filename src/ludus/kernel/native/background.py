@@ -12,13 +12,13 @@ import json
 import os
 import sys
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ludus.errors import KernelError
-from ludus.kernel.contract import COMPILED_ROLES, Kernel
 from ludus.kernel.layout import Layout
+from ludus.kernel.native.jit import can_compile_apart
 
-__all__ = ["REFUSED", "Compilation", "Order", "can_compile_apart", "compile_apart", "known_name"]
+__all__ = ["REFUSED", "Compilation", "Order", "compile_apart"]
 
 REFUSED = 3
 """Exit code of the child process if the kernel cannot be compiled; it writes the reason."""
@@ -164,24 +164,6 @@ def compile_apart(order: Order) -> bool:
         return Compilation(order).wait()
     except OSError:
         return False
-
-
-def known_name(kernel: Kernel) -> tuple[str, str] | None:
-    """Return the module of Ludus that defines a kernel, and the kernel's name there."""
-    functions: list[Any] = [getattr(kernel, role) for role in COMPILED_ROLES]
-    modules = {function.__module__ for function in functions if function is not None}
-    for module in sorted(name for name in modules if name.startswith("ludus.")):
-        for name, value in vars(sys.modules.get(module, object)).items():
-            if value is kernel:
-                return module, name
-    return None
-
-
-def can_compile_apart() -> bool:
-    """Return whether this process can start another Python interpreter."""
-    # In a program that embeds Python, sys.executable is not an interpreter.
-    is_python = os.path.basename(sys.executable or "").startswith("python")  # noqa: PTH119
-    return is_python and not getattr(sys, "frozen", False)
 
 
 def _flags() -> list[str]:

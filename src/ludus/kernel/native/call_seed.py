@@ -5,45 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
-from ludus.kernel.generator import MULTIPLIER, WORDS
+from ludus.kernel.generator import (
+    DRAW,
+    HASH,
+    LANES,
+    MIX,
+    MULTIPLIER,
+    POOL,
+    WORDS,
+    hash_constants,
+)
 from ludus.kernel.native.cpython import read_arguments, with_declarations, write
 
-__all__ = [
-    "DRAW",
-    "HASH",
-    "LANES",
-    "MIX",
-    "POOL",
-    "hash_constants",
-    "seeding_function",
-    "seeding_source",
-]
-
-POOL = 4
-"""How many 32-bit words a seed is mixed into."""
-LANES = 8
-"""How many seeds are hashed at once."""
-HASH = (0x43B0D7E5, 0x931E8875)
-DRAW = (0x8B51F9DD, 0x58F38DED)
-"""Initial constant of a hash, and its factor at each use."""
-MIX = (0xCA01F9DD, 0x4973F715)
+__all__ = ["seeding_function", "seeding_source"]
 
 _VECTOR = f"<{LANES} x i32>"
-
-
-def hash_constants(first: int, factor: int) -> Callable[[], tuple[int, int]]:
-    """Return a function that returns the two constants of each use of a hash in turn."""
-    constant = first
-
-    def following() -> tuple[int, int]:
-        nonlocal constant
-        before, constant = constant, constant * factor & 0xFFFFFFFF
-        return before, constant
-
-    return following
 
 
 def seeding_source() -> str:
@@ -108,9 +87,9 @@ class _Text:
         self.lines.append(f"  {name} = {operation} {_VECTOR} {left}, {right}")
         return name
 
-    def hashed(self, value: str, constants: Callable[[], tuple[int, int]]) -> str:
+    def hashed(self, value: str, constants: Iterator[tuple[int, int]]) -> str:
         """Add one use of a hash."""
-        before, after = constants()
+        before, after = next(constants)
         value = self.made("mul", self.made("xor", value, before), after)
         return self.folded(value)
 

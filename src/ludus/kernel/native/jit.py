@@ -7,19 +7,23 @@ versions, recursively. The user's module is not changed.
 from __future__ import annotations
 
 import os
+import sys
 from types import FunctionType
 from typing import Any, Literal, get_args
 
 from ludus.errors import KernelError
+from ludus.kernel.contract import COMPILED_ROLES, Kernel
 
 __all__ = [
     "CompileMode",
+    "can_compile_apart",
     "check_plain",
     "checked_mode",
     "compile_mode",
     "compiled",
     "for_any_number",
     "jit_enabled",
+    "known_name",
 ]
 
 
@@ -55,6 +59,24 @@ def checked_mode(mode: str, name: str) -> CompileMode:
 def jit_enabled() -> bool:
     """Return whether kernels are compiled at all."""
     return compile_mode() != "never"
+
+
+def known_name(kernel: Kernel) -> tuple[str, str] | None:
+    """Return the module of Ludus that defines a kernel, and the kernel's name there."""
+    functions: list[Any] = [getattr(kernel, role) for role in COMPILED_ROLES]
+    modules = {function.__module__ for function in functions if function is not None}
+    for module in sorted(name for name in modules if name.startswith("ludus.")):
+        for name, value in vars(sys.modules.get(module, object)).items():
+            if value is kernel:
+                return module, name
+    return None
+
+
+def can_compile_apart() -> bool:
+    """Return whether this process can start another Python interpreter."""
+    # In a program that embeds Python, sys.executable is not an interpreter.
+    is_python = os.path.basename(sys.executable or "").startswith("python")  # noqa: PTH119
+    return is_python and not getattr(sys, "frozen", False)
 
 
 def check_plain(function: Any) -> None:
