@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ludus.research.episode.env import ResearchEnv
-from ludus.research.task.outcome import AgentFault, InfrastructureFault, Score, Scored
+from ludus.research.task.outcome import Outcome
 
 # Of a tree of processes, only root can limit these.
 LOOSE = {} if os.geteuid() == 0 else {"memory": None, "cpus": None}
@@ -72,11 +72,11 @@ class FakeGrade:
         self.calls.append((split, seed, task.labels_folder(split, seed).name))
         if self.failures:
             self.failures -= 1
-            return InfrastructureFault("the grader's machine burns")
+            return Outcome("infrastructure_fault", reason="the grader's machine burns")
         try:
-            return Scored(Score(float(json.loads(artefacts["answer.json"])["answer"])))
+            return Outcome("scored", float(json.loads(artefacts["answer.json"])["answer"]))
         except ValueError as problem:
-            return AgentFault(f"answer.json: {problem}")
+            return Outcome("agent_fault", reason=f"answer.json: {problem}")
 
 
 def make(task, **options) -> ResearchEnv:

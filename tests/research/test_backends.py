@@ -14,7 +14,7 @@ from ludus.research import ResearchEnv, load_task
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.data.null_submission import null_submission
-from ludus.research.grading import Artefacts, Scored, grade
+from ludus.research.grading import Artefacts, grade
 from ludus.research.task.discovery import BUNDLED
 from tests.research.env_support import SECRET, answer, write_task
 from tests.research.fault_support import (
@@ -80,8 +80,8 @@ def prepared(name):
 def graded(name, backend):
     task, artefacts = prepared(name)
     outcome = grade(task, artefacts, "test", 0, backend=backend)
-    assert isinstance(outcome, Scored), outcome
-    return outcome.score.value
+    assert outcome.kind == "scored", outcome
+    return outcome.score
 
 
 @pytest.mark.parametrize(("backend", "name"), CASES)

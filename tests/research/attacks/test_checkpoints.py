@@ -12,7 +12,7 @@ import pytest
 from ludus.errors import StateError
 from ludus.research.episode import episode_state
 from ludus.research.running import job as job_module
-from ludus.research.running.checkpoints import LARGEST, Checkpoints
+from ludus.research.running.resuming import LARGEST, Checkpoints
 from tests.research.attacks.rights import drop_rights_over_files
 from tests.research.env_support import FakeGrade, make, write_task
 from tests.research.grading.support import boxed

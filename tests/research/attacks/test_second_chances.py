@@ -13,10 +13,10 @@ from ludus.record import read_run
 from ludus.record.format.event import Event
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
-from ludus.research.running.checkpoints import Checkpoints
 from ludus.research.running.log import Log
+from ludus.research.running.resuming import Checkpoints
 from ludus.research.running.story import tell
-from ludus.research.task.outcome import AgentFault
+from ludus.research.task.outcome import Outcome
 from tests.research.env_support import FakeGrade, make, write_task
 from tests.research.grading.support import boxed
 from tests.research.running.support import (
@@ -273,7 +273,7 @@ def test_a_refused_validation_counts_and_is_not_repeated_when_the_episode_goes_o
                     file.write(f"{split}\n")
                 if split == deadly:
                     os.kill(os.getpid(), 9)
-                return AgentFault("HIDDEN", "The submitted code was late.")
+                return Outcome("agent_fault", reason="HIDDEN", told="The submitted code was late.")
 
             return grade
 

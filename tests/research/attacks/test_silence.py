@@ -14,10 +14,9 @@ import pytest
 
 from ludus.research.agents.prompts import observation_prompt
 from ludus.research.agents.scripted import ScriptedAgent
-from ludus.research.grading import AgentFault, Scored
+from ludus.research.grading import Outcome
 from ludus.research.grading.refusal import LONGEST, raised_where
 from ludus.research.running import job as job_module
-from ludus.research.task.outcome import InfrastructureFault, Score
 from tests.research.env_support import FakeGrade, answer, make, write_task
 from tests.research.grading.support import File, MadeTask, boxed
 from tests.research.running.support import answers, start
@@ -79,9 +78,9 @@ class Slowly:
 
 
 OUTCOMES = {
-    "scored": Scored(Score(1.0)),
-    "refused": AgentFault(SECRET, SECRET),
-    "broken": InfrastructureFault(SECRET),
+    "scored": Outcome("scored", 1.0),
+    "refused": Outcome("agent_fault", reason=SECRET, told=SECRET),
+    "broken": Outcome("infrastructure_fault", reason=SECRET),
 }
 
 
@@ -140,7 +139,7 @@ class Listening(ScriptedAgent):
 def test_an_agent_of_a_run_gets_observations_before_its_actions_and_nothing_else(
     tmp_path, monkeypatch
 ):
-    grade = Slowly(AgentFault(SECRET, SECRET))
+    grade = Slowly(Outcome("agent_fault", reason=SECRET, told=SECRET))
     monkeypatch.setattr(job_module, "graded_in_sandboxes", lambda policy, backend: grade)
     monkeypatch.setattr(Listening, "given", [])
     done = start(answers(tmp_path), f"me={__file__}:Listening", tmp_path / "run")
@@ -195,7 +194,7 @@ def echo(tmp_path):
 def test_a_refused_validation_tells_nothing_that_the_code_chose(echo, name):
     body = LEAKS[name].replace("\\n", "\n")
     outcome = echo.graded(play__py=f"def play(secret):\n    {body}\n")
-    assert isinstance(outcome, AgentFault), outcome
+    assert outcome.kind == "agent_fault", outcome
     assert len(outcome.told) <= LONGEST
     assert "HIDDEN" not in outcome.told
     assert "7c1f" not in outcome.told

@@ -15,7 +15,7 @@ from ludus.research.model_server.server import Fail, ModelServer, in_order
 from ludus.research.running import job as job_module
 from ludus.research.running.deciding import decide
 from ludus.research.running.progress import EpisodeLines
-from ludus.research.task.outcome import AgentFault
+from ludus.research.task.outcome import Outcome
 from tests.research.agents.support import LS, agent_on, seen
 from tests.research.env_support import FakeGrade, answer, make, write_task
 from tests.research.grading.support import boxed
@@ -155,7 +155,7 @@ FORGED = "late\nscripted on mlgym/answers-v0, seed 9: 1, normalised 1.000\r\u202
 @pytest.mark.parametrize("lines", [EpisodeLines, LineProgress])
 def test_a_reason_makes_no_line_of_its_own(tmp_path, monkeypatch, lines):
     def failing(policy, backend):
-        return lambda *args, **more: AgentFault(FORGED)
+        return lambda *args, **more: Outcome("agent_fault", reason=FORGED)
 
     screen = io.StringIO()
     monkeypatch.setattr(job_module, "graded_in_sandboxes", failing)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ludus.errors import SandboxClosed, SubmissionRejected, TaskError
-from ludus.research.grading import AgentFault, Scored, collect, submission
+from ludus.research.grading import collect, submission
 from ludus.research.grading.formats import read_csv, read_npz
 from ludus.sandbox import Policy, open_sandbox
 from tests.research.grading.support import QUICK, File, MadeTask, boxed
@@ -69,9 +69,9 @@ def table(tmp_path_factory):
 
 def test_honest_code_is_scored(game):
     outcome = game.graded(play__py="def play(n): return 7 + n if n < 2 else 0")
-    assert isinstance(outcome, Scored)
-    assert outcome.score.value == 2 / 3
-    assert outcome.score.details == {"right": 2}
+    assert outcome.kind == "scored"
+    assert outcome.score == 2 / 3
+    assert outcome.details == {"right": 2}
     assert outcome.calls == 2  # the import and the batch
 
 
@@ -275,13 +275,13 @@ FORGERIES = {
 def test_code_that_misbehaves_has_no_score(game, name):
     source, reason = FAULTS[name]
     outcome = game.graded(play__py=source)
-    assert isinstance(outcome, AgentFault), outcome
+    assert outcome.kind == "agent_fault", outcome
     assert reason in outcome.reason
 
 
 def test_code_that_hangs_while_it_is_imported(game):
     outcome = game.graded(play__py="while True: pass", limits=replace(QUICK, load=1.0))
-    assert isinstance(outcome, AgentFault)
+    assert outcome.kind == "agent_fault"
     assert "in time" in outcome.reason
 
 
@@ -296,7 +296,7 @@ def test_time_of_all_calls_together_is_limited(tmp_path):
     task = MadeTask(tmp_path, grader, [File("play.py", "code")])
     source = "import time\ndef play(): time.sleep(0.2)"
     outcome = task.graded(play__py=source, limits=replace(QUICK, code=1.0))
-    assert isinstance(outcome, AgentFault)
+    assert outcome.kind == "agent_fault"
     assert "of 1 in all" in outcome.reason
 
 
@@ -304,7 +304,7 @@ def test_time_of_all_calls_together_is_limited(tmp_path):
 def test_forged_frames_are_no_score(game, name):
     source, reason = FORGERIES[name]
     outcome = game.graded(play__py=FORGER + source)
-    assert isinstance(outcome, AgentFault), outcome
+    assert outcome.kind == "agent_fault", outcome
     assert reason in outcome.reason
 
 
@@ -342,15 +342,15 @@ HUNTER = "    import sys\n    PREFIXES = [sys.prefix, sys.base_prefix]\n" + HUNT
 
 def test_labels_are_nowhere_in_the_submission_box(game):
     outcome = game.graded(play__py=HUNTER, limits=replace(QUICK, call=20.0))
-    assert isinstance(outcome, Scored), outcome
-    assert outcome.score.value == 0.0
+    assert outcome.kind == "scored", outcome
+    assert outcome.score == 0.0
 
 
 def test_hunter_finds_what_it_could_see(tmp_path):
     files = [File("play.py", "code"), File("hint.txt", "text")]
     task = MadeTask(tmp_path, GAME, files, {"validation": {"numbers.txt": f"{SECRET} 7 8 9"}})
     outcome = task.graded(play__py=HUNTER, hint__txt=SECRET, limits=replace(QUICK, call=20.0))
-    assert isinstance(outcome, AgentFault)
+    assert outcome.kind == "agent_fault"
     assert "FOUND ['/workspace/hint.txt']" in outcome.reason
 
 
@@ -373,7 +373,7 @@ def test_second_answer_to_one_question_is_no_answer_to_the_next(tmp_path):
             return 100
         """
     )
-    assert isinstance(outcome, AgentFault), outcome
+    assert outcome.kind == "agent_fault", outcome
     assert "before it was asked" in outcome.reason or "not asked" in outcome.reason
 
 
@@ -397,8 +397,8 @@ def test_no_process_of_the_grader_is_in_sight(game):
             return 0
         """
     )
-    assert isinstance(outcome, Scored), outcome
-    assert outcome.score.value == 0.0
+    assert outcome.kind == "scored", outcome
+    assert outcome.score == 0.0
 
 
 def test_bundled_tasks_are_hidden_from_submitted_code(game):
@@ -412,7 +412,7 @@ def test_bundled_tasks_are_hidden_from_submitted_code(game):
             return 0
         """
     )
-    assert isinstance(outcome, Scored), outcome
+    assert outcome.kind == "scored", outcome
 
 
 def test_what_a_task_hides_is_hidden_from_submitted_code(tmp_path):
@@ -423,12 +423,12 @@ def test_what_a_task_hides_is_hidden_from_submitted_code(tmp_path):
     task = MadeTask(tmp_path, grader, [File("play.py", "code")])
     source = "import os\ndef play(): return len(os.listdir('/usr/share/doc'))"
     seen = task.graded(play__py=source)
-    assert isinstance(seen, Scored)
-    assert seen.score.value > 0
+    assert seen.kind == "scored"
+    assert seen.score > 0
     task.hidden = (Path("/usr/share/doc"),)
     covered = task.graded(play__py=source)
-    assert isinstance(covered, Scored)
-    assert covered.score.value == 0
+    assert covered.kind == "scored"
+    assert covered.score == 0
 
 
 def test_network_is_out_of_reach(game):
@@ -444,8 +444,8 @@ def test_network_is_out_of_reach(game):
                 return 0
         """
     )
-    assert isinstance(outcome, Scored | AgentFault)
-    assert not isinstance(outcome, Scored) or outcome.score.value == 0.0
+    assert outcome.kind != "infrastructure_fault"
+    assert outcome.kind != "scored" or outcome.score == 0.0
 
 
 TIMED = """
@@ -486,7 +486,7 @@ THIEVES = {
 def test_work_between_answers_is_refused_where_time_counts(tmp_path, name):
     task = MadeTask(tmp_path, TIMED, [File("play.py", "code")])
     outcome = task.graded(play__py=THIEVES[name])
-    assert isinstance(outcome, AgentFault)
+    assert outcome.kind == "agent_fault"
     assert "running after it had answered" in outcome.reason
 
 
@@ -500,7 +500,7 @@ def test_code_that_ends_what_it_starts_is_welcome_where_time_counts(tmp_path):
             return 0
         """
     )
-    assert isinstance(outcome, Scored), outcome
+    assert outcome.kind == "scored", outcome
 
 
 def test_nothing_is_remembered_after_a_restart(tmp_path):
@@ -521,8 +521,8 @@ def test_nothing_is_remembered_after_a_restart(tmp_path):
             return 1 + seen
         """
     )
-    assert isinstance(outcome, Scored), outcome
-    assert outcome.score.value == 11
+    assert outcome.kind == "scored", outcome
+    assert outcome.score == 11
 
 
 TABLES = {
@@ -549,13 +549,13 @@ TABLES = {
 
 def test_honest_table_is_scored(table):
     outcome = table.graded(answers__csv="id,label\n4,1\n3,0\n2,1\n1,1\n")
-    assert isinstance(outcome, Scored), outcome
-    assert outcome.score.value == 0.75
+    assert outcome.kind == "scored", outcome
+    assert outcome.score == 0.75
 
 
 def test_dishonest_table_through_the_boxes(table):
     outcome = table.graded(answers__csv=TABLES["one id many times"].encode())
-    assert isinstance(outcome, AgentFault)
+    assert outcome.kind == "agent_fault"
     assert "more than once" in outcome.reason
 
 
@@ -609,7 +609,7 @@ def test_pickles_are_no_arrays(tmp_path, name):
 def test_pickle_bomb_through_the_boxes(tmp_path):
     task = MadeTask(tmp_path, ARRAYS, [File("weights.npz", "npz")])
     outcome = task.graded(weights__npz=pickled_npz())
-    assert isinstance(outcome, AgentFault)
+    assert outcome.kind == "agent_fault"
     assert "plain numbers" in outcome.reason
 
 
@@ -684,9 +684,9 @@ def test_declared_paths_stay_in_the_workspace(agent_box, path):
 
 
 def test_undeclared_missing_and_large_files_are_refused(table):
-    assert isinstance(table.graded(), AgentFault)
-    assert isinstance(table.graded(answers__csv="", grade__py="x"), AgentFault)
-    assert isinstance(table.graded(answers__csv=bytes(2 << 20)), AgentFault)
+    assert table.graded().kind == "agent_fault"
+    assert table.graded(answers__csv="", grade__py="x").kind == "agent_fault"
+    assert table.graded(answers__csv=bytes(2 << 20)).kind == "agent_fault"
 
 
 def test_json_self_report(tmp_path):
@@ -697,6 +697,6 @@ def test_json_self_report(tmp_path):
     """
     task = MadeTask(tmp_path, grader, [File("result.json", "json")])
     outcome = task.graded(result__json=json.dumps({"score": 1.0}))
-    assert isinstance(outcome, Scored)
-    assert outcome.score.value == 0.0
-    assert isinstance(task.graded(result__json='{"a": NaN}'), AgentFault)
+    assert outcome.kind == "scored"
+    assert outcome.score == 0.0
+    assert task.graded(result__json='{"a": NaN}').kind == "agent_fault"

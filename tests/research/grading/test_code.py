@@ -6,7 +6,6 @@ import importlib.util
 
 import pytest
 
-from ludus.research.grading import AgentFault, InfrastructureFault, Scored
 from tests.research.grading.support import File, MadeTask, boxed
 
 pytestmark = boxed
@@ -42,7 +41,7 @@ def test_values_survive_the_way_there_and_back(tmp_path):
         agent = Agent()
         """,
     )
-    assert isinstance(outcome, Scored), outcome
+    assert outcome.kind == "scored", outcome
     assert outcome.calls == 5
 
 
@@ -57,8 +56,8 @@ def test_files_of_the_submission_lie_beside_its_code(tmp_path):
         files=[File("helper.py", "code"), File("model/weights.txt", "text")],
         **{"helper__py": "scale = 2", "model/weights__txt": "21"},
     )
-    assert isinstance(outcome, Scored), outcome
-    assert outcome.score.value == 42
+    assert outcome.kind == "scored", outcome
+    assert outcome.score == 42
 
 
 def test_many_calls_in_one_message(tmp_path):
@@ -71,7 +70,7 @@ def test_many_calls_in_one_message(tmp_path):
         ],
         "def play(n, history): return n",
     )
-    assert isinstance(outcome, Scored), outcome
+    assert outcome.kind == "scored", outcome
     assert outcome.calls == 2
 
 
@@ -91,7 +90,7 @@ def test_many_calls_in_one_message(tmp_path):
 def test_answers_of_another_type_are_the_agents_fault(tmp_path, returns, answer):
     body = [f"code.call('play', returns={returns})", "return 1.0"]
     outcome = graded(tmp_path, body, f"def play(): return {answer}")
-    assert isinstance(outcome, AgentFault), outcome
+    assert outcome.kind == "agent_fault", outcome
     assert "to call 1 of 1" in outcome.reason
 
 
@@ -99,7 +98,7 @@ def test_what_the_code_printed_is_told(tmp_path):
     outcome = graded(
         tmp_path, ["code.call('play')"], "def play():\n    print('a hint\\x1b[2J')\n    1 / 0"
     )
-    assert isinstance(outcome, AgentFault)
+    assert outcome.kind == "agent_fault"
     assert "ZeroDivisionError" in outcome.reason
     assert "a hint" in outcome.reason
     assert "\x1b" not in outcome.reason
@@ -117,8 +116,8 @@ def test_environments_are_there_for_tasks_that_need_them(tmp_path):
         "def play(): return 1",
         packages=("ludus", "numpy"),
     )
-    assert isinstance(outcome, Scored), outcome
-    assert outcome.score.value == 1.0
+    assert outcome.kind == "scored", outcome
+    assert outcome.score == 1.0
 
 
 @pytest.mark.skipif(
@@ -132,7 +131,7 @@ def test_onnx_without_its_runtime_is_our_fault(tmp_path):
         files=[File("m.onnx", "onnx")],
         m__onnx=b"x",
     )
-    assert isinstance(outcome, InfrastructureFault)
+    assert outcome.kind == "infrastructure_fault"
     assert "pip install onnxruntime" in outcome.reason
 
 
@@ -144,5 +143,5 @@ def test_without_boxes_for_code_that_is_trusted(tmp_path):
         "def play(): return 3",
         backend="process",
     )
-    assert isinstance(outcome, Scored), outcome
-    assert outcome.score.value == 3
+    assert outcome.kind == "scored", outcome
+    assert outcome.score == 3

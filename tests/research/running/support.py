@@ -11,7 +11,7 @@ from pathlib import Path
 from ludus.bench import RunSettings
 from ludus.record import read_run
 from ludus.research.running import EpisodeOptions, parse_agent, run_research
-from ludus.research.task.outcome import AgentFault, Score, Scored
+from ludus.research.task.outcome import Outcome
 from tests.research.env_support import LOOSE, write_task
 from tests.research.support import SAMPLES
 
@@ -46,8 +46,8 @@ def fake_grade(policy, backend):
         try:
             value = float(json.loads(artefacts["answer.json"])["answer"])
         except (ValueError, KeyError) as problem:
-            return AgentFault(f"answer.json: {problem}")
-        return Scored(Score(value - 0.1 * (split == "test"), {"split": split}))
+            return Outcome("agent_fault", reason=f"answer.json: {problem}")
+        return Outcome("scored", value - 0.1 * (split == "test"), details={"split": split})
 
     return grade
 

@@ -22,8 +22,8 @@ from ludus.cli.research_tables import aup_lines, episodes_table, scores_table
 from ludus.interop.atif import to_atif
 from ludus.record import read_run
 from ludus.research.running import parse_agent, run_research
-from ludus.research.running.plan import suite_of
 from ludus.research.running.progress import EpisodeLines
+from ludus.research.running.run import suite_of
 from ludus.research.running.trajectory import trajectory_of_run
 from ludus.research.task.discovery import find_tasks, load_task
 from tests.research.running.support import GOOD, GUESS, options, write_script

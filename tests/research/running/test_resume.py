@@ -16,8 +16,8 @@ from ludus.research.episode.episode import ResearchEpisode
 from ludus.research.episode.terminal import Terminal
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
-from ludus.research.running.checkpoints import Checkpoints
 from ludus.research.running.log import Log
+from ludus.research.running.resuming import Checkpoints
 from tests.research.running.support import (
     SCRIPT,
     Moments,
@@ -152,7 +152,7 @@ def test_a_killed_grading_is_done_again_and_to_be_seen(place, undisturbed, monke
 def test_without_a_kept_workspace_the_actions_are_taken_again(place, undisturbed, monkeypatch):
     task, script, folder = place
     out = folder / "large"
-    monkeypatch.setattr("ludus.research.running.checkpoints.LARGEST", 10)
+    monkeypatch.setattr("ludus.research.running.resuming.LARGEST", 10)
     real = Checkpoints.save
     monkeypatch.setattr(
         Checkpoints,

@@ -22,7 +22,7 @@ from ludus.research.episode.terminal import Terminal
 from ludus.research.running import is_research_run, parse_agent, resume_research, run_research
 from ludus.research.running import job as job_module
 from ludus.research.running.trajectory import trajectory_of_run
-from ludus.research.task.outcome import InfrastructureFault
+from ludus.research.task.outcome import Outcome
 from tests.research.running.support import (
     GOOD,
     GUESS,
@@ -150,7 +150,7 @@ def test_a_failing_grader_is_nobodys_fault(task, tmp_path, monkeypatch):
     def grade(policy, backend):
         def made(task, artefacts, split, seed, *, draw):
             if split == "test" and next(failures):
-                return InfrastructureFault("the machine burns")
+                return Outcome("infrastructure_fault", reason="the machine burns")
             return fake_grade(policy, backend)(task, artefacts, split, seed, draw=draw)
 
         return made

@@ -17,7 +17,7 @@ from ludus.research.grading.artefacts import Artefacts
 from ludus.research.running import regrading
 from ludus.research.running.options import FILE, RunFile
 from ludus.research.running.verification import is_episode, verify_episode, verify_research_run
-from ludus.research.task.outcome import InfrastructureFault, Score, Scored
+from ludus.research.task.outcome import Outcome
 from tests.research.running.support import (
     GOOD,
     GUESS,
@@ -242,7 +242,11 @@ def test_files_that_bring_a_fault_about_are_no_excuse(run, monkeypatch, what):
     def failing(policy, backend):
         def grade(task, artefacts, split, seed, *, draw):
             is_good = artefacts["guess.py"] == KNOWN_GOOD["guess.py"]
-            return Scored(Score(9.0)) if is_good and not is_general else InfrastructureFault(reason)
+            return (
+                Outcome("scored", 9.0)
+                if is_good and not is_general
+                else Outcome("infrastructure_fault", reason=reason)
+            )
 
         return grade
 

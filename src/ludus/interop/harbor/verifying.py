@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ludus.errors import GradingFailed, SubmissionRejected
 from ludus.record.format.disk import read_small
@@ -22,7 +21,7 @@ from ludus.research.grading.grading import grade
 from ludus.research.task.config import Artefact
 from ludus.research.task.contract import Split
 from ludus.research.task.discovery import load_task
-from ludus.research.task.outcome import AgentFault, InfrastructureFault, Outcome
+from ludus.research.task.outcome import Outcome
 from ludus.research.task.task import Task
 
 __all__ = ["verify_submission"]
@@ -89,16 +88,13 @@ def verify_submission(
     try:
         files = {item.path: _read(workspace, item) for item in exported.submission}
     except SubmissionRejected as problem:
-        outcome: Outcome = AgentFault(str(problem))
+        outcome = Outcome("agent_fault", reason=str(problem))
     else:
         outcome = grade(exported, Artefacts(files), "test", seed, backend=backend)
-    if isinstance(outcome, InfrastructureFault):
+    if outcome.kind == "infrastructure_fault":
         raise GradingFailed(f"Task {task.id} could not be graded: {outcome.reason}")
-    graded: tuple[Literal["agent_fault", "scored"], float | None] = ("agent_fault", None)
-    if not isinstance(outcome, AgentFault):
-        graded = ("scored", outcome.score.value)
-    rewards = {"reward": task.scale.normalised(*graded)}
-    if (counted := task.scale.counted(*graded)) is not None:
+    rewards = {"reward": task.scale.of(outcome)}
+    if (counted := task.scale.counted(outcome.kind, outcome.score)) is not None:
         rewards[task.config.evaluation.metric] = counted
     logs.mkdir(parents=True, exist_ok=True)
     (logs / REWARD).write_text(json.dumps(rewards), encoding="utf-8")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
-from ludus.bench.result import OutcomeKind
 from ludus.errors import Error, SubmissionRejected
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.grading.artefacts import Artefacts, collect
@@ -16,10 +13,10 @@ from ludus.research.grading.grading import grade
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.refusal import told_of
 from ludus.research.task.contract import Split
-from ludus.research.task.outcome import AgentFault, InfrastructureFault, Outcome, Scored
+from ludus.research.task.outcome import Graded, Outcome
 from ludus.sandbox import Policy, Sandbox
 
-__all__ = ["Assessment", "Assessor", "Grade", "graded_in_sandboxes"]
+__all__ = ["Assessor", "Grade", "graded_in_sandboxes"]
 
 _TRIES = 2
 _MEMORY = 2 << 30
@@ -32,43 +29,6 @@ class Grade(Protocol):
         self, task: CachedTask, artefacts: Artefacts, split: Split, seed: int, *, draw: int
     ) -> Outcome:
         """Return the outcome."""
-
-
-@dataclass(frozen=True, slots=True)
-class Assessment:
-    """The result of one grading, for the operator.
-
-    Of a validation, the agent is told ``score`` and ``told``; of the test, nothing.
-
-    Attributes:
-        outcome: ``"scored"``, ``"agent_fault"`` or ``"infrastructure_fault"``.
-        score: The score, if there is one.
-        reason: Why there is none.
-        details: Further results of the grader.
-        files: The SHA-256 of each graded file.
-        draw: The grader's random number; ``None`` if nothing was graded.
-        told: What the agent may be told of an agent fault in a validation.
-    """
-
-    outcome: OutcomeKind
-    score: float | None = None
-    reason: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
-    draw: int | None = None
-    told: str = ""
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "outcome": self.outcome,
-            "score": self.score,
-            "reason": self.reason,
-            "details": dict(self.details),
-            "files": dict(self.files),
-            "draw": self.draw,
-            "told": self.told,
-        }
 
 
 class Assessor:
@@ -86,7 +46,7 @@ class Assessor:
         self.draws = draws or Draws.begin(draw_kind())
         self.artefacts: Artefacts | None = None
 
-    def assess(self, sandbox: Sandbox, split: Split, count: int = 0) -> Assessment:
+    def assess(self, sandbox: Sandbox, split: Split, count: int = 0) -> Graded:
         """Copy out the declared files and grade them, again if the infrastructure failed.
 
         Args:
@@ -99,31 +59,21 @@ class Assessor:
             self.artefacts = collect(sandbox, self._task.submission)
         except SubmissionRejected as problem:
             told = told_of(problem, is_code_asked=False)
-            return Assessment("agent_fault", reason=str(problem), told=told)
+            return Graded(Outcome("agent_fault", reason=str(problem), told=told))
         except (Error, OSError, MemoryError) as problem:
-            return Assessment("infrastructure_fault", reason=f"{type(problem).__name__}: {problem}")
+            reason = f"{type(problem).__name__}: {problem}"
+            return Graded(Outcome("infrastructure_fault", reason=reason))
         drawn = self.draws.number(self._task.id, self._seed, split, count)
         return self.grade(self.artefacts, split, drawn)
 
-    def grade(self, artefacts: Artefacts, split: Split, draw: int | None = None) -> Assessment:
+    def grade(self, artefacts: Artefacts, split: Split, draw: int | None = None) -> Graded:
         """Grade files that were copied out before, by default with the draw of the test."""
         drawn = self.draws.number(self._task.id, self._seed, split, 0) if draw is None else draw
         for _ in range(_TRIES):
-            made = self._once(artefacts, split, drawn)
-            if made.outcome != "infrastructure_fault":
+            made = self._grade(self._task, artefacts, split, self._seed, draw=drawn)
+            if made.kind != "infrastructure_fault":
                 break
-        return made
-
-    def _once(self, artefacts: Artefacts, split: Split, draw: int) -> Assessment:
-        graded: dict[str, Any] = {"files": artefacts.digests, "draw": draw}
-        match self._grade(self._task, artefacts, split, self._seed, draw=draw):
-            case Scored(score):
-                details = dict(score.details)
-                return Assessment("scored", float(score.value), details=details, **graded)
-            case AgentFault(reason, told):
-                return Assessment("agent_fault", reason=reason, told=told, **graded)
-            case InfrastructureFault(reason):
-                return Assessment("infrastructure_fault", reason=reason, **graded)
+        return Graded(made, artefacts.digests, drawn)
 
 
 def graded_in_sandboxes(policy: Policy, backend: str | None) -> Grade:

@@ -15,12 +15,12 @@ from typing import Any
 
 from ludus.errors import SandboxError
 from ludus.research.episode.actions import ParsedAction, read_action
-from ludus.research.episode.assessment import Assessment, Assessor
+from ludus.research.episode.assessment import Assessor
 from ludus.research.episode.limits import End, EpisodeLimits
 from ludus.research.episode.observation import Seen, nothing_validated
 from ludus.research.episode.terminal import Said, Terminal
 from ludus.research.grading.artefacts import OF_THE_HOST
-from ludus.research.task.outcome import REFUSED
+from ludus.research.task.outcome import REFUSED, Graded, Outcome
 from ludus.research.task.task import ActionResult, Task
 
 __all__ = ["Finish", "ResearchEpisode"]
@@ -76,8 +76,8 @@ class ResearchEpisode:
         self.steps = 0
         self.cost = 0.0
         self.end: End = ""
-        self.final: Assessment | None = None
-        self.validations: list[Assessment] = []
+        self.final: Graded | None = None
+        self.validations: list[Graded] = []
         self.validation_faults = self.validations_before = 0
 
     @property
@@ -99,7 +99,7 @@ class ResearchEpisode:
         Raises:
             InvalidAction: It is neither a text nor a tool call; nothing was done.
         """
-        validation: Assessment | None = None
+        validation: Graded | None = None
         asked: frozenset[str] = frozenset()
         if isinstance(action, Finish):
             self.end, said, action = action.end, Said("", _NOT_RUN), None
@@ -142,22 +142,22 @@ class ResearchEpisode:
             self.end = "box"
             return Said(_NO_SHELL, _KILLED)
 
-    def _validate(self) -> tuple[Assessment | None, str]:
+    def _validate(self) -> tuple[Graded | None, str]:
         number = self.validations_before + len(self.validations) + 1
         limit = self.limits.validations
         if limit is not None and number + self._counted_faults > limit:
             return None, f"All {limit} validations are used up; nothing was scored.\n"
         made = self.assessor.assess(self.terminal.sandbox, "validation", number)
-        if made.outcome == "infrastructure_fault":
+        if made.outcome.kind == "infrastructure_fault":
             self.validation_faults += 1
             return made, _COUNTED if self._counted_faults else _UNCOUNTED
         self.validations.append(made)
         which = f"Validation {number}" + ("" if limit is None else f" of {limit}")
-        if made.score is None:
-            return made, f"{which}: refused. {made.told or REFUSED}\n"
+        if made.outcome.score is None:
+            return made, f"{which}: refused. {made.outcome.told or REFUSED}\n"
         metric, scale = self.task.config.evaluation.metric, self.task.scale
         aim = f"{scale.direction} is better, {scale.threshold:g} is the goal"
-        return made, f"{which}: {metric} = {made.score:.{_DIGITS}g} ({aim}).\n"
+        return made, f"{which}: {metric} = {made.outcome.score:.{_DIGITS}g} ({aim}).\n"
 
     @property
     def _counted_faults(self) -> int:
@@ -172,32 +172,30 @@ class ResearchEpisode:
         self.end = "box"
         reason = f"{type(problem).__name__}: {problem}"
         self._stopped = self.seconds
-        self.final = Assessment("infrastructure_fault", reason=reason)
+        self.final = Graded(Outcome("infrastructure_fault", reason=reason))
         return self._result(action, Said(_OVER.format(end=self.end), _NOT_RUN), None)
 
-    def _result(self, action: object, said: Said, validation: Assessment | None) -> ActionResult:
+    def _result(self, action: object, said: Said, validation: Graded | None) -> ActionResult:
         graded = self.final or validation
         return ActionResult(
             action=action,
             observation=self._seen(said).observation(),
-            outcome=None if graded is None else graded.outcome,
-            score=None if graded is None else graded.score,
+            outcome=None if graded is None else graded.outcome.kind,
+            score=None if graded is None else graded.outcome.score,
             final=self.final is not None,
             info=self.info(said, validation),
         )
 
-    def info(
-        self, said: Said | None = None, validation: Assessment | None = None
-    ) -> dict[str, Any]:
+    def info(self, said: Said | None = None, validation: Graded | None = None) -> dict[str, Any]:
         """Return the operator's ``info`` as plain data."""
-        final = self.final
+        final = None if self.final is None else self.final.outcome
         return {
-            "outcome": "running" if final is None else final.outcome,
+            "outcome": "running" if final is None else final.kind,
             "reason": "" if final is None else final.reason,
             "score": None if final is None else final.score,
-            "normalised_score": self._normalised(final),
+            "normalised_score": None if final is None else self.task.scale.of(final),
             "end": self.end,
-            "final": None if final is None else final.plain(),
+            "final": None if self.final is None else self.final.plain(),
             "validation": None if validation is None else validation.plain(),
             "validations": len(self.validations),
             "steps": self.steps,
@@ -208,15 +206,8 @@ class ResearchEpisode:
             "usage": {} if said is None else dataclasses.asdict(said.usage),
         }
 
-    def _normalised(self, final: Assessment | None) -> float | None:
-        """Return what the rewards add up to; nothing if that says nothing about the agent."""
-        if final is None or final.outcome == "infrastructure_fault":
-            return None
-        scale = self.task.scale
-        return scale.worst if final.score is None else scale.normalise(final.score)
-
     def _seen(self, said: Said) -> Seen:
-        scores = [made.score for made in self.validations if made.score is not None]
+        scores = [score for made in self.validations if (score := made.outcome.score) is not None]
         nothing = nothing_validated(self.task.config.evaluation.direction)
         # At the end both are as they were before the test: nothing of it may show in them.
         spent = self.seconds if self._stopped is None else self._stopped

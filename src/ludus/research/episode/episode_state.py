@@ -10,8 +10,8 @@ from typing import Any
 
 from ludus.core.state import copy_plain
 from ludus.errors import ContentsExceeded, StateError
-from ludus.research.episode.assessment import Assessment
 from ludus.research.episode.episode import ResearchEpisode
+from ludus.research.task.outcome import Graded
 from ludus.research.task.task import ActionResult, BaseTask
 from ludus.sandbox import Sandbox, Snapshot, SnapshotLimits
 from ludus.sandbox.backend.root_image import python_paths
@@ -66,7 +66,7 @@ def load(saved: dict[str, Any], episode: ResearchEpisode) -> list[ActionResult]:
         episode.terminal.load(saved["terminal"])
         episode.steps, episode.cost = int(saved["steps"]), float(saved["cost"])
         episode.seconds = float(saved["seconds"])
-        episode.validations = [Assessment(**made) for made in saved["validations"]]
+        episode.validations = [Graded.from_plain(made) for made in saved["validations"]]
         episode.validation_faults = int(saved["validation_faults"])
         episode.validations_before = int(saved["validations_before"])
         return [ActionResult(**result) for result in copy_plain(saved["history"])]

@@ -19,16 +19,9 @@ if TYPE_CHECKING:
     from ludus.research.grading.limits import GradingLimits
     from ludus.research.grading.submission import Code, Model, Submission
     from ludus.research.task.contract import Declared, Gradable, Grader, Split
-    from ludus.research.task.outcome import (
-        AgentFault,
-        InfrastructureFault,
-        Outcome,
-        Score,
-        Scored,
-    )
+    from ludus.research.task.outcome import Outcome, Score
 
 __all__ = [
-    "AgentFault",
     "Artefacts",
     "Code",
     "Column",
@@ -36,11 +29,9 @@ __all__ = [
     "Gradable",
     "Grader",
     "GradingLimits",
-    "InfrastructureFault",
     "Model",
     "Outcome",
     "Score",
-    "Scored",
     "Split",
     "Submission",
     "Table",
@@ -55,7 +46,7 @@ _NAMES = {
     "ludus.research.grading.limits": "GradingLimits",
     "ludus.research.grading.submission": "Code Model Submission",
     "ludus.research.task.contract": "Declared Gradable Grader Split",
-    "ludus.research.task.outcome": "AgentFault InfrastructureFault Outcome Score Scored",
+    "ludus.research.task.outcome": "Outcome Score",
 }
 
 __getattr__ = lazy_attributes(

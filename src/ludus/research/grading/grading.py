@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ludus.errors import Error, SubmissionRejected
 from ludus.research.grading.artefacts import Artefacts
@@ -21,7 +20,7 @@ from ludus.research.grading.refusal import told_of
 from ludus.research.grading.sandboxes import Sandboxes
 from ludus.research.grading.session import GraderFailed, Session
 from ludus.research.task.contract import Gradable, Split
-from ludus.research.task.outcome import AgentFault, InfrastructureFault, Outcome, Scored
+from ludus.research.task.outcome import Outcome
 from ludus.terminal_text import excerpt
 
 __all__ = ["grade"]
@@ -52,9 +51,8 @@ def grade(
         limits: of time and sizes.
 
     Returns:
-        ``Scored`` with a finite score; ``AgentFault`` if the submission is malformed, raises, is
-        late, makes the grader fail or otherwise misbehaves; ``InfrastructureFault`` if anything
-        else fails.
+        A finite score; an agent fault if the submission is malformed, raises, is late, makes the
+        grader fail or otherwise misbehaves; an infrastructure fault if anything else fails.
 
     Raises:
         ValueError: there is no such split.
@@ -72,14 +70,13 @@ def grade(
     except (Error, OSError, MemoryError) as failure:
         problem = f"{type(failure).__name__}: {failure}"
     if problem:
-        return InfrastructureFault(f"{first.reason}\nNor is the grader well otherwise: {problem}")
+        reason = f"{first.reason}\nNor is the grader well otherwise: {problem}"
+        return Outcome("infrastructure_fault", reason=reason)
     again = trial.run(artefacts)
     if not isinstance(again, _Doubt):
         return again
-    return AgentFault(
-        f"The grader failed on this submission twice, and not on a good one. {again.reason}",
-        _BAFFLED,
-    )
+    reason = f"The grader failed on this submission twice, and not on a good one. {again.reason}"
+    return Outcome("agent_fault", reason=reason, told=_BAFFLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +84,6 @@ class _Doubt:
     """The grader failed, and the submission may be the cause."""
 
     reason: str
-
-
-_Tried: TypeAlias = Outcome | _Doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +97,7 @@ class _Trial:
     backend: str | None
     limits: GradingLimits
 
-    def run(self, artefacts: Artefacts, *, is_probe: bool = False) -> _Tried:
+    def run(self, artefacts: Artefacts, *, is_probe: bool = False) -> Outcome | _Doubt:
         """Grade once."""
         session: Session | None = None
         try:
@@ -115,15 +109,16 @@ class _Trial:
                 return session.run(self.split, self.seed, self.draw, is_probe=is_probe)
         except SubmissionRejected as problem:
             asked = session is not None and session.is_code_asked
-            return AgentFault(excerpt(str(problem), 6000), told_of(problem, is_code_asked=asked))
+            told = told_of(problem, is_code_asked=asked)
+            return Outcome("agent_fault", reason=excerpt(str(problem), 6000), told=told)
         except GraderFailed as problem:
             return _Doubt(excerpt(str(problem), 12_000, tail=True))
         except (Error, OSError, MemoryError) as problem:
             text = excerpt(str(problem), 12_000, tail=True)
-            return InfrastructureFault(f"{type(problem).__name__}: {text}")
+            return Outcome("infrastructure_fault", reason=f"{type(problem).__name__}: {text}")
 
     def unhealthy(self) -> str:
         """Return why a known-good submission cannot be graded; empty if it can."""
         good = self.task.known_good(self.seed)
         found = self.run(Artefacts({}), is_probe=True) if good is None else self.run(good)
-        return "" if isinstance(found, Scored) else found.reason
+        return found.reason

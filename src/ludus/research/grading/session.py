@@ -17,7 +17,7 @@ from ludus.research.grading.peer import Peer, PeerFault
 from ludus.research.grading.protocol import VALUES, Frame, Kind, pack
 from ludus.research.grading.sandboxes import Sandboxes
 from ludus.research.task.contract import CODE_KINDS, Split
-from ludus.research.task.outcome import Score, Scored
+from ludus.research.task.outcome import Outcome
 
 __all__ = ["GraderFailed", "Session"]
 
@@ -48,7 +48,7 @@ class Session:
         """Whether submitted code may have seen hidden data."""
         return self._code is not None and self._code.is_asked
 
-    def run(self, split: Split, seed: int, draw: int, *, is_probe: bool = False) -> Scored:
+    def run(self, split: Split, seed: int, draw: int, *, is_probe: bool = False) -> Outcome:
         """Return the score.
 
         Args:
@@ -77,9 +77,10 @@ class Session:
             self._say(pack(frame.token, Kind.ANSWER, *self._answer(frame)))
         if frame.token != nonce:
             raise GraderFailed("The grading sandbox sent a result that is not its own.")
-        score = _score(frame)
+        value, details = _score(frame)
         code = self._code
-        return Scored(score) if code is None else Scored(score, code.seconds, code.calls)
+        spent = (0.0, 0) if code is None else (code.seconds, code.calls)
+        return Outcome("scored", value, "", details, "", *spent)
 
     def _answer(self, frame: Frame) -> tuple[bytes, float]:
         code = self._code
@@ -118,7 +119,7 @@ class Session:
         ) from None
 
 
-def _score(frame: Frame) -> Score:
+def _score(frame: Frame) -> tuple[float, Any]:
     try:
         told = decode(frame.payload, _SCORES)
     except CodecError as problem:
@@ -135,7 +136,7 @@ def _score(frame: Frame) -> Score:
     if not math.isfinite(value):
         text = "The submission's score is no finite number."
         raise SubmissionRejected(f"{text} It is {value}.", told=text)
-    return Score(value, _plain(details))
+    return value, _plain(details)
 
 
 def _plain(value: Any) -> Any:

@@ -20,15 +20,13 @@ from ludus.research.episode.assessment import Assessor, graded_in_sandboxes
 from ludus.research.episode.env import ResearchEnv
 from ludus.research.grading.draws import Draws, draw_kind, fresh_draw
 from ludus.research.running.agents import BUILT_IN, AgentView, make_agent
-from ludus.research.running.checkpoints import LARGEST, Checkpoints
-from ludus.research.running.handed_in import conclude
-from ludus.research.running.lives import ABANDONED, abandoned_records, used_before
 from ludus.research.running.log import Log, is_begun
-from ludus.research.running.logged_grade import CannotResume, LoggedGrade
 from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.running.playing import Player
+from ludus.research.running.recorded_grading import CannotResume, LoggedGrade, conclude
 from ludus.research.running.results import claim_of, failed_claim, result_of_record
-from ludus.research.running.story import tell
+from ludus.research.running.resuming import LARGEST, Checkpoints
+from ludus.research.running.story import ABANDONED, abandoned_records, tell, used_before
 from ludus.research.task.discovery import load_task
 from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
@@ -127,12 +125,11 @@ class EpisodeJob(UnitJob):
             good = kept.known_good(seed)
             if good is None:
                 return None
-            found = Assessor(kept, seed, graded_in_sandboxes(policy, options.backend)).grade(
-                good, "validation", fresh_draw()
-            )
+            assessor = Assessor(kept, seed, graded_in_sandboxes(policy, options.backend))
+            found = assessor.grade(good, "validation", fresh_draw()).outcome
         except (Error, OSError, MemoryError) as problem:
             return one_line(problem)
-        return found.reason if found.outcome == "infrastructure_fault" else None
+        return found.reason if found.kind == "infrastructure_fault" else None
 
     def subject(self, task: Task) -> dict[str, Any]:
         """Return what the record is about."""

@@ -13,9 +13,9 @@ from ludus.record.format.keys import SigningKey
 from ludus.record.replay.provenance import provenance
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.draws import Draws
-from ludus.research.running.lives import Used
-from ludus.research.running.story import KIND, Story, tell
+from ludus.research.running.story import KIND, Story, Used, tell
 from ludus.research.task.contract import Split
+from ludus.research.task.outcome import Outcome
 
 __all__ = ["ARTEFACTS", "Log", "digest_of", "is_begun"]
 
@@ -78,9 +78,12 @@ class Log:
                 self.story.take(event)
         self._append("grading", {"n": len(self.story.steps), "split": split, "files": digests})
 
-    def tested(self, outcome: Mapping[str, Any]) -> None:
+    def tested(self, made: Outcome) -> None:
         """Write the result of the test, before anything is closed."""
-        self._append("tested", outcome)
+        rest: dict[str, Any] = {"reason": made.reason, "told": made.told}
+        if made.kind == "scored":
+            rest = {"score": made.score, "details": dict(made.details)}
+        self._append("tested", {"outcome": made.kind, **rest})
 
     def step(self, output: str, data: Mapping[str, Any]) -> None:
         """Write the result of the last decision."""

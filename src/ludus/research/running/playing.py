@@ -11,11 +11,10 @@ from ludus.bench.faults import one_line
 from ludus.errors import InfrastructureFailed
 from ludus.record.format import canonical
 from ludus.research.episode.env import ResearchEnv
-from ludus.research.running.checkpoints import LARGEST, Checkpoints
 from ludus.research.running.deciding import decide
 from ludus.research.running.log import Log
-from ludus.research.running.logged_grade import CannotResume, LoggedGrade
-from ludus.research.running.resuming import restore
+from ludus.research.running.recorded_grading import CannotResume, LoggedGrade
+from ludus.research.running.resuming import LARGEST, Checkpoints, restore
 
 __all__ = ["Player"]
 

@@ -12,6 +12,7 @@ from ludus.bench.running.execute import UnitJob
 from ludus.errors import ResearchError
 from ludus.record import read_run
 from ludus.research.running.story import KIND, Story, tell
+from ludus.research.task.outcome import Outcome
 from ludus.research.task.reward import RewardTotals, Scale
 
 __all__ = [
@@ -30,34 +31,17 @@ def claim_of(story: Story, subject: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: The episode is not over, or was not graded.
     """
-    if not story.is_over:
+    if story.final is None:
         raise ValueError("the episode is not over")
-    last = story.steps[-1]
-    final = last["final"]
-    if final["outcome"] not in ("scored", "agent_fault"):
-        raise ValueError(f"the work was not graded: {final['outcome']!r:.40}")
-    score = final["score"]
-    normalised = scale_of(subject).normalised(final["outcome"], score)
-    return {
-        **_common(story, subject),
-        "outcome": final["outcome"],
-        "value": score,
-        "reason": final["reason"],
-        "normalised": normalised,
-        "end": last["end"],
-    }
+    made = story.final.outcome
+    if made.kind not in ("scored", "agent_fault"):
+        raise ValueError(f"the work was not graded: {made.kind!r:.40}")
+    return _claim(story, subject, made, story.steps[-1]["end"])
 
 
 def failed_claim(story: Story, subject: Mapping[str, Any], reason: str) -> dict[str, Any]:
     """Return the same for an episode that the agent made an end of before it could be graded."""
-    return {
-        **_common(story, subject),
-        "outcome": "agent_fault",
-        "value": None,
-        "reason": reason,
-        "normalised": scale_of(subject).worst,
-        "end": "agent",
-    }
+    return _claim(story, subject, Outcome("agent_fault", reason=reason), "agent")
 
 
 def scale_of(subject: Mapping[str, Any]) -> Scale:
@@ -73,11 +57,16 @@ def scale_of(subject: Mapping[str, Any]) -> Scale:
     return Scale(**{name: told.get(name) for name in fields})  # type: ignore[arg-type]
 
 
-def _common(story: Story, subject: Mapping[str, Any]) -> dict[str, Any]:
-    last = story.steps[-1] if story.steps else {}
+def _claim(story: Story, subject: Mapping[str, Any], made: Outcome, end: str) -> dict[str, Any]:
+    last, scale = story.steps[-1] if story.steps else {}, scale_of(subject)
     return {
+        "outcome": made.kind,
+        "value": made.score,
+        "reason": made.reason,
+        "normalised": scale.of(made),
+        "end": end,
         "metric": subject["evaluation"]["metric"],
-        "best": _best(story, scale_of(subject)),
+        "best": _best(story, scale),
         "rewards": math.fsum(story.rewards),
         "steps": story.earlier.steps + sum("action" in step for step in story.steps),
         "validations": story.earlier.validations + len(story.validations),
@@ -91,8 +80,8 @@ def _common(story: Story, subject: Mapping[str, Any]) -> dict[str, Any]:
 def _best(story: Story, scale: Scale) -> float | None:
     """Return the best score of a validation or of the end."""
     graded = [made for _, made in story.validations]
-    graded += [story.steps[-1]["final"]] if story.is_over else []
-    scores = [made["score"] for made in graded if made["score"] is not None]
+    graded += [] if story.final is None else [story.final]
+    scores = [score for made in graded if (score := made.outcome.score) is not None]
     pick = max if scale.direction == "higher" else min
     return pick(scores, default=None)
 
@@ -100,13 +89,13 @@ def _best(story: Story, scale: Scale) -> float | None:
 _TOLERANCE = 1e-9
 
 
-def last_reward(story: Story, subject: Mapping[str, Any], final: Mapping[str, Any]) -> float:
+def last_reward(story: Story, subject: Mapping[str, Any], final: Outcome) -> float:
     """Return the reward of a grading on the test split after the recorded steps.
 
     Raises:
         ValueError: The record lacks the scale of its scores.
     """
-    u = scale_of(subject).normalised(final["outcome"], final["score"])
+    u = scale_of(subject).of(final)
     return 0.0 if u is None else u - math.fsum(story.rewards)
 
 
@@ -121,7 +110,7 @@ def reward_problem(story: Story, subject: Mapping[str, Any]) -> str | None:
         graded, final = step["graded"], step["final"]
         reward = 0.0
         if final is not None:
-            u = scale.normalised(final["outcome"], final["score"])
+            u = scale.of(Outcome.from_plain(final))
             if u is not None:
                 reward, ledger = ledger.settled(u)
         elif graded is not None and graded["score"] is not None:
@@ -146,7 +135,8 @@ def result_of_record(job: UnitJob) -> Result:
     if reader.manifest["kind"] != KIND or claim is None or story.closed is None:
         raise ResearchError(f"{job.record_path} does not say what an episode came to.")
     unit = job.unit
-    scored = [(n, made["score"]) for n, made in story.validations if made["score"] is not None]
+    scores = [(n, made.outcome.score) for n, made in story.validations]
+    scored = [(n, score) for n, score in scores if score is not None]
     extra: dict[str, Any] = {
         "agent": unit.agent.identity(),
         "task_digest": subject["task_digest"],

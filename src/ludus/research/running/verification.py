@@ -29,12 +29,12 @@ from ludus.record.format.limits import MAX_HASHED_BYTES
 from ludus.record.run.reader import RunReader
 from ludus.record.verify import RecordCheck
 from ludus.research.running.job import EpisodeJob
-from ludus.research.running.lives import Used, abandoned_records, used_before
 from ludus.research.running.options import RunFile
 from ludus.research.running.regrading import Regrader
 from ludus.research.running.results import claim_of, failed_claim, result_of_record, reward_problem
-from ludus.research.running.story import KIND, Story, tell
+from ludus.research.running.story import KIND, Story, Used, abandoned_records, tell, used_before
 from ludus.research.task.discovery import load_task
+from ludus.research.task.outcome import Outcome
 from ludus.research.task.task import Task
 from ludus.version import __version__
 
@@ -299,13 +299,13 @@ def _results(reader: RunReader, story: Story) -> RecordCheck:
 
 def _test_problem(story: Story) -> str | None:
     """Return how an episode's end differs from the test that was recorded before it."""
-    if story.handed_in is None or not story.is_over:
+    if story.handed_in is None or story.final is None:
         # A worker that the agent ended during the test has no last step, and its result no score.
         return None
-    final = story.steps[-1]["final"]
-    if final["files"] != story.handed_in["files"]:
+    if story.final.files != story.handed_in["files"]:
         return "it does not end with the test of what was handed in"
-    tested = story.tested
-    if tested is not None and any(tested.get(k) != final[k] for k in ("outcome", "score")):
-        return "the test has two outcomes"
+    if story.tested is not None:
+        tested, final = Outcome.from_plain(story.tested), story.final.outcome
+        if (tested.kind, tested.score) != (final.kind, final.score):
+            return "the test has two outcomes"
     return None

@@ -25,6 +25,7 @@ from typing import Literal
 
 from ludus.bench.outcome import counted_score, normalised_score
 from ludus.bench.result import OutcomeKind
+from ludus.research.task.outcome import Outcome
 
 __all__ = ["Direction", "RewardTotals", "Scale"]
 
@@ -84,6 +85,10 @@ class Scale:
             ValueError: It is not finite, so it is no score.
         """
         return self.normalised("scored", score) or 0.0
+
+    def of(self, outcome: Outcome) -> float | None:
+        """Return u of an outcome; ``None`` if it says nothing about the agent."""
+        return self.normalised(outcome.kind, outcome.score)
 
     def counted(self, outcome: OutcomeKind, score: float | None) -> float | None:
         """Return the score that an outcome counts as, see :func:`ludus.bench.outcome`."""

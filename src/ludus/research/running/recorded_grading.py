@@ -1,4 +1,4 @@
-"""Grades recorded files, for episodes that had begun their test and cannot be resumed."""
+"""Grading that is recorded before it begins, and the test of files that a record has kept."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode.assessment import Assessor, Grade
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.running.log import ARTEFACTS, Log
-from ludus.research.running.logged_grade import LoggedGrade
 from ludus.research.running.results import last_reward
 from ludus.research.running.story import Story
+from ludus.research.task.contract import Split
+from ludus.research.task.outcome import Outcome
 from ludus.research.task.task import Task
 
-__all__ = ["conclude", "kept_artefacts"]
+__all__ = ["CannotResume", "LoggedGrade", "conclude", "kept_artefacts"]
 
 _NOT_RUN = -1
 
@@ -69,23 +70,22 @@ def conclude(log: Log, record: Path, task: Task, subject: Mapping[str, Any], gra
     artefacts = kept_artefacts(record, story, limits, story.handed_in["files"])
     assessor = Assessor(cached, int(subject["seed"]), LoggedGrade(log, grade), story.draws)
     made = assessor.grade(artefacts, "test")
-    if made.outcome == "infrastructure_fault":
-        log.fault(one_line(made.reason))
-        raise InfrastructureFailed(one_line(made.reason))
+    if made.outcome.kind == "infrastructure_fault":
+        log.fault(one_line(made.outcome.reason))
+        raise InfrastructureFailed(one_line(made.outcome.reason))
     last, decided = story.steps[-1] if story.steps else {}, story.decided or {}
-    final = made.plain()
     log.step(
         "",
         {
             "exit_code": _NOT_RUN,
             "cwd": last.get("cwd", ""),
-            "reward": last_reward(story, subject, final),
+            "reward": last_reward(story, subject, made.outcome),
             "terminated": False,
             "truncated": True,
             "end": "box",
             "validation": None,
             "graded": None,
-            "final": final,
+            "final": made.plain(),
             "cost": last.get("cost", story.earlier.cost) + decided.get("cost", 0.0),
             "model_usage": last.get("model_usage", {}),
             "seconds": 0.0,
@@ -94,3 +94,44 @@ def conclude(log: Log, record: Path, task: Task, subject: Mapping[str, Any], gra
             "state": None,
         },
     )
+
+
+class CannotResume(Exception):
+    """The recorded actions give other results now; the episode has to be restarted."""
+
+
+class LoggedGrade:
+    """Records what is graded, and grades it.
+
+    Attributes:
+        known: The recorded outcome of the next grading: repeated actions are not graded twice.
+    """
+
+    def __init__(self, log: Log, grade: Grade) -> None:
+        self._log, self._grade = log, grade
+        self.known: Mapping[str, Any] | None = None
+
+    def __call__(
+        self, task: CachedTask, artefacts: Artefacts, split: Split, seed: int, *, draw: int
+    ) -> Outcome:
+        """Return the outcome.
+
+        Only the files that were submitted first are ever tested, once. A step that is repeated
+        after a fault cannot test anything else.
+
+        Raises:
+            CannotResume: Other files were submitted for the test before.
+        """
+        if self.known is not None:
+            return Outcome.from_plain(self.known)
+        story = self._log.story
+        if split == "test" and story.handed_in is not None:
+            if story.handed_in["files"] != artefacts.digests:
+                raise CannotResume("the last step handed in other files when it was done again")
+            if story.tested is not None:
+                return Outcome.from_plain(story.tested)
+        self._log.grading(split, artefacts)
+        made = self._grade(task, artefacts, split, seed, draw=draw)
+        if split == "test" and made.kind != "infrastructure_fault":
+            self._log.tested(made)
+        return made
