@@ -27,13 +27,15 @@ _PIDS = 512
 
 
 def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Policy:
-    """Return the policy of an agent's sandbox: the task's resources, the tools, and no network.
+    """Return the policy of an agent's sandbox: the task's resources, the tools, no network.
+
+    Only the hosts that task and operator allow can be reached, by a proxy.
 
     Args:
         task: The task.
         overrides: Other values for fields of :class:`~ludus.sandbox.Policy`, for instance
-            ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts and variables
-            are added to those of the task.
+            ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts,
+            variables and egress are added to those of the task.
 
     Raises:
         ValueError: An override is not a field, or out of range.
@@ -51,7 +53,7 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
         "tmp": min(_TMP, resources.disk),
         "output": OUTPUT,
     }
-    own = {"mounts", "environment"}
+    own = {"mounts", "environment", "egress"}
     unknown = sorted(given.keys() - Policy.__dataclass_fields__.keys())
     if unknown:
         raise ValueError(f"policy has {unknown[0]!r}, which is no field of ludus.sandbox.Policy.")
@@ -59,7 +61,8 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
     hidden = (*hidden_paths(task), cache_folder("data"))
     mounts = (*mounts, *covers(hidden, mounts), *given.get("mounts", ()))
     environment = {**_environment(resources.cpu), **given.get("environment", {})}
-    return Policy(**fields, mounts=mounts, environment=environment)
+    egress = (*task.config.egress, *given.get("egress", ()))
+    return Policy(**fields, egress=egress, mounts=mounts, environment=environment)
 
 
 def covers(hidden: Iterable[Path], mounts: Iterable[Mount] = ()) -> tuple[Mount, ...]:

@@ -22,6 +22,7 @@ from ludus.research.episode.terminal import Said, Terminal
 from ludus.research.grading.artefacts import OF_THE_HOST
 from ludus.research.task.outcome import REFUSED
 from ludus.research.task.task import ActionResult, Task
+from ludus.sandbox.egress.journal import summary
 
 __all__ = ["Finish", "ResearchEpisode"]
 
@@ -206,7 +207,13 @@ class ResearchEpisode:
             "command_seconds": 0.0 if said is None else said.seconds,
             "timed_out": said is not None and said.timed_out,
             "usage": {} if said is None else dataclasses.asdict(said.usage),
+            "egress": self._egress(),
         }
+
+    def _egress(self) -> list[dict[str, Any]]:
+        """Return which connections of the sandbox have ended since the last step."""
+        log = self.terminal.sandbox.egress
+        return [] if log is None else summary(log.take_new())
 
     def _normalised(self, final: Assessment | None) -> float | None:
         """Return what the rewards add up to; nothing if that says nothing about the agent."""

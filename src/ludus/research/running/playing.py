@@ -125,6 +125,7 @@ class Player:
                 "seconds": info["command_seconds"],
                 "spent": info["seconds"],
                 "measured": {name: info[name] for name in _MEASURED},
+                **({"egress": info["egress"]} if info["egress"] else {}),
                 "state": state,
             },
         )

@@ -15,6 +15,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from contextlib import suppress
@@ -74,6 +75,7 @@ class Bubblewrap(StagedSandbox):
     """A sandbox made by bubblewrap. Open it with ``open_sandbox``."""
 
     backend = "bubblewrap"
+    has_egress = True
 
     @classmethod
     def unavailable(cls) -> str | None:
@@ -113,6 +115,15 @@ class Bubblewrap(StagedSandbox):
             self._bounds = (LockLimit(group),)
         self._stage.open()
         self._bound_connections(self._stage, group)
+
+    def _listen(self) -> socket.socket:
+        from ludus.sandbox.egress.listening import listen_here, listen_with
+
+        if self._stage is None:
+            raise SandboxClosed(f"Sandbox {self.name} is not open.")
+        if self._stage.nested:
+            return listen_with(self._stage.prefix)
+        return self._stage.worker.call(listen_here)
 
     def _spawn(self, command: SandboxCommand) -> SandboxProcess:
         stage, group = self._stage, self._group
