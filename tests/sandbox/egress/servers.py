@@ -106,7 +106,10 @@ def proxy(
 
     listener = socket.create_server(("127.0.0.1", 0))
     made = EgressProxy(
-        listener, parse_rules(rules), EgressLimits(**limits), resolve=resolve  # type: ignore[arg-type]
+        listener,
+        parse_rules(rules),
+        EgressLimits(**limits),
+        resolve=resolve,  # type: ignore[arg-type]
     )
     made.port = listener.getsockname()[1]  # type: ignore[attr-defined]
     try:

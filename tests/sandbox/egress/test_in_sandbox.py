@@ -134,7 +134,8 @@ def test_a_process_that_keeps_its_connection_loses_it_with_its_command():
 import os, socket, sys, time
 made = socket.create_connection(("127.0.0.1", 3128))
 port = sys.argv[1]
-made.sendall(f"GET http://127.0.0.1:{port}/ HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n".encode())
+here = f"127.0.0.1:{port}"
+made.sendall(f"GET http://{here}/ HTTP/1.1\\r\\nHost: {here}\\r\\n\\r\\n".encode())
 made.recv(100)
 if os.fork() == 0:
     os.setsid()

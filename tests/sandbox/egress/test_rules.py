@@ -90,7 +90,9 @@ def test_addresses_that_are_not_public(address):
     assert why_not_public(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "64:ff9b::808:808"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "64:ff9b::808:808"]
+)
 def test_addresses_that_are_public(address):
     assert why_not_public(address) is None
 

@@ -16,7 +16,7 @@ _HANDSHAKE, _CLIENT_HELLO, _LARGEST_RECORD = 22, 1, 1 << 14
 _SERVER_NAME, _ENCRYPTED_HELLO = 0, 0xFE0D
 
 
-class NoHello(Exception):  # noqa: N818 - an answer, not an error of the program
+class NoHello(Exception):
     """The data is not the beginning of a TLS connection that can be checked."""
 
 

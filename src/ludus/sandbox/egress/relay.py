@@ -122,7 +122,7 @@ def _wait(up: Flow, down: Flow, seconds: float) -> set[tuple[int, bool]]:
         if flow.wants_source:
             number = flow.source.fileno()
             wanted[number] = wanted.get(number, 0) | select.POLLIN
-        if flow.waiting or (flow.is_read or flow.most == 0) and not flow.is_over:
+        if flow.waiting or ((flow.is_read or flow.most == 0) and not flow.is_over):
             number = flow.sink.fileno()
             wanted[number] = wanted.get(number, 0) | select.POLLOUT
     poller = select.poll()

@@ -28,7 +28,7 @@ _DROPPED = frozenset(
 _HTTP = 80
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not an error of the program
+class Refused(Exception):
     """A request that is not passed on.
 
     Attributes:
@@ -122,7 +122,12 @@ def _authority(text: str, default: int | None) -> tuple[str, int]:
 
 
 def _check_host(
-    headers: list[tuple[bytes, bytes]], host: str, port: int, *, tunnel: bool, required: bool = False
+    headers: list[tuple[bytes, bytes]],
+    host: str,
+    port: int,
+    *,
+    tunnel: bool,
+    required: bool = False,
 ) -> None:
     """Refuse a Host header that differs from the target, by which servers tell sites apart."""
     hosts = [value for name, value in headers if name == b"host"]

@@ -39,10 +39,10 @@ class EgressRule:
             raise ValueError(f"egress has {text!r}, which is a URL or a part of one; {_HOW}.")
         name, colon, port = text.rpartition(":")
         if not colon or text.endswith("]"):
-            name, port = text, ""
+            name, colon, port = text, "", ""
         wild, bare = name.startswith("*."), name.removeprefix("*.")
         try:
-            host, number = read_host(bare), read_port(port) if port or colon and name != text else 0
+            host, number = read_host(bare), read_port(port) if colon else 0
         except ValueError as problem:
             raise ValueError(f"egress has {text!r}: {problem}; {_HOW}.") from None
         if wild and (is_address(host) or "." not in host):
