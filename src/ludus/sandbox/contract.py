@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from ludus import logger
-from ludus.errors import PolicyNotEnforceable, SandboxClosed
+from ludus.errors import PolicyNotEnforceable, SandboxClosed, SandboxError
 from ludus.sandbox.active_calls import Callers
 from ludus.sandbox.leases import Lease
 from ludus.sandbox.policy import Policy
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ludus.sandbox.egress.journal import EgressLog
     from ludus.sandbox.egress.proxy import EgressProxy
+    from ludus.sandbox.linux.freezer import Freezer
 
 __all__ = ["Sandbox"]
 
@@ -66,6 +67,7 @@ class Sandbox(Files):
     takes_image: ClassVar[bool] = False
     has_egress: ClassVar[bool] = False
     _proxy: EgressProxy | None = None
+    _freezer: Freezer | None = None
 
     def __init__(
         self,
@@ -154,6 +156,14 @@ class Sandbox(Files):
     @abstractmethod
     def _close(self) -> None:
         """Release everything; called once."""
+
+    def freezer(self) -> Freezer:
+        """Return the control group for processes that are to be frozen.
+
+        Raises:
+            SandboxError: the backend has none.
+        """
+        raise SandboxError(f"The {self.backend} backend cannot freeze processes; use bubblewrap.")
 
     def _listen(self) -> socket.socket:
         """Listen on the loopback of the sandbox, for its proxy; where ``has_egress`` is true."""
@@ -306,6 +316,8 @@ class Sandbox(Files):
                 job.kill()
         for shell in shells:
             shell.close()
+        if self._freezer is not None:
+            self._freezer.thaw()  # frozen, they would not end
         for job in jobs:
             with suppress(OSError):
                 job.wait(_ENDING)
