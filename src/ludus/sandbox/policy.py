@@ -22,6 +22,7 @@ Network = Literal["none", "loopback", "host"]
 _MIB = 1 << 20
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = ("/", "/proc", "/dev", "/sys", "/usr", "/bin", "/lib", "/lib64", "/etc")
 _OWN = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a sandbox
@@ -98,6 +99,7 @@ class Policy:
             ``"*.pythonhosted.org"``; the port is 443 by default. With them the network is a private
             ``"loopback"``. See :mod:`ludus.sandbox.egress`.
         egress_limits: of connections, bytes and time of the egress.
+        packages: distributions of this Python that are shown, and no others; ``None`` shows all.
         mounts: host paths shown inside.
         environment: variables besides ``PATH``, ``HOME``, ``LANG``, ``TMPDIR``.
         uid: host user the sandbox runs as; by default a user of its own if the caller is root, else
@@ -119,6 +121,7 @@ class Policy:
     network: Network = "none"
     egress: tuple[str, ...] = ()
     egress_limits: EgressLimits = field(default_factory=EgressLimits)
+    packages: tuple[str, ...] | None = None
     mounts: tuple[Mount, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     uid: int | None = None
@@ -135,6 +138,8 @@ class Policy:
             )
         if self.egress:
             self._check_egress()
+        if self.packages is not None:
+            self._check_packages()
         mounts = tuple(self.mounts)
         if not all(isinstance(mount, Mount) for mount in mounts):
             raise ValueError(f"Policy.mounts is {mounts!r}; expected Mount(source, target) values.")
@@ -143,6 +148,15 @@ class Policy:
         for key, text in environment.items():
             check_variable(key, text, "Policy.environment")
         object.__setattr__(self, "environment", MappingProxyType(environment))
+
+    def _check_packages(self) -> None:
+        names = self.packages
+        if isinstance(names, str) or not all(map(_DISTRIBUTION.fullmatch, names or ())):
+            raise ValueError(
+                f"Policy.packages is {names!r}; expected names of distributions, ('numpy',)."
+            )
+        canonical = {re.sub(r"[-_.]+", "-", name).lower() for name in names or ()}
+        object.__setattr__(self, "packages", tuple(sorted(canonical)))
 
     def _check_egress(self) -> None:
         # It takes a while to import, and few sandboxes have egress.

@@ -32,6 +32,7 @@ from ludus.research.running.story import tell
 from ludus.research.task.discovery import load_task
 from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
+from ludus.untrusted.package_set import PackageSet
 
 __all__ = ["EpisodeJob"]
 
@@ -148,6 +149,7 @@ class EpisodeJob(UnitJob):
             "seed": self.unit.seed,
             "draws": draw_kind(options.draws),
             "options": options.model_dump(mode="json", exclude={"base_url"}),
+            "packages": PackageSet.of(["ludus", *config.packages]).plain(),
             "egress": [*config.egress, *options.egress],
             "command_seconds": MlgymSettings.read().long_timeout(config.timeout),
             "unit": self.unit.identity(),

@@ -14,6 +14,7 @@ from ludus.bench.running.folder import AgentRow, BenchFolder
 from ludus.bench.running.runner import BenchRun, RunSettings, run_plan
 from ludus.errors import ResearchError
 from ludus.research.data.data_cache import CachedTask
+from ludus.research.episode.agent_sandbox import declared_packages
 from ludus.research.running.agents import BUILT_IN, make_agent
 from ludus.research.running.job import EpisodeJob
 from ludus.research.running.options import FILE, EpisodeOptions, RunFile
@@ -127,6 +128,8 @@ def _check(
     tasks: list[Task], agents: list[AgentSpec], options: EpisodeOptions, seeds: tuple[int, ...]
 ) -> None:
     """Raise what would go wrong in every episode, before the first one begins."""
+    for task in tasks:
+        declared_packages(task)
     for spec in agents:
         if spec.use in BUILT_IN:
             agent = make_agent(spec, None, 0, options)

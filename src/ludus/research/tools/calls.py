@@ -36,9 +36,9 @@ def command_line(tool: str, arguments: Mapping[str, Any]) -> str:
         WrongCall: there is no such tool, or its arguments are wrong.
     """
     if tool not in TOOLS:
-        known = [SHELL, *TOOLS, JOBS]
-        near = difflib.get_close_matches(tool, known, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+        names = [SHELL, *TOOLS, JOBS]
+        near = difflib.get_close_matches(tool, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
         raise WrongCall(f"There is no tool {tool!r}. {hint}")
     parameters = TOOLS[tool].parameters
     unknown = sorted(set(map(str, arguments)) - {p.name for p in parameters})
