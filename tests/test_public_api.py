@@ -43,8 +43,8 @@ PINNED = {
         register_tasks resume_research run_research task_ids trajectory_of_run
     """,
     "ludus.sandbox": """
-        Completed Enforcement Job Mount Policy Sandbox SandboxProcess Shell Snapshot SnapshotLimits
-        Usage backends doctor load open_sandbox sweep
+        Completed EgressLimits Enforcement Job Mount Policy Sandbox SandboxProcess Shell Snapshot
+        SnapshotLimits Usage backends doctor load open_sandbox sweep
     """,
     "ludus.untrusted": """
         BoxOptions BoxedEnv BoxedVectorEnv SandboxOptions SandboxedEnv SandboxedVectorEnv

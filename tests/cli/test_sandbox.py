@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from ludus.cli.app import app
 from ludus.sandbox import backends
+from tests.sandbox.egress.servers import serving
 
 run = CliRunner().invoke
 boxed = pytest.mark.skipif(
@@ -79,3 +80,18 @@ def test_wrong_calls(arguments, words):
     done = ludus(*arguments)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+@boxed
+def test_egress_is_allowed_by_name_and_told():
+    with serving() as server:
+        local = f"127.0.0.1:{server.port}"
+        words = ("--egress", local, "--", "curl", "-sS")
+        done = ludus("run", *words, f"http://{local}/")
+        assert (done.returncode, done.stdout) == (0, b"hello\n"), done.stderr
+        assert f"egress: {local} 1 connections".encode() in done.stderr
+        done = ludus("run", *words, "http://example.org/")
+        assert b"not on the allow-list" in done.stdout + done.stderr
+    done = ludus("run", "--egress", "http://pypi.org", "--", "true")
+    assert done.returncode == 2
+    assert b"HOST:PORT" in done.stderr

@@ -67,11 +67,10 @@ def test_the_paths_of_gymnasiums_modules_lead_to_the_same_names(path):
 
 
 def test_a_path_without_a_file_gives_the_class_itself():
-    from ludus.envs.mujoco.ant_v4 import AntEnv
-    from ludus.wrappers.jax_to_numpy import JaxToNumpy
-
     from ludus.envs.mujoco.ant import AntV4Env
+    from ludus.envs.mujoco.ant_v4 import AntEnv
     from ludus.wrappers.array_conversion import JaxToNumpy as own
+    from ludus.wrappers.jax_to_numpy import JaxToNumpy
 
     assert JaxToNumpy is own
     assert AntEnv is AntV4Env

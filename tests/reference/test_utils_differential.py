@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ludus.utils.colorize import color2num, colorize
 
 import ludus
+from ludus.utils.colorize import color2num, colorize
 from tests.reference.twins import assert_same, twin_env
 
 gymnasium = pytest.importorskip("gymnasium")

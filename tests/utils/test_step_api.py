@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from ludus.utils.step_api_compatibility import (
     convert_to_done_step_api,
     convert_to_terminated_truncated_step_api,

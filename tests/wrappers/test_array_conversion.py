@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ludus.wrappers.jax_to_numpy import jax_to_numpy, numpy_to_jax
-from ludus.wrappers.jax_to_torch import jax_to_torch, torch_to_jax
-from ludus.wrappers.numpy_to_torch import numpy_to_torch, torch_to_numpy
 
 from ludus.errors import DependencyNotInstalled
 from ludus.spaces import Box
 from ludus.wrappers import ArrayConversion, JaxToNumpy, JaxToTorch, NumpyToTorch
 from ludus.wrappers.array_conversion import _compat, array_conversion, module_namespace
+from ludus.wrappers.jax_to_numpy import jax_to_numpy, numpy_to_jax
+from ludus.wrappers.jax_to_torch import jax_to_torch, torch_to_jax
+from ludus.wrappers.numpy_to_torch import numpy_to_torch, torch_to_numpy
 from tests.wrappers.script_env import ScriptEnv
 
 torch = pytest.importorskip("torch")

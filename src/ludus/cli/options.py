@@ -20,6 +20,7 @@ __all__ = [
     "AsJson",
     "Backend",
     "BenchRunFolder",
+    "Egress",
     "Imports",
     "Key",
     "MaxCost",
@@ -52,6 +53,14 @@ Backend = Annotated[
     str | None, typer.Option(help="Sandbox backend.", show_default="the first that works")
 ]
 BenchRunFolder = Annotated[Path, typer.Argument(help="Folder of a benchmark run.")]
+Egress = Annotated[
+    Several,
+    typer.Option(
+        metavar="HOST[:PORT]",
+        help="Host that the sandbox may reach, by a proxy; *.SUFFIX for all below one. Repeatable.",
+        show_default="none",
+    ),
+]
 Imports = Annotated[
     Several,
     typer.Option("--import", help="Module that registers environments; repeatable."),

@@ -67,6 +67,7 @@ def run(
     retries: options.Retries = 2,
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
+    egress: options.Egress = None,
     max_steps: Annotated[
         int | None,
         typer.Option(min=1, help="Limit of actions per episode.", show_default="the task's"),
@@ -129,6 +130,7 @@ def run(
                 cost_limit=cost_limit,
                 backend=backend,
                 unlimited=unlimited,
+                egress=tuple(egress or ()),
                 base_url=base_url,
             ),
             settings=_settings(folder, parallel, retries, key, store, shared=shared),

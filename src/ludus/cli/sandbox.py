@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from ludus.cli import options
 from ludus.cli.console import FAILED, echo, fail, failing_on, make_table, out
 from ludus.errors import SandboxError
-from ludus.sandbox import Policy, doctor, open_sandbox, sweep
+from ludus.sandbox import Policy, Sandbox, doctor, open_sandbox, sweep
 from ludus.sandbox.policy import parse_size
 from ludus.terminal_text import escaped
 
@@ -64,6 +65,7 @@ def run_command(
     memory: Annotated[
         str, typer.Option(help="Memory limit of all processes together, such as 512M.")
     ] = "512M",
+    egress: options.Egress = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which the program is killed.")
     ] = None,
@@ -71,15 +73,33 @@ def run_command(
     """Run a program in a new sandbox; print its output and return its exit code.
 
     Options come before the program. On a terminal, control characters are shown as escapes. Exit
-    code 137 if the program was killed because of the time or memory limit.
+    code 137 if the program was killed because of the time or memory limit. With --egress, what was
+    passed to each host or refused is listed on standard error.
     """
     with (
         failing_on(SandboxError, ValueError),
-        open_sandbox(Policy(memory=parse_size(memory)), backend=backend) as sandbox,
+        open_sandbox(
+            Policy(memory=parse_size(memory), egress=tuple(egress or ())), backend=backend
+        ) as sandbox,
     ):
         done = sandbox.run(command, timeout=timeout)
+    for line in told_egress(sandbox):
+        echo(line, to_err=True)
     for stream, data in ((sys.stdout, done.stdout), (sys.stderr, done.stderr)):
         if stream.isatty():
             data = escaped(data.decode("utf-8", "replace")).encode()
         stream.buffer.write(data)
     raise typer.Exit(done.returncode)
+
+
+def told_egress(sandbox: Sandbox) -> list[str]:
+    """Return one line for each host that a sandbox has reached or was refused."""
+    if sandbox.egress is None:
+        return []
+    from ludus.sandbox.egress.journal import summary
+
+    return [
+        f"egress: {row['host'] or '(no host)'}:{row['port']} {row['connections']} connections, "
+        f"{row['up']} bytes up, {row['down']} down{row['reason'] and ', ' + row['reason']}"
+        for row in summary(sandbox.egress.entries())
+    ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ludus.lazy import lazy_attributes
 from ludus.sandbox.contract import Sandbox
+from ludus.sandbox.egress.limits import EgressLimits
 from ludus.sandbox.opening import backends, doctor, open_sandbox, sweep
 from ludus.sandbox.policy import Mount, Policy
 from ludus.sandbox.process_handle import SandboxProcess
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Completed",
+    "EgressLimits",
     "Enforcement",
     "Job",
     "Mount",

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from ludus import logger
-from ludus.errors import SandboxClosed
+from ludus.errors import PolicyNotEnforceable, SandboxClosed, SandboxError
 from ludus.sandbox.active_calls import Callers
 from ludus.sandbox.leases import Lease
 from ludus.sandbox.policy import Policy
@@ -23,6 +23,13 @@ from ludus.sandbox.pump import Ending, Pump
 from ludus.sandbox.results import Completed, Enforcement, Usage
 from ludus.sandbox.shell import SHELL_ARGV, SHELL_ENVIRONMENT, Shell
 from ludus.sandbox.transfer.files import Files
+
+if TYPE_CHECKING:
+    import socket
+
+    from ludus.sandbox.egress.journal import EgressLog
+    from ludus.sandbox.egress.proxy import EgressProxy
+    from ludus.sandbox.linux.freezer import Freezer
 
 __all__ = ["Sandbox"]
 
@@ -58,6 +65,9 @@ class Sandbox(Files):
 
     backend: ClassVar[str]
     takes_image: ClassVar[bool] = False
+    has_egress: ClassVar[bool] = False
+    _proxy: EgressProxy | None = None
+    _freezer: Freezer | None = None
 
     def __init__(
         self,
@@ -84,6 +94,12 @@ class Sandbox(Files):
         self._given_back = threading.Event()
         self._owner_pid = os.getpid()
         self._timer: threading.Timer | None = None
+        if policy.egress and not self.has_egress:
+            raise PolicyNotEnforceable(
+                f"The {self.backend} backend has no egress by allow-list, and the policy asks for "
+                f"{', '.join(policy.egress)}. Use the bubblewrap backend.",
+                reasons={"egress": "this backend has no proxy"},
+            )
         self.enforcement().require(policy, self.backend, host_folder=workspace is not None)
         self._lease = Lease.take(self.backend, label=label, deadline=policy.wall)
         self.name = self._lease.name
@@ -91,6 +107,8 @@ class Sandbox(Files):
         atexit.register(self.close)
         try:
             self._open()
+            if policy.egress:
+                self._open_egress()
         except BaseException:
             self.close("it could not be opened")
             raise
@@ -138,6 +156,18 @@ class Sandbox(Files):
     @abstractmethod
     def _close(self) -> None:
         """Release everything; called once."""
+
+    def freezer(self) -> Freezer:
+        """Return the control group for processes that are to be frozen.
+
+        Raises:
+            SandboxError: the backend has none.
+        """
+        raise SandboxError(f"The {self.backend} backend cannot freeze processes; use bubblewrap.")
+
+    def _listen(self) -> socket.socket:
+        """Listen on the loopback of the sandbox, for its proxy; where ``has_egress`` is true."""
+        raise NotImplementedError
 
     def _oom_kills(self) -> int:
         return 0
@@ -244,6 +274,11 @@ class Sandbox(Files):
         with self._in_use():
             return self._start(command)
 
+    @property
+    def egress(self) -> EgressLog | None:
+        """What the sandbox's proxy passed and refused; ``None`` if it has no egress."""
+        return None if self._proxy is None else self._proxy.log
+
     def usage(self) -> Usage:
         """Return what the sandbox used so far.
 
@@ -281,9 +316,13 @@ class Sandbox(Files):
                 job.kill()
         for shell in shells:
             shell.close()
+        if self._freezer is not None:
+            self._freezer.thaw()  # frozen, they would not end
         for job in jobs:
             with suppress(OSError):
                 job.wait(_ENDING)
+        if self._proxy is not None:
+            self._proxy.close()
         self._callers.wait_for_others(_PATIENCE)
         try:
             self._close()
@@ -311,6 +350,14 @@ class Sandbox(Files):
         return f"<{type(self).__name__} {self.name} ({state})>"
 
     # Shared mechanics ---------------------------------------------------------------------
+
+    def _open_egress(self) -> None:
+        # It takes a while to import, and few sandboxes have egress.
+        from ludus.sandbox.egress.proxy import EgressProxy
+        from ludus.sandbox.egress.rules import parse_rules
+
+        rules = parse_rules(self.policy.egress)
+        self._proxy = EgressProxy(self._listen(), rules, self.policy.egress_limits)
 
     def _close_when_over(self) -> None:
         if self._deadline is not None and time.monotonic() >= self._deadline:
@@ -372,6 +419,8 @@ class Sandbox(Files):
     ) -> SandboxCommand:
         check_command(argv, cwd, env or {})
         given = {**self._base_environment(), **self.policy.environment, **(env or {})}
+        if self._proxy is not None:
+            given = {**self._proxy.environment, **given}
         return SandboxCommand(
             argv=tuple(argv), env=given, cwd=cwd or self._home(), pass_fds=pass_fds
         )

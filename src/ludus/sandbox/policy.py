@@ -10,6 +10,8 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from ludus.sandbox.egress.limits import EgressLimits
+
 if TYPE_CHECKING:
     from ludus.core.spec import SecuritySpec
 
@@ -20,6 +22,7 @@ Network = Literal["none", "loopback", "host"]
 _MIB = 1 << 20
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = ("/", "/proc", "/dev", "/sys", "/usr", "/bin", "/lib", "/lib64", "/etc")
 _OWN = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a sandbox
@@ -92,6 +95,11 @@ class Policy:
         idle: seconds a command may be silent.
         output: bytes kept of each stream of a command, half from its head, half from its tail.
         network: ``"none"``; ``"loopback"``, private to the sandbox; ``"host"``, no isolation.
+        egress: hosts that programs may reach through a proxy, such as ``"pypi.org:443"`` or
+            ``"*.pythonhosted.org"``; the port is 443 by default. With them the network is a private
+            ``"loopback"``. See :mod:`ludus.sandbox.egress`.
+        egress_limits: of connections, bytes and time of the egress.
+        packages: distributions of this Python that are shown, and no others; ``None`` shows all.
         mounts: host paths shown inside.
         environment: variables besides ``PATH``, ``HOME``, ``LANG``, ``TMPDIR``.
         uid: host user the sandbox runs as; by default a user of its own if the caller is root, else
@@ -111,6 +119,9 @@ class Policy:
     idle: float | None = None
     output: int = _MIB
     network: Network = "none"
+    egress: tuple[str, ...] = ()
+    egress_limits: EgressLimits = field(default_factory=EgressLimits)
+    packages: tuple[str, ...] | None = None
     mounts: tuple[Mount, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     uid: int | None = None
@@ -125,6 +136,10 @@ class Policy:
             raise ValueError(
                 f"Policy.network is {self.network!r}; expected 'none', 'loopback' or 'host'."
             )
+        if self.egress:
+            self._check_egress()
+        if self.packages is not None:
+            self._check_packages()
         mounts = tuple(self.mounts)
         if not all(isinstance(mount, Mount) for mount in mounts):
             raise ValueError(f"Policy.mounts is {mounts!r}; expected Mount(source, target) values.")
@@ -133,6 +148,31 @@ class Policy:
         for key, text in environment.items():
             check_variable(key, text, "Policy.environment")
         object.__setattr__(self, "environment", MappingProxyType(environment))
+
+    def _check_packages(self) -> None:
+        names = self.packages
+        if isinstance(names, str) or not all(map(_DISTRIBUTION.fullmatch, names or ())):
+            raise ValueError(
+                f"Policy.packages is {names!r}; expected names of distributions, ('numpy',)."
+            )
+        canonical = {re.sub(r"[-_.]+", "-", name).lower() for name in names or ()}
+        object.__setattr__(self, "packages", tuple(sorted(canonical)))
+
+    def _check_egress(self) -> None:
+        # It takes a while to import, and few sandboxes have egress.
+        from ludus.sandbox.egress.rules import parse_rules
+
+        try:
+            rules = parse_rules(self.egress)
+        except ValueError as problem:
+            raise ValueError(f"Policy.{problem}") from None
+        if self.network == "host":
+            raise ValueError(
+                "Policy.egress is a list of hosts, and Policy.network is 'host', which reaches all "
+                "of them; leave the network as it is by default."
+            )
+        object.__setattr__(self, "egress", tuple(map(str, rules)))
+        object.__setattr__(self, "network", "loopback")
 
     def __hash__(self) -> int:
         return hash((self.memory, self.cpus, self.pids, self.disk, self.network, self.mounts))

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from ludus.utils.env_checker import check_env
 
 import ludus
 from ludus.envs.mujoco import MujocoEnv, MujocoRenderer
 from ludus.envs.mujoco.walkers import HopperEnv
 from ludus.errors import DependencyNotInstalled, StateError
 from ludus.spaces import Box
+from ludus.utils.env_checker import check_env
 
 pytest.importorskip("mujoco", exc_type=ImportError)
 

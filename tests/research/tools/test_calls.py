@@ -54,7 +54,7 @@ def test_wrong_calls_say_what_is_wrong(tool, arguments, words):
 def test_every_tool_has_a_schema_and_a_command(tmp_path, monkeypatch):
     monkeypatch.setenv("LUDUS_CACHE", str(tmp_path))
     schemas = {made["function"]["name"]: made["function"] for made in tool_schemas()}
-    assert list(schemas) == ["shell", *TOOLS]
+    assert list(schemas) == ["shell", *TOOLS, "jobs"]
     assert schemas["edit"]["parameters"]["required"] == ["lines", "text"]
     folder = installed()
     assert installed() == folder

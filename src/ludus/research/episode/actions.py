@@ -10,6 +10,13 @@ import numpy as np
 
 from ludus.errors import InvalidAction
 from ludus.research.tools.calls import SHELL, WrongCall, command_line
+from ludus.research.tools.jobs import (
+    JOBS,
+    JobCall,
+    WrongJobCall,
+    read_job_call,
+    read_job_line,
+)
 from ludus.spaces import Space
 from ludus.spaces.errors import SpaceValueError
 
@@ -78,11 +85,13 @@ class ParsedAction:
         text: what the shell runs.
         is_tool: whether it is a tool call, which has the short time limit.
         problem: why nothing is run, for the agent; empty if something is.
+        job: what is asked of the background jobs, instead of the shell.
     """
 
     text: str
     is_tool: bool = False
     problem: str = ""
+    job: JobCall | None = None
 
 
 def read_action(action: object) -> ParsedAction:
@@ -108,13 +117,17 @@ def read_action(action: object) -> ParsedAction:
             )
         return _typed(command)
     try:
-        typed = _typed(command_line(tool, arguments))
-    except WrongCall as problem:
+        if tool == JOBS:
+            call_of_jobs = read_job_call(arguments)
+            checked = _typed(call_of_jobs.command, shell_only=True)
+            return ParsedAction("", True, checked.problem, call_of_jobs)
+        typed = _typed(command_line(tool, arguments), shell_only=True)
+    except (WrongCall, WrongJobCall) as problem:
         return ParsedAction("", is_tool=True, problem=str(problem))
     return ParsedAction(typed.text, is_tool=True, problem=typed.problem)
 
 
-def _typed(text: str) -> ParsedAction:
+def _typed(text: str, *, shell_only: bool = False) -> ParsedAction:
     """Return a command, or why no shell takes it."""
     if "\0" in text:
         return ParsedAction(
@@ -126,7 +139,11 @@ def _typed(text: str) -> ParsedAction:
         text.encode("utf-8")
     except UnicodeEncodeError:
         return ParsedAction("", problem="The command holds half a character (a lone surrogate).")
-    return ParsedAction(text)
+    try:
+        call = None if shell_only else read_job_line(text)
+    except WrongJobCall as problem:
+        return ParsedAction("", is_tool=True, problem=str(problem))
+    return ParsedAction(text) if call is None else ParsedAction("", is_tool=True, job=call)
 
 
 def _misshapen(action: object) -> str | None:

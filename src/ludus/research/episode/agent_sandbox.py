@@ -7,17 +7,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ludus.errors import PolicyNotEnforceable
+from ludus.errors import PolicyNotEnforceable, TaskError
 from ludus.research.data.cache import cache_folder
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.episode.observation import OUTPUT
 from ludus.research.task.task import Task
 from ludus.research.tools import BIN, tool_mount
 from ludus.sandbox import Mount, Policy
+from ludus.sandbox.linux.chosen_packages import shown_with
 from ludus.sandbox.linux.visible_files import python_roots, seen_as, system_folders
+from ludus.untrusted.package_set import PackageSet
 from ludus.untrusted.packages import PACKAGES, kernels_for_sandboxes, package_mounts
 
-__all__ = ["agent_policy", "covers", "refuse_missing_gpus"]
+__all__ = ["agent_policy", "covers", "declared_packages", "refuse_missing_gpus"]
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _KERNELS = "/ludus/kernels"
@@ -27,20 +29,24 @@ _PIDS = 512
 
 
 def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Policy:
-    """Return the policy of an agent's sandbox: the task's resources, the tools, and no network.
+    """Return the policy of an agent's sandbox: the task's resources, the tools, no network.
+
+    Only the hosts that task and operator allow can be reached, by a proxy.
 
     Args:
         task: The task.
         overrides: Other values for fields of :class:`~ludus.sandbox.Policy`, for instance
-            ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts and variables
-            are added to those of the task.
+            ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts,
+            variables and egress are added to those of the task.
 
     Raises:
         ValueError: An override is not a field, or out of range.
+        TaskError: A declared package is not installed.
     """
     given = dict(overrides or {})
     resources = task.config.resources
     packages = {name.partition(".")[0] for name in task.config.packages}
+    chosen = declared_packages(task)
     kernels = (Mount(kernels_for_sandboxes(), _KERNELS),) if "ludus" in packages else ()
     mounts = (tool_mount(), *package_mounts(sorted(packages)), *kernels)
     fields: dict[str, Any] = {
@@ -50,25 +56,38 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
         "disk": resources.disk,
         "tmp": min(_TMP, resources.disk),
         "output": OUTPUT,
+        "packages": chosen.names,
     }
-    own = {"mounts", "environment"}
+    own = {"mounts", "environment", "egress"}
     unknown = sorted(given.keys() - Policy.__dataclass_fields__.keys())
     if unknown:
         raise ValueError(f"policy has {unknown[0]!r}, which is no field of ludus.sandbox.Policy.")
     fields |= {name: value for name, value in given.items() if name not in own}
     hidden = (*hidden_paths(task), cache_folder("data"))
-    mounts = (*mounts, *covers(hidden, mounts), *given.get("mounts", ()))
+    mounts = (*mounts, *covers(hidden, mounts, fields["packages"]), *given.get("mounts", ()))
     environment = {**_environment(resources.cpu), **given.get("environment", {})}
-    return Policy(**fields, mounts=mounts, environment=environment)
+    egress = (*task.config.egress, *given.get("egress", ()))
+    return Policy(**fields, egress=egress, mounts=mounts, environment=environment)
 
 
-def covers(hidden: Iterable[Path], mounts: Iterable[Mount] = ()) -> tuple[Mount, ...]:
-    """Return mounts that cover the hidden host paths that a sandbox with ``mounts`` would show."""
+def covers(
+    hidden: Iterable[Path],
+    mounts: Iterable[Mount] = (),
+    packages: tuple[str, ...] | None = None,
+) -> tuple[Mount, ...]:
+    """Return mounts that cover the hidden host paths that a sandbox would show.
+
+    Args:
+        hidden: the paths.
+        mounts: of the sandbox.
+        packages: distributions that it shows; ``None``: all.
+    """
+    shown = shown_with(packages)
     system = [(Path(folder).resolve(), folder) for folder in (*system_folders(), *python_roots())]
     given = [(Path(m.source).resolve(), m.target) for m in mounts]
     made = {}
     for path in hidden:
-        seen = [str(place) for place in seen_as(path)]
+        seen = [str(place) for place in seen_as(path, shown)]
         seen += [str(Path(t, path.relative_to(s))) for s, t in given if path.is_relative_to(s)]
         # Of folders that hold a whole place of the sandbox, the place is covered.
         above = (target for source, target in (*system, *given) if source.is_relative_to(path))
@@ -76,6 +95,21 @@ def covers(hidden: Iterable[Path], mounts: Iterable[Mount] = ()) -> tuple[Mount,
         for target in (*seen, *above):
             made[target] = Mount(str(_nothing(is_folder=is_folder)), target)
     return tuple(made.values())
+
+
+def declared_packages(task: Task) -> PackageSet:
+    """Return the distributions of the packages that a task declares, with what they need.
+
+    Raises:
+        TaskError: One is not installed; the message says what to install.
+    """
+    chosen = PackageSet.of(task.config.packages)
+    if chosen.missing:
+        raise TaskError(
+            f"Task {task.id} declares packages that are not installed here: "
+            f"{', '.join(chosen.missing)}. Install them: {chosen.advice}."
+        )
+    return chosen
 
 
 def refuse_missing_gpus(task: Task, gpus: int | None) -> None:

@@ -244,6 +244,7 @@ class ResearchEnv(Env[Observation, Action]):
         if self._episode is None:
             return
         try:
+            self._episode.jobs.stop_all()
             self._episode.terminal.sandbox.close(reason)
         except (SandboxError, OSError) as problem:
             # How the episode ended stands; what is left is removed when the next sandbox opens.

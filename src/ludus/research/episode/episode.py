@@ -16,12 +16,14 @@ from typing import Any
 from ludus.errors import SandboxError
 from ludus.research.episode.actions import ParsedAction, read_action
 from ludus.research.episode.assessment import Assessor
+from ludus.research.episode.jobs import Jobs
 from ludus.research.episode.limits import End, EpisodeLimits
 from ludus.research.episode.observation import Seen, nothing_validated
 from ludus.research.episode.terminal import Said, Terminal
 from ludus.research.grading.artefacts import OF_THE_HOST
 from ludus.research.task.outcome import REFUSED, Graded, Outcome
 from ludus.research.task.task import ActionResult, Task
+from ludus.sandbox.egress.journal import summary
 
 __all__ = ["Finish", "ResearchEpisode"]
 
@@ -56,6 +58,7 @@ class ResearchEpisode:
         validations: Completed validations, in order.
         validation_faults: Validations that failed because of the infrastructure.
         validations_before: Validations in abandoned records of this episode.
+        jobs: Background jobs of the agent.
         cost: What the agent has spent.
     """
 
@@ -79,6 +82,7 @@ class ResearchEpisode:
         self.final: Graded | None = None
         self.validations: list[Graded] = []
         self.validation_faults = self.validations_before = 0
+        self.jobs = Jobs(terminal.sandbox)
 
     @property
     def seconds(self) -> float:
@@ -108,16 +112,21 @@ class ResearchEpisode:
             self.steps += 1
             try:
                 said = self._run(command)
+                if self.jobs.notice:
+                    said = _with(said, self.jobs.notice)
+                    self.jobs.notice = ""
                 asked = self.terminal.requests()
             except (SandboxError, OSError) as problem:
                 return self._lost(action, problem)
         if "validate" in asked:
-            validation, told = self._validate()
+            with self.jobs.frozen():
+                validation, told = self._validate()
             said = _with(said, told)
         if not self.end:
             reached = self.limits.reached(self.steps, self.seconds, self.cost)
             self.end = "submitted" if "submit" in asked else reached
         if self.end:
+            self.jobs.stop_all()
             self._stopped, self._open_file = self.seconds, self.terminal.open_file()
             self.final = self.assessor.assess(self.terminal.sandbox, "test")
             said = _with(said, _OVER.format(end=self.end))
@@ -131,6 +140,8 @@ class ResearchEpisode:
             return Said("The time of the episode was over; nothing was run.\n", _NOT_RUN)
         own = self.limits.short if command.is_tool else self.limits.long
         try:
+            if command.job is not None:
+                return Said(*self.jobs.call(command.job, self.terminal.cwd, left))
             return self.terminal.run(command.text, min(own, left))
         except (SandboxError, OSError) as problem:
             if (
@@ -204,7 +215,14 @@ class ResearchEpisode:
             "command_seconds": 0.0 if said is None else said.seconds,
             "timed_out": said is not None and said.timed_out,
             "usage": {} if said is None else dataclasses.asdict(said.usage),
+            "egress": self._egress(),
+            "jobs": self.jobs.plain(),
         }
+
+    def _egress(self) -> list[dict[str, Any]]:
+        """Return which connections of the sandbox have ended since the last step."""
+        log = self.terminal.sandbox.egress
+        return [] if log is None else summary(log.take_new())
 
     def _seen(self, said: Said) -> Seen:
         scores = [score for made in self.validations if (score := made.outcome.score) is not None]

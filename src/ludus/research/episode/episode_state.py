@@ -37,6 +37,11 @@ def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> 
             the history holds other than plain data.
         OSError: A folder cannot be read, or the host's disk is full.
     """
+    with episode.jobs.frozen():
+        return _saved(episode, rules, limit)
+
+
+def _saved(episode: ResearchEpisode, rules: BaseTask, limit: int) -> dict[str, Any]:
     sandbox = episode.terminal.sandbox
     return {
         "workspace": _contents(sandbox, "/workspace", limit),
@@ -48,6 +53,7 @@ def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> 
         "validations": [made.plain() for made in episode.validations],
         "validation_faults": episode.validation_faults,
         "validations_before": episode.validations_before,
+        "jobs": episode.jobs.plain(),
         "history": [_plain(result) for result in rules.history],
     }
 
@@ -69,6 +75,7 @@ def load(saved: dict[str, Any], episode: ResearchEpisode) -> list[ActionResult]:
         episode.validations = [Graded.from_plain(made) for made in saved["validations"]]
         episode.validation_faults = int(saved["validation_faults"])
         episode.validations_before = int(saved["validations_before"])
+        episode.jobs.resume(saved.get("jobs", []))
         return [ActionResult(**result) for result in copy_plain(saved["history"])]
     except (KeyError, TypeError, ValueError, struct.error) as problem:
         raise StateError(f"The state of the episode is damaged: {problem!r}.") from problem

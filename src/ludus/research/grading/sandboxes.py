@@ -25,6 +25,7 @@ from ludus.research.task.discovery import BUNDLED
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.opening import open_sandbox
 from ludus.sandbox.policy import Mount, Policy
+from ludus.untrusted.package_set import PackageSet
 from ludus.untrusted.packages import (
     PACKAGES,
     kernels_for_sandboxes,
@@ -124,12 +125,14 @@ class Sandboxes:
         mounts = (*package_mounts(self._packages()), *mounts)
         if self._uses_kernels():
             mounts = (*mounts, Mount(kernels_for_sandboxes(), _KERNELS))
+        chosen = PackageSet.of(self._packages()).names
         policy = Policy(
             memory=self.limits.memory,  # type: ignore[arg-type]
             cpus=self.limits.cpus,
             pids=pids,
             disk=disk + self.artefacts.size + _SPARE,
-            mounts=(*mounts, *covers(hidden, mounts)),
+            packages=chosen,
+            mounts=(*mounts, *covers(hidden, mounts, chosen)),
         )
         return open_sandbox(policy, backend=self.backend, label=label)
 

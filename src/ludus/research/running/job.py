@@ -30,6 +30,7 @@ from ludus.research.running.story import ABANDONED, abandoned_records, tell, use
 from ludus.research.task.discovery import load_task
 from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
+from ludus.untrusted.package_set import PackageSet
 
 __all__ = ["EpisodeJob"]
 
@@ -144,7 +145,9 @@ class EpisodeJob(UnitJob):
             "model": str(self.unit.agent.options.get("model", "")),
             "seed": self.unit.seed,
             "draws": draw_kind(options.draws),
-            "options": options.model_dump(exclude={"base_url"}),
+            "options": options.model_dump(mode="json", exclude={"base_url"}),
+            "packages": PackageSet.of(["ludus", *config.packages]).plain(),
+            "egress": [*config.egress, *options.egress],
             "command_seconds": MlgymSettings.read().long_timeout(config.timeout),
             "unit": self.unit.identity(),
             "unreplayable": "an agent's work is graded again instead",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ludus.bench.result import read_json
 from ludus.bench.running.folder import read_from, write_json
 from ludus.errors import BenchError, ResearchError
 from ludus.research.grading.draws import DrawKind, draw_kind
 from ludus.research.task.settings import MlgymSettings
+from ludus.sandbox.egress.rules import parse_rules
 
 __all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
 
@@ -29,6 +30,7 @@ class EpisodeOptions(BaseModel):
         time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
         cost_limit: What the agent may spend.
         backend: Of all sandboxes.
+        egress: Hosts that agents' sandboxes may reach, besides those of the task.
         unlimited: Whether not to limit memory and processors, for machines that cannot.
         draws: ``"private"``, or ``"public"`` for predictable draws from the seed alone; by default
             ``LUDUS_RESEARCH_DRAWS``, or private.
@@ -42,9 +44,15 @@ class EpisodeOptions(BaseModel):
     time_limit: _Amount | None = None
     cost_limit: _Amount | None = None
     backend: str | None = None
+    egress: tuple[str, ...] = ()
     unlimited: bool = False
     draws: DrawKind | None = None
     base_url: str | None = None
+
+    @field_validator("egress")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(str, parse_rules(value)))
 
     def pinned(self) -> EpisodeOptions:
         """Return the options with the current values of environment variables.
@@ -58,7 +66,8 @@ class EpisodeOptions(BaseModel):
     @property
     def policy(self) -> dict[str, Any]:
         """Fields of the agent's sandbox's policy to set otherwise."""
-        return {"memory": None, "cpus": None} if self.unlimited else {}
+        limits: dict[str, Any] = {"memory": None, "cpus": None} if self.unlimited else {}
+        return {**limits, "egress": self.egress} if self.egress else limits
 
 
 class TaskRow(BaseModel):

@@ -19,6 +19,7 @@ from ludus.research.running.resuming import LARGEST, Checkpoints, restore
 __all__ = ["Player"]
 
 _MEASURED = ("timed_out", "usage")
+_IF_ANY = ("egress", "jobs")
 _USAGE = 1 << 16
 
 
@@ -124,6 +125,7 @@ class Player:
                 "seconds": info["command_seconds"],
                 "spent": info["seconds"],
                 "measured": {name: info[name] for name in _MEASURED},
+                **{name: info[name] for name in _IF_ANY if info[name]},
                 "state": state,
             },
         )

@@ -17,6 +17,7 @@ from ludus.bench.running.folder import AgentRow, BenchFolder
 from ludus.bench.running.runner import BenchRun, RunSettings, run_plan
 from ludus.errors import ResearchError
 from ludus.research.data.data_cache import CachedTask
+from ludus.research.episode.agent_sandbox import declared_packages
 from ludus.research.grading.draws import draw_kind
 from ludus.research.running.agents import BUILT_IN, make_agent
 from ludus.research.running.job import EpisodeJob
@@ -138,6 +139,8 @@ def _check(
     tasks: list[Task], agents: list[AgentSpec], options: EpisodeOptions, seeds: tuple[int, ...]
 ) -> None:
     """Raise what would go wrong in every episode, before the first one begins."""
+    for task in tasks:
+        declared_packages(task)
     for spec in agents:
         if spec.use in BUILT_IN:
             agent = make_agent(spec, None, 0, options)

@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from ludus.research.task.reward import Direction, Scale
+from ludus.sandbox.egress.rules import parse_rules
 from ludus.sandbox.policy import parse_size
 
 __all__ = [
@@ -160,6 +161,8 @@ class TaskConfig(BaseModel):
         submission: Everything that is copied out of the agent's sandbox and graded.
         validations: How many are allowed; all are counted. ``None`` allows any number.
         packages: Modules that can be imported in the sandboxes.
+        egress: Hosts that the agent's sandbox may reach, such as ``pypi.org:443``; none by default.
+            Private addresses are for the operator to allow.
         answers: Columns of the label files that must stay secret; by default all but identifiers.
         hidden: What sandboxes with the agent or its code must not show: paths such as
             ``/usr/share/datasets``, or ``module:path`` for files of an installed package. The tasks
@@ -179,6 +182,7 @@ class TaskConfig(BaseModel):
     validations: Annotated[int, Field(strict=True, ge=0)] | None = None
     run: Commands = Commands()
     packages: tuple[str, ...] = ()
+    egress: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
@@ -212,6 +216,16 @@ class TaskConfig(BaseModel):
                 raise ValueError(
                     f"{name!r} is no name that can be imported; give names as in 'import sklearn', "
                     "without versions"
+                )
+        return value
+
+    @field_validator("egress")
+    @classmethod
+    def _public_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for rule in parse_rules(value):
+            if not rule.is_public:
+                raise ValueError(
+                    f"'{rule}' is no public address; who runs the task may allow it with --egress"
                 )
         return value
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ludus.research.tools.inside.table import TOOLS, Parameter, Tool
+from ludus.research.tools.jobs import JOBS, JOBS_TOOL
 
 __all__ = ["SHELL", "WrongCall", "command_line", "tool_schemas"]
 
@@ -35,8 +36,9 @@ def command_line(tool: str, arguments: Mapping[str, Any]) -> str:
         WrongCall: there is no such tool, or its arguments are wrong.
     """
     if tool not in TOOLS:
-        near = difflib.get_close_matches(tool, [SHELL, *TOOLS], n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join([SHELL, *TOOLS])}."
+        names = [SHELL, *TOOLS, JOBS]
+        near = difflib.get_close_matches(tool, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
         raise WrongCall(f"There is no tool {tool!r}. {hint}")
     parameters = TOOLS[tool].parameters
     unknown = sorted(set(map(str, arguments)) - {p.name for p in parameters})
@@ -62,7 +64,7 @@ def command_line(tool: str, arguments: Mapping[str, Any]) -> str:
 def tool_schemas() -> list[dict[str, Any]]:
     """Return every tool, the shell first, as functions in the form that model servers take."""
     command = Parameter("command", "One or more lines of bash.")
-    tools = {SHELL: Tool(_SHELL_ABOUT, (command,)), **TOOLS}
+    tools = {SHELL: Tool(_SHELL_ABOUT, (command,)), **TOOLS, JOBS: JOBS_TOOL}
     return [
         {
             "type": "function",

@@ -15,6 +15,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from contextlib import suppress
@@ -25,6 +26,7 @@ from ludus.sandbox.backend.root_image import ETC_BINDS, PLACES, system_folders, 
 from ludus.sandbox.backend.stage import RootStage, Stage, UserStage, read_child_pid
 from ludus.sandbox.backend.staged import StagedSandbox, reclaim
 from ludus.sandbox.linux import cgroup, seccomp, uids
+from ludus.sandbox.linux.freezer import Freezer, freezer_parent
 from ludus.sandbox.linux.mount_helper import start_arranger
 from ludus.sandbox.linux.pidspace import PidSpace, only_child
 from ludus.sandbox.linux.uncharged_memory import LockLimit
@@ -53,6 +55,7 @@ class Bubblewrap(StagedSandbox):
     """A sandbox made by bubblewrap. Open it with ``open_sandbox``."""
 
     backend = "bubblewrap"
+    has_egress = True
 
     @classmethod
     def unavailable(cls) -> str | None:
@@ -92,6 +95,34 @@ class Bubblewrap(StagedSandbox):
             self._bounds = (LockLimit(group),)
         self._stage.open()
         self._bound_connections(self._stage, group)
+
+    def freezer(self) -> Freezer:
+        """Return the control group for processes that are to be frozen, made when first asked for.
+
+        Raises:
+            SandboxError: there is none here; without root there never is.
+        """
+        if self._freezer is None:
+            folders = [] if self._group is None else self._group.folders
+            parent = None if self._leased is None else freezer_parent(folders)
+            if parent is None:
+                raise SandboxError(
+                    "Processes of this sandbox cannot be frozen: that takes root and control "
+                    "groups that can be frozen."
+                )
+            folder = parent / f"ludus-{self.name}-jobs"
+            self._lease.note(groups=[str(path) for path in (folder, *folders)])
+            self._freezer = Freezer(folder)
+        return self._freezer
+
+    def _listen(self) -> socket.socket:
+        from ludus.sandbox.egress.listening import listen_here, listen_with
+
+        if self._stage is None:
+            raise SandboxClosed(f"Sandbox {self.name} is not open.")
+        if self._stage.nested:
+            return listen_with(self._stage.prefix)
+        return self._stage.worker.call(listen_here)
 
     def _spawn(self, command: SandboxCommand) -> SandboxProcess:
         stage, group = self._stage, self._group

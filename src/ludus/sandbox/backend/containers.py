@@ -29,10 +29,11 @@ from ludus.sandbox.backend.root_image import (
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.leases import Record
 from ludus.sandbox.linux import cgroup, seccomp, uids
+from ludus.sandbox.linux.chosen_packages import shown_with
 from ludus.sandbox.linux.container_cgroups import AdoptedGroups
 from ludus.sandbox.linux.entrance import Entrance
 from ludus.sandbox.linux.uncharged_memory import Bound, ConnectionLimit, LockLimit
-from ludus.sandbox.linux.visible_files import Steps, shown_folders
+from ludus.sandbox.linux.visible_files import Steps
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.process_handle import SandboxCommand, SandboxProcess
 from ludus.sandbox.results import Enforcement, Usage
@@ -329,7 +330,8 @@ def _system_binds(folder: Path, policy: Policy, uid: int) -> list[Bind]:
 
 def _shown(blueprint: Blueprint) -> list[tuple[str, Steps]]:
     """Return what the launcher mounts anew, with what is seen of each."""
-    steps = {shown.folder: shown.steps for shown in shown_folders()}
+    chosen = shown_with(blueprint.policy.packages)
+    steps = {shown.folder: shown.steps for shown in chosen}
     closed = [bind for bind in blueprint.binds if not bind.writable]
     whole: Steps = ()
     return [

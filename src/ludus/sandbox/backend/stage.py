@@ -18,10 +18,10 @@ from typing import Any
 from ludus.errors import SandboxError
 from ludus.sandbox.backend.root_image import ETC_BINDS, PLACES, write_etc
 from ludus.sandbox.linux import syscalls
+from ludus.sandbox.linux.chosen_packages import shown_with
 from ludus.sandbox.linux.masks import mask_folder
 from ludus.sandbox.linux.mount_helper import arrange_stage
 from ludus.sandbox.linux.mounts import TERMINALS, Arrangement, inodes, mount_terminals
-from ludus.sandbox.linux.visible_files import shown_folders
 from ludus.sandbox.policy import Mount, Policy
 from ludus.sandbox.process_handle import Pipes
 from ludus.sandbox.start_thread import Worker
@@ -180,7 +180,7 @@ class RootStage(Stage):
 
     def _arrange(self, arrangement: Arrangement) -> None:
         """Mount what is shown of the host."""
-        for shown in shown_folders():
+        for shown in shown_with(self.policy.packages):
             mask = mask_folder(shown.steps)
             place = arrangement.show(shown.folder, shown.plain_steps, mask=mask)
             self._shown[shown.folder] = place
@@ -297,7 +297,8 @@ class UserStage(Stage):
 
     def _plan(self) -> dict[str, Any]:
         """Return what is to be mounted of the host, and set from where it is bound."""
-        shown = [(shown.folder, shown.plain_steps) for shown in shown_folders()]
+        chosen = shown_with(self.policy.packages)
+        shown = [(shown.folder, shown.plain_steps) for shown in chosen]
         shown += [(folder, ()) for folder in self._common()]
         self._shown = {folder: self._arranged(i) for i, (folder, _) in enumerate(shown)}
         for mount, (folder, inside) in self._mounted().items():

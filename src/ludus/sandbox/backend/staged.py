@@ -59,6 +59,8 @@ class StagedSandbox(Sandbox):
     def _close(self) -> None:
         for bound in self._bounds:
             bound.close()
+        if self._freezer is not None:
+            self._freezer.close()
         if self._stage is not None:
             self._stage.close()
         if self._group is not None:

@@ -223,6 +223,7 @@ class Group(Gauges):
 
 _PATIENCE = 5.0
 """Seconds in which killed processes should have ended."""
+_THAW = (("freezer.state", "THAWED"), ("cgroup.freeze", "0"))  # frozen, they would not end
 _FORGET = (("memory.force_empty", "0"), ("memory.reclaim", "1T"))  # version 1, version 2
 
 
@@ -237,6 +238,9 @@ def kill_group(folder: Path, *, forget: bool = False) -> None:
     if not folder.name.startswith(_PREFIX):
         raise ValueError(f"{folder} is no group of a sandbox; its processes are not ours to kill.")
     deadline = time.monotonic() + _PATIENCE
+    for file, text in _THAW:
+        if (folder / file).exists():
+            (folder / file).write_text(text)
     while True:
         if forget and not _words(folder / "cgroup.procs"):
             for file, text in _FORGET:

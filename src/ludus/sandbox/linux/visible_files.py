@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import filter as matching
 from functools import cache
@@ -26,6 +26,7 @@ from ludus.sandbox.linux.remembered import recall, remember, sources
 # ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH208
 
 __all__ = [
+    "PROGRAMS",
     "Shown",
     "Steps",
     "is_shown",
@@ -42,7 +43,7 @@ _PACKAGES = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages")
 _PREFIX = ("bin", "include", "lib", "lib64", "pyvenv.cfg", "share")
 _LIBRARIES = ("*.so", "*.so.*", "engines*", "ossl-modules", "pkgconfig", "tcl*", "tk*", "itcl*")
 _DATA = ("tcltk", "terminfo", "zoneinfo")
-_PROGRAMS = ("python*", "pip*", "pydoc*", "2to3*")
+PROGRAMS = ("python*", "pip*", "pydoc*", "2to3*")
 _STANDARD = ("lib-dynload", "config-*", "_sysconfigdata*", "site-packages", "__pycache__")
 _VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _LIB = f"lib/{_VERSION}"
@@ -194,10 +195,15 @@ def is_shown(path: Path) -> bool:
     return any(True for _ in seen_as(path))
 
 
-def seen_as(path: Path) -> Iterator[Path]:
-    """Yield the paths at which sandboxes see a path of the host; links on the way are resolved."""
+def seen_as(path: Path, shown: Iterable[Shown] | None = None) -> Iterator[Path]:
+    """Yield the paths at which sandboxes see a path of the host; links on the way are resolved.
+
+    Args:
+        path: of the host.
+        shown: what they see; by default all that any does.
+    """
     resolved = path.resolve()
-    for folder in shown_folders():
+    for folder in shown_folders() if shown is None else shown:
         root = Path(folder.folder).resolve()
         if resolved.is_relative_to(root):
             inside = Path(folder.folder, resolved.relative_to(root))
@@ -234,7 +240,7 @@ def _python_names(folder: str) -> dict[str, tuple[str, ...]]:
         _LIB: _standard(root / _LIB, _STANDARD),
         f"{_LIB}/__pycache__": _standard(root / _LIB / "__pycache__"),
     }
-    packages, programs = root / _LIB / "site-packages", _matching(root / "bin", _PROGRAMS)
+    packages, programs = root / _LIB / "site-packages", _matching(root / "bin", PROGRAMS)
     if _uses_packages(folder):
         shown, more = _recorded(str(packages))
         programs = tuple(dict.fromkeys((*programs, *more)))
