@@ -1,8 +1,8 @@
 """What sandboxes see of a Python installation when only some distributions are to be seen.
 
 Everything else in folders of packages does not exist for them: modules, programs, ``.pth`` files
-and links of other distributions. Where distributions share a folder, as namespace packages do, only the
-parts of the chosen ones are seen.
+and links of other distributions. Where distributions share a folder, as namespace packages do,
+only the parts of the chosen ones are seen.
 """
 
 from __future__ import annotations
