@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 import ludus.utils
 from ludus import checking, core, play, seeding, testing
 
-MODULES = sorted(name.split(".")[2] for name in sys.modules if name.startswith("ludus.utils."))
+MODULES = sorted(module.name for module in pkgutil.iter_modules(ludus.utils.__path__))
 
 
 @pytest.mark.parametrize("name", MODULES)

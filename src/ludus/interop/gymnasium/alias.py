@@ -220,8 +220,6 @@ def _sources(row: Row) -> list[str]:
 
 def _exists(source: str) -> bool:
     try:
-        # Packages add modules that have no file when they are imported.
-        importlib.import_module(source.rpartition(".")[0] or source)
         return importlib.util.find_spec(source) is not None
     except ModuleNotFoundError:  # its parent is missing
         return False
