@@ -87,10 +87,10 @@ def test_what_one_episode_drew_is_of_no_use_in_the_next():
         assert info["score"] < 1.44
         # It would have been worth it, had the draws been the same.
         env.reset(seed=0)
-        outcome = env._episode.assessor.grade(
+        graded = env._episode.assessor.grade(
             Artefacts({"strategy.py": FORESEEING.format(draw=scouted).encode()}), "test", scouted
         )
-        assert outcome.score > 1.6
+        assert graded.outcome.score > 1.6
 
 
 def test_no_two_gradings_draw_the_same(task):

