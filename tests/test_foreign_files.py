@@ -11,7 +11,7 @@ from ludus.bench.planning.suite import load_suite
 from ludus.bench.store import open_store
 from ludus.errors import ResearchError, StoreError, SuiteError, TaskError
 from ludus.foreign_files import read_regular
-from ludus.research.agents.scripted import ScriptedAgent
+from ludus.research.agents.simple import ScriptedAgent
 from ludus.research.task.discovery import load_task
 
 pytestmark = pytest.mark.timeout(30)

@@ -9,7 +9,7 @@ import pytest
 from ludus.bench.planning.suite import parse_suite
 from ludus.errors import ResearchError, SuiteError, TaskError
 from ludus.plain_yaml import YamlError, YamlLimits, read_yaml
-from ludus.research.agents.scripted import ScriptedAgent
+from ludus.research.agents.simple import ScriptedAgent
 from ludus.research.running.agents import parse_options
 from ludus.research.task.config_file import parse_config
 

@@ -330,7 +330,7 @@ def test_an_agent_reaches_no_rivals_environment(tmp_path):
 
 
 def test_actions_keep_their_values():
-    from ludus.bench.running.actions import action_reader
+    from ludus.bench.running.play import action_reader
     from ludus.spaces import Box, Dict, Discrete, Text
 
     space = Dict({"a": Discrete(3), "b": Box(-1, 1, (2,))})

@@ -11,8 +11,7 @@ from ludus.bench.agents import AgentSpec, load_agent, parse_agent, reference_age
 from ludus.bench.agents.loading import AgentUnusable
 from ludus.bench.planning.plan import make_plan
 from ludus.bench.planning.suite import load_suite
-from ludus.bench.running.actions import action_reader
-from ludus.bench.running.play import UnitTally, play
+from ludus.bench.running.play import UnitTally, action_reader, play
 from ludus.errors import AgentFailed, BenchError
 from ludus.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from tests.bench import players

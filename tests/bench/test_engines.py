@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from ludus.bench.agents import parse_agent
-from ludus.bench.engines import open_engine
+from ludus.bench.engines import SerialEngine, open_engine
 from ludus.bench.engines.processes import ProcessEngine, WorkerHandle
-from ludus.bench.engines.serial import SerialEngine
 from ludus.bench.planning.budget import Budget
-from ludus.bench.planning.unit import Unit
+from ludus.bench.planning.plan import Unit
 from ludus.bench.running.execute import UnitJob
 from ludus.errors import BenchError
 from ludus.record import read_run

@@ -21,10 +21,9 @@ from ludus.bench.report.write import build_document
 from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Reference, summarise
 from ludus.bench.store import open_store
-from ludus.bench.store.board import lookalikes
+from ludus.bench.store.board import lookalikes, tally_results
 from ludus.bench.store.leaderboard import make_boards
-from ludus.bench.store.tally import tally_results
-from ludus.cli.bench_tables import run_table
+from ludus.cli.results import run_table
 from ludus.errors import BenchError, SuiteError
 from tests.bench.some_results import result, results
 from tests.bench.stating import some_key, stated

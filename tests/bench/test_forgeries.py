@@ -14,20 +14,17 @@ import numpy as np
 import pytest
 
 from ludus import make
-from ludus.bench.planning.plan import Missing
+from ludus.bench.planning.plan import Missing, Unit
 from ludus.bench.planning.suite import load_suite, parse_suite
-from ludus.bench.planning.unit import Unit
 from ludus.bench.report import write_report
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.play import UnitTally
 from ludus.bench.running.runner import RunSettings, resume_run, run_suite
 from ludus.bench.store import open_store
+from ludus.bench.store.board import tally_results
 from ludus.bench.store.leaderboard import make_boards
-from ludus.bench.store.tally import tally_results
 from ludus.bench.verifying.claim import claim_score
-from ludus.bench.verifying.standing import standing
-from ludus.bench.verifying.statement import Statement, sign_statement
-from ludus.bench.verifying.statement_files import read_statements
+from ludus.bench.verifying.statement import Statement, read_statements, sign_statement, standing
 from ludus.bench.verifying.verification import verify_run
 from ludus.errors import BenchError
 from ludus.record import generate_key, own_key, read_run, trusted_keys, verify

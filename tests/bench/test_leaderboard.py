@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from ludus.bench.planning.suite import load_suite
 from ludus.bench.store import open_store
-from ludus.bench.store.board import BoardScale
+from ludus.bench.store.board import BoardScale, tally_results
 from ludus.bench.store.leaderboard import bundled_scale, make_boards
-from ludus.bench.store.tally import tally_results
 from ludus.errors import BenchError
 from tests.bench.stating import some_key, stated
 from tests.bench.store.support import make_many, make_result

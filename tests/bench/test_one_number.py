@@ -16,9 +16,9 @@ from ludus.bench.report.write import build_document
 from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import summarise
 from ludus.bench.store import open_store
+from ludus.bench.store.board import tally_results
 from ludus.bench.store.leaderboard import make_boards, scale_of
-from ludus.bench.store.tally import tally_results
-from ludus.cli.bench_tables import run_table
+from ludus.cli.results import run_table
 from ludus.errors import SuiteError
 from tests.bench.some_results import result
 from tests.bench.stating import some_key, stated

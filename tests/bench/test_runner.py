@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ludus.bench.engines.serial import SerialEngine
+from ludus.bench.engines import Done, SerialEngine
 from ludus.bench.planning.budget import RunLimits
 from ludus.bench.planning.suite import parse_suite
-from ludus.bench.running.engine import Done
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.running.progress import BarProgress, LineProgress, duration
 from ludus.bench.running.runner import RunSettings, resume_run, run_suite

@@ -10,8 +10,7 @@ import numpy as np
 
 from ludus.record import Run
 from ludus.record.format import canonical
-from ludus.record.format.event import write_line
-from ludus.record.format.manifest import build_manifest
+from ludus.record.format.event import build_manifest, write_line
 
 SUBJECT = {"about": "a test"}
 

@@ -18,6 +18,7 @@ from ludus.lazy import lazy_names
 if TYPE_CHECKING:
     from ludus.bench.agents import Agent, AgentSpec, BatchAgent, parse_agent, reference_agent
     from ludus.bench.comparing.comparison import Comparison, compare
+    from ludus.bench.engines import Engine
     from ludus.bench.outcome import counted_score, normalised_score
     from ludus.bench.planning.budget import Budget, RunLimits
     from ludus.bench.planning.budget import RunLimits as Limits
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from ludus.bench.planning.suite import Suite, load_suite, parse_suite, suites
     from ludus.bench.report import write_report
     from ludus.bench.result import Result
-    from ludus.bench.running.engine import Engine
     from ludus.bench.running.folder import BenchFolder
     from ludus.bench.running.runner import BenchRun, RunSettings, resume_run, run_suite
     from ludus.bench.running.runner import RunSettings as Settings
@@ -72,7 +72,7 @@ _MODULES = {
     **dict.fromkeys(("Budget", "RunLimits"), "planning.budget"),
     **dict.fromkeys(("Comparison", "compare"), "comparing.comparison"),
     **dict.fromkeys(("counted_score", "normalised_score"), "outcome"),
-    "Engine": "running.engine",
+    "Engine": "engines",
     "BenchFolder": "running.folder",
     **dict.fromkeys(("BenchPlan", "make_plan"), "planning.plan"),
     "write_report": "report",

@@ -58,7 +58,7 @@ class Result:
 
     NumPy's numbers are taken and kept as Python's. Every instance survives
     ``Result.from_dict(json.loads(json.dumps(result.to_dict())))`` unchanged, but for ``verified``:
-    no file decides that. :mod:`ludus.bench.verifying.standing` sets it from signed statements.
+    no file decides that. :mod:`ludus.bench.verifying.statement` sets it from signed statements.
 
     Args:
         id: the same for the same work: made from suite, agent, environment, seed and budget.

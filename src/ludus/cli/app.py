@@ -1,4 +1,4 @@
-"""The ``ludus`` command: one subcommand per module."""
+"""The ``ludus`` command and its subcommands."""
 
 from __future__ import annotations
 
@@ -7,23 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import (
-    as_gymnasium,
-    audit,
-    bench,
-    check,
-    demo,
-    envs,
-    keygen,
-    leaderboard,
-    record,
-    replay,
-    research,
-    sandbox,
-    show,
-    task,
-    verify,
-)
+from ludus.cli import audit, bench, demo, envs, leaderboard, record, research, sandbox, task
 from ludus.cli.console import echo
 from ludus.version import __version__
 
@@ -37,24 +21,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-app.command("envs")(envs.run)
-app.command("show")(show.run)
-app.command("check")(check.run)
+app.command("envs")(envs.list_envs)
+app.command("show")(envs.show_env)
+app.command("check")(envs.check_env)
 app.command(
     "as-gymnasium",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(as_gymnasium.run)
+)(envs.run_as_gymnasium)
+app.command(
+    "as-mlgym",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(envs.run_as_mlgym)
 app.command("demo")(demo.run)
 app.command("audit")(audit.run)
 app.add_typer(bench.app, name="bench")
-app.command("keygen")(keygen.run)
+app.command("keygen")(record.make_key)
 app.command("leaderboard")(leaderboard.run)
 app.add_typer(record.app, name="record")
-app.command("replay")(replay.run)
+app.command("replay")(record.replay_run)
 app.add_typer(research.app, name="research")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(task.app, name="task")
-app.command("verify")(verify.run)
+app.command("verify")(record.verify_record)
 
 
 def _reflow(commands: typer.Typer) -> None:

@@ -34,7 +34,7 @@ def list_suites() -> None:
     """List the suites that come with Ludus."""
     from ludus.bench.planning.plan import missing_environments
     from ludus.bench.planning.suite import load_suite, suites
-    from ludus.cli.bench_tables import suites_table
+    from ludus.cli.results import suites_table
 
     found = [load_suite(name) for name in suites()]
     out.print(suites_table([(suite, missing_environments(suite)) for suite in found]))
@@ -48,7 +48,7 @@ def show_suite(suite: options.SuiteName) -> None:
     """
     from ludus.bench.planning.plan import missing_environments
     from ludus.bench.planning.suite import load_suite
-    from ludus.cli.bench_tables import suite_table
+    from ludus.cli.results import suite_table
 
     with failing_on(Error):
         found = load_suite(suite)
@@ -103,7 +103,7 @@ def run(
     """
     from ludus.bench.planning.suite import load_suite
     from ludus.bench.running.runner import run_suite
-    from ludus.cli.bench_tables import conclude
+    from ludus.cli.results import conclude
 
     options.see_current_folder()
     with failing_on(Error, ValueError, OSError):
@@ -145,7 +145,7 @@ def resume(
     Finished units are not repeated; units with infrastructure faults are retried.
     """
     from ludus.bench.running.runner import resume_run
-    from ludus.cli.bench_tables import conclude
+    from ludus.cli.results import conclude
     from ludus.research.running import is_research_run
 
     if is_research_run(folder):
@@ -180,7 +180,7 @@ def compare_runs(
     Exit code 1 if the comparison is refused, 2 for wrong usage.
     """
     from ludus.bench.comparing.comparison import compare
-    from ludus.cli.bench_tables import comparison_table
+    from ludus.cli.results import comparison_table
 
     with failing_on(Error, ValueError):
         first, second = options.read_side(a, trust), options.read_side(b, trust)
@@ -268,7 +268,7 @@ def verify(
     """
     from ludus.bench.running.folder import BenchFolder
     from ludus.bench.verifying.verification import verify_run
-    from ludus.cli.verification import show_verification, verifying
+    from ludus.cli.results import show_verification, verifying
     from ludus.research.running import is_research_run
 
     if is_research_run(folder):
@@ -297,7 +297,7 @@ def references(
     """
     from ludus.bench.planning.suite import load_suite
     from ludus.bench.running.references import measure
-    from ludus.cli.bench_tables import references_table
+    from ludus.cli.results import references_table
 
     with failing_on(Error):
         found = load_suite(suite)

@@ -1,11 +1,14 @@
-"""``ludus record``: inspect, check, sign and export run folders."""
+"""``ludus record``, ``replay``, ``verify`` and ``keygen``: run folders and keys."""
 
 from __future__ import annotations
 
 import json
+import json as jsonlib
 from collections import Counter, deque
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,18 +18,30 @@ from rich.table import Table
 from rich.text import Text
 
 from ludus.cli import options
-from ludus.cli.console import FAILED, echo, failing_on, out
-from ludus.cli.record_export import export_run, import_run
+from ludus.cli.console import FAILED, USAGE, echo, fail, failing_on, out, progress_bar
 from ludus.errors import Error, RecordDamaged
-from ludus.record import Event, FsckReport, RunReader, fsck, load_signing_key, read_run, sign_run
-from ludus.record.format.limits import MAX_HASHED_BYTES
+from ludus.interop import minari, parquet
+from ludus.record import (
+    Event,
+    FsckReport,
+    RunReader,
+    Verification,
+    fsck,
+    load_public_key,
+    load_signing_key,
+    read_run,
+    replay,
+    sign_run,
+    verify,
+)
+from ludus.record.format.keys import default_key_path, generate_key
+from ludus.record.format.limits import MAX_HASHED_BYTES, MAX_REPLAY_SECONDS
+from ludus.registration import make
 from ludus.terminal_text import printable
 
-__all__ = ["app"]
+__all__ = ["app", "export_run", "import_run", "make_key", "replay_run", "verify_record"]
 
 app = typer.Typer(help="Inspect, check, sign and export run folders.", no_args_is_help=True)
-app.command("export")(export_run)
-app.command("import")(import_run)
 _LONGEST = 200
 
 
@@ -128,3 +143,205 @@ def _describe(name: str, column: NDArray[Any]) -> str:
 
 def _short(value: Any) -> str:
     return printable(value, _LONGEST)
+
+
+class Format(Enum):
+    """Export formats."""
+
+    MINARI = "minari"
+    PARQUET = "parquet"
+
+
+@app.command("export")
+def export_run(
+    path: options.RunFolder,
+    target: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="Folder of the dataset (ROOT/NAME-v0), or the file."),
+    ],
+    to: Annotated[Format, typer.Option("--to", help="Format to write.")],
+    dataset_id: Annotated[
+        str | None,
+        typer.Option("--id", help="Minari: dataset id with a namespace; OUT must end in it."),
+    ] = None,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Minari: include unfinished episodes.")
+    ] = False,
+    observations: Annotated[
+        bool | None,
+        typer.Option(
+            "--observations/--no-observations",
+            help="Parquet: include observations, recomputed if not stored.",
+            show_default="if stored",
+        ),
+    ] = None,
+    imports: options.Imports = None,
+) -> None:
+    """Export a recording as a Minari dataset or a Parquet file.
+
+    Existing files are not overwritten. Observations that were not stored are recomputed by a
+    replay: always for Minari, on request for Parquet.
+
+    Exit code 0 on success, 2 on failure.
+    """
+    options.import_modules(imports)
+    with failing_on(Error, most=1000), progress_bar("exporting") as progress:
+        if to is Format.PARQUET:
+            if dataset_id is not None or unfinished:
+                fail("--id and --unfinished are for Minari datasets.")
+            written = parquet.export_parquet(
+                path, target, observations=observations, progress=progress
+            )
+            text = f"{written.steps} steps"
+        else:
+            if observations is not None:
+                fail("A Minari dataset always has observations.")
+            found = minari.export_minari(
+                path, target, dataset_id=dataset_id, unfinished=unfinished, progress=progress
+            )
+            text = f"{found.dataset_id}: {found.episodes} episodes, {found.steps} steps"
+            if found.left_out:
+                text += f"; left out: {found.left_out} unfinished episodes"
+    echo(printable(text, 1000))
+
+
+@app.command("import")
+def import_run(
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="Folder of a Minari dataset, or Parquet file.")
+    ],
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder to create.")],
+    env_id: Annotated[
+        str | None,
+        typer.Option("--env", help="Minari: id of the environment the dataset was made with."),
+    ] = None,
+    imports: options.Imports = None,
+) -> None:
+    """Import a Minari dataset, or a Parquet file exported by Ludus, as a run folder.
+
+    Exit code 0 on success, 2 on failure.
+    """
+    options.import_modules(imports)
+    with failing_on(Error, most=1000), progress_bar("importing") as progress:
+        if source.is_dir():
+            with nullcontext() if env_id is None else make(env_id) as env:
+                found = minari.import_minari(source, path, env=env, progress=progress)
+            text = f"{found.episodes} episodes, {found.steps} steps"
+            if found.unreplayable is not None:
+                text += f"; cannot be replayed: {found.unreplayable}"
+        else:
+            if env_id is not None:
+                fail("--env is for Minari datasets; a Parquet file names its environment.")
+            text = f"{parquet.import_parquet(source, path, progress=progress).rows} rows"
+    echo(printable(text, 1000))
+
+
+def replay_run(
+    path: options.RunFolder, imports: options.Imports = None, json: options.AsJson = False
+) -> None:
+    """Replay a recording, compare it bit for bit, and show the first difference.
+
+    The environment is created by its id, from the code that is installed here.
+
+    Exit code 0 if the replay is identical, 1 if it differs, 2 if a replay is not possible.
+    """
+    options.import_modules(imports)
+    with failing_on(Error), progress_bar("replaying", hidden=json) as progress:
+        found = replay(path, progress=progress)
+    if json:
+        echo(jsonlib.dumps(asdict(found), default=str))
+    elif found.difference is None:
+        text = f"{found.rows} rows, {found.episodes} episodes: identical, bit for bit"
+        out.print(f"{text} ({found.seconds:.2f} s)", highlight=False)
+    else:
+        out.print(f"different at {found.difference}", style="red", markup=False, highlight=False)
+    if found.difference is not None:
+        raise typer.Exit(FAILED)
+
+
+_COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
+
+
+def verify_record(
+    path: options.RunFolder,
+    key: Annotated[
+        options.Several,
+        typer.Option(help="Trusted public key: a .pub file or its hex digits; repeatable."),
+    ] = None,
+    require_signature: Annotated[
+        bool, typer.Option("--require-signature", help="Fail if the run is not signed.")
+    ] = False,
+    no_replay: Annotated[
+        bool, typer.Option("--no-replay", help="Skip the replay of the recording.")
+    ] = False,
+    imports: options.Imports = None,
+    max_file_bytes: Annotated[
+        int,
+        typer.Option(min=0, help="Limit of bytes of additional files to read and compare."),
+    ] = MAX_HASHED_BYTES,
+    max_seconds: Annotated[
+        float, typer.Option(min=0, help="Time limit for the replay, in seconds.")
+    ] = MAX_REPLAY_SECONDS,
+    task: Annotated[
+        str | None, typer.Option(help="Folder or file of a research episode's task.")
+    ] = None,
+    unlimited: options.Unlimited = False,
+    json: options.AsJson = False,
+) -> None:
+    """Verify a run: hash chain, blocks, files, signature, spec, source, replay and results.
+
+    The submission of a research episode is graded again.
+
+    Exit code 0 if every check passed, 1 if one failed, 2 if one could not be made.
+    """
+    from ludus.research.running.verification import is_episode, verify_episode
+
+    options.import_modules(imports)
+    with failing_on(Error), progress_bar("replaying", hidden=json) as progress:
+        given: dict[str, Any] = {
+            "trusted_keys": None if key is None else [load_public_key(item) for item in key],
+            "require_signature": require_signature,
+            "progress": progress,
+            "max_file_bytes": max_file_bytes,
+        }
+        if is_episode(path):
+            given |= {"task": task, "unlimited": unlimited}
+            found = verify_episode(path, regrade=not no_replay, **given)
+        else:
+            found = verify(path, replay=not no_replay, max_seconds=max_seconds, **given)
+    if json:
+        echo(jsonlib.dumps(found.to_dict()))
+    else:
+        _show(found)
+    raise typer.Exit({"passed": 0, "failed": FAILED, "unchecked": USAGE}[found.verdict])
+
+
+def _show(found: Verification) -> None:
+    table = Table("check", "status", "detail", title=Text(str(found.path)), title_justify="left")
+    for check in found.checks:
+        status = Text(check.status, style=_COLOURS[check.status])
+        table.add_row(check.name, status, Text(check.detail))
+    out.print(table)
+    out.print(Text(f"verdict: {found.verdict}"))
+
+
+def make_key(
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            help="File for the private key; the public key is written beside it.",
+            show_default="ludus/keys/default in your configuration folder",
+        ),
+    ] = None,
+) -> None:
+    """Create an Ed25519 key pair for signing runs.
+
+    Keep the private key secret; its file is readable by you only. Give the public key, or the .pub
+    file, to those who verify your runs. An existing key is never overwritten.
+    """
+    target = default_key_path() if path is None else path
+    with failing_on(Error):
+        key = generate_key(target)
+    echo(f"private key  {target}")
+    echo(f"public key   {key.public.hex}")
+    echo(f"fingerprint  {key.fingerprint}")

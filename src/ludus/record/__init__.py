@@ -10,8 +10,7 @@
 
 from __future__ import annotations
 
-from ludus.record.episodes.record_episodes import RecordEpisodes, RecordVectorEpisodes
-from ludus.record.episodes.recording import Resumed
+from ludus.record.episodes.record_episodes import RecordEpisodes, RecordVectorEpisodes, Resumed
 from ludus.record.format.block import Block
 from ludus.record.format.event import Event
 from ludus.record.format.keys import (

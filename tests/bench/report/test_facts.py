@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from ludus.bench.report.facts import MEASURES, collect
-from ludus.bench.report.intervals import mean_estimates
-from ludus.bench.statistics.aggregates import mean
-from ludus.bench.statistics.bootstrap import estimate
+from ludus.bench.statistics.bootstrap import estimate, mean_estimates
 from ludus.bench.statistics.normalise import Reference
+from ludus.bench.statistics.scores import mean
 from ludus.bench.statistics.summary import summarise
 
 from .samples import REFERENCES, SKILL, fault, result, usual

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ludus.bench.report.charts.frame import AxisScale, domain_of
+from ludus.bench.report.chart_frame import AxisScale, domain_of
 from ludus.bench.report.markup import Markup, element, plain
 from ludus.bench.report.text import (
     ABSENT,

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
-from ludus.bench.store import default_path, open_store
-from ludus.bench.store.address import parse_address
+from ludus.bench.store import default_path, open_store, parse_address
 from ludus.errors import DependencyNotInstalled, StoreError
 from tests.bench.store.support import make_many, make_result
 

@@ -7,8 +7,7 @@ import re
 import pytest
 from sqlalchemy import insert, inspect, text
 
-from ludus.bench.store import open_store
-from ludus.bench.store.address import parse_address
+from ludus.bench.store import open_store, parse_address
 from ludus.bench.store.engine import Database
 from ludus.bench.store.rows import prepare
 from ludus.bench.store.tables import NEWEST, STEPS, apply_missing, metadata, schema_number

@@ -13,9 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from ludus.bench.agents.protocol import Agent, BatchAgent
 from ludus.bench.agents.reference import reference_agent
-from ludus.bench.agents.spec import AgentSpec, describe
+from ludus.bench.agents.spec import Agent, AgentSpec, BatchAgent, describe
 from ludus.errors import BenchError, DependencyNotInstalled
 from ludus.spaces import Space
 

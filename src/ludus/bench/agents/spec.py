@@ -21,11 +21,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ludus.errors import BenchError
 
-__all__ = ["BUILT_IN", "AgentSpec", "RecordedAgent", "parse_agent"]
+__all__ = ["BUILT_IN", "Agent", "AgentSpec", "BatchAgent", "RecordedAgent", "parse_agent"]
 
 BUILT_IN = ("constant", "heuristic", "random")
 _KINDS = f"{', '.join(BUILT_IN)}, module:factory, file.py:factory, sb3:ALGORITHM:model.zip"
@@ -208,3 +208,22 @@ def _check_constant(value: str, text: str) -> None:
         raise BenchError(
             f"{text!r}: write the action as JSON, such as constant:0 or constant:[0.5]."
         ) from problem
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Chooses one action at a time."""
+
+    def act(self, observation: Any) -> Any:
+        """Return an action of the environment's action space."""
+
+
+@runtime_checkable
+class BatchAgent(Protocol):
+    """Chooses the actions of several environments at once.
+
+    ``reset(seed, env)`` is called once, with the vector environment.
+    """
+
+    def act_batch(self, observations: Any) -> Any:
+        """Return one action for each observation, in the vector environment's layout."""

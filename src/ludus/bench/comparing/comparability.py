@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ludus.bench.result import Result
-from ludus.bench.store.tally import identity_of
+from ludus.bench.store.board import identity_of
 
 __all__ = ["WORDS", "objections", "paired_tasks"]
 

@@ -10,11 +10,18 @@ import numpy as np
 
 from ludus.bench.comparing.comparability import WORDS, objections, paired_tasks
 from ludus.bench.result import Result
-from ludus.bench.statistics.aggregates import iqm, mean, probability_of_improvement
 from ludus.bench.statistics.bootstrap import NOTHING, Estimate, Seed, estimate
 from ludus.bench.statistics.gathering import AgentScores, Counts, FaultPolicy, TaskScores, gather
 from ludus.bench.statistics.normalise import Reference
-from ludus.bench.statistics.scores import FloatArray, Scores, ScoresLike, joined
+from ludus.bench.statistics.scores import (
+    FloatArray,
+    Scores,
+    ScoresLike,
+    iqm,
+    joined,
+    mean,
+    probability_of_improvement,
+)
 from ludus.errors import ComparisonRefused
 
 __all__ = ["Comparison", "Side", "TaskComparison", "compare"]

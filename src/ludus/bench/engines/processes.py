@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+from ludus.bench.engines import Done
 from ludus.bench.engines.worker import LENGTH
 from ludus.bench.faults import one_line
 from ludus.bench.result import Result
-from ludus.bench.running.engine import Done
 from ludus.bench.running.execute import UnitJob
 from ludus.errors import BenchError, Error
 from ludus.foreign_files import open_to_append

@@ -11,14 +11,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ludus.bench.outcome import LARGEST_SCORE
-from ludus.bench.report.charts.style import STYLES
-from ludus.bench.report.intervals import mean_estimates
+from ludus.bench.report.chart_frame import STYLES
 from ludus.bench.result import Result
-from ludus.bench.statistics.aggregates import iqm, mean, median, optimality_gap
-from ludus.bench.statistics.bootstrap import Estimate, bootstrap, has_spread, tails
+from ludus.bench.statistics.bootstrap import Estimate, bootstrap, has_spread, mean_estimates, tails
 from ludus.bench.statistics.gathering import AgentScores, TaskScores, gather
 from ludus.bench.statistics.normalise import Reference
-from ludus.bench.statistics.scores import FloatArray, Scores, joined
+from ludus.bench.statistics.scores import (
+    FloatArray,
+    Scores,
+    iqm,
+    joined,
+    mean,
+    median,
+    optimality_gap,
+)
 
 __all__ = [
     "CONFIDENCE",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 
-from ludus.bench.report.charts.style import series_class, swatch
+from ludus.bench.report.chart_frame import series_class, swatch
 from ludus.bench.report.document import (
     Block,
     Cell,

@@ -12,16 +12,16 @@ from ludus.bench.report.document import Document, Section
 from ludus.bench.report.facts import Facts, ReferenceLike, collect
 from ludus.bench.report.html import to_html
 from ludus.bench.report.markdown import to_markdown
+from ludus.bench.report.sections.aggregates import improvement, overall, profiles, research
 from ludus.bench.report.sections.curves import Curve, curves
-from ludus.bench.report.sections.environments import environments
-from ludus.bench.report.sections.failures import failures
-from ludus.bench.report.sections.improvement import improvement
-from ludus.bench.report.sections.overall import overall
-from ludus.bench.report.sections.profiles import profiles
-from ludus.bench.report.sections.provenance import provenance, reproduction
-from ludus.bench.report.sections.research import research
+from ludus.bench.report.sections.runs import (
+    environments,
+    failures,
+    provenance,
+    reproduction,
+    verification,
+)
 from ludus.bench.report.sections.summary import cautions, subtitle, summary, tiles
-from ludus.bench.report.sections.verification import verification
 from ludus.bench.result import Result
 
 __all__ = ["ReportFiles", "build_document", "write_report"]

@@ -30,8 +30,7 @@ from ludus.bench.agents.spec import AgentSpec, RecordedAgent
 from ludus.bench.planning.plan import BenchPlan
 from ludus.bench.planning.suite import Suite, suite_from
 from ludus.bench.result import Result, read_json
-from ludus.bench.verifying.standing import Standing, standing
-from ludus.bench.verifying.statement_files import read_statements
+from ludus.bench.verifying.statement import Standing, read_statements, standing
 from ludus.errors import BenchError, RecordError
 from ludus.record.format.folder import Folder
 from ludus.record.format.keys import PublicKey

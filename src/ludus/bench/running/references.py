@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from ludus.bench.agents.reference import has_reference
 from ludus.bench.agents.spec import AgentSpec
-from ludus.bench.planning.plan import missing_environments
+from ludus.bench.planning.plan import Unit, missing_environments
 from ludus.bench.planning.suite import Environment, Suite
-from ludus.bench.planning.unit import Unit
 from ludus.bench.running.play import UnitTally, play
 
 __all__ = ["FIRST_SEED", "Measured", "measure"]
@@ -65,7 +64,7 @@ def _mean(suite: Suite, row: Environment, agent: str, units: int) -> float:
 
 
 def _optimum(suite: Suite, row: Environment) -> float | None:
-    from ludus.bench.agents.reference.toy_text import PlanningAgent, solve
+    from ludus.bench.agents.reference.small_games import PlanningAgent, solve
 
     with _unit(suite, row, "random", FIRST_SEED).make_env() as env:
         table = getattr(env.unwrapped, "P", None)

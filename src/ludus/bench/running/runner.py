@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ludus.bench.agents.spec import AgentSpec, parse_agent
-from ludus.bench.engines import open_engine
+from ludus.bench.engines import Done, Engine, open_engine
 from ludus.bench.faults import one_line
 from ludus.bench.outcome import with_counted
 from ludus.bench.planning.budget import RunLimits, Spent
-from ludus.bench.planning.plan import BenchPlan, make_plan
+from ludus.bench.planning.plan import BenchPlan, Unit, make_plan
 from ludus.bench.planning.suite import Suite, load_suite
-from ludus.bench.planning.unit import Unit
 from ludus.bench.result import Result
-from ludus.bench.running.engine import Done, Engine
 from ludus.bench.running.execute import UnitJob
 from ludus.bench.running.folder import AgentRow, BenchFolder
 from ludus.bench.running.progress import NoProgress, Progress

@@ -18,15 +18,15 @@ import numpy as np
 
 from ludus.bench.agents.spec import AgentSpec
 from ludus.bench.faults import FAILED_CALL, one_line
-from ludus.bench.planning.unit import Unit
+from ludus.bench.planning.plan import Unit
 from ludus.bench.result import Result
-from ludus.bench.running.actions import action_reader
 from ludus.bench.running.execute import UnitJob, build, fault_result, make_place
+from ludus.bench.running.play import action_reader
 from ludus.bench.verifying.recount import size_problems
 from ludus.errors import BenchError, InfrastructureFailed
 from ludus.record import read_run
 from ludus.record.episodes.recorder import REFUSALS
-from ludus.record.replay.playback import Playback
+from ludus.record.replay.replay import Playback
 
 __all__ = ["Trial", "fails_without_agent"]
 

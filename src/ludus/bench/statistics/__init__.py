@@ -5,15 +5,16 @@ NumPy only, pure functions, higher is better. See ``docs/statistics.md`` for wha
 
 from __future__ import annotations
 
-from ludus.bench.statistics.aggregates import (
-    iqm,
-    mean,
-    median,
-    optimality_gap,
-    probability_of_improvement,
-)
 from ludus.bench.statistics.aup import Aup, aup
-from ludus.bench.statistics.bootstrap import Estimate, bootstrap, estimate, number
+from ludus.bench.statistics.bootstrap import (
+    Estimate,
+    Profile,
+    bootstrap,
+    estimate,
+    number,
+    performance_profile,
+    profile_values,
+)
 from ludus.bench.statistics.gathering import (
     AgentScores,
     Counts,
@@ -23,8 +24,15 @@ from ludus.bench.statistics.gathering import (
     gather,
 )
 from ludus.bench.statistics.normalise import Normalised, Reference, normalise, normalise_tasks
-from ludus.bench.statistics.profile import Profile, performance_profile, profile_values
-from ludus.bench.statistics.scores import Scores, as_scores
+from ludus.bench.statistics.scores import (
+    Scores,
+    as_scores,
+    iqm,
+    mean,
+    median,
+    optimality_gap,
+    probability_of_improvement,
+)
 from ludus.bench.statistics.summary import Summary, TaskSummary, summarise
 
 __all__ = [

@@ -6,27 +6,35 @@ The interval answers: where would the figure lie, had the same tasks been run wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
+from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from ludus.bench.statistics.scores import FloatArray, Scores, ScoresLike, as_scores
+from ludus.bench.statistics.scores import FloatArray, Scores, ScoresLike, as_scores, task_means
 
 __all__ = [
     "NOTHING",
     "Estimate",
+    "Profile",
+    "ProfileKind",
     "Seed",
     "Statistic",
     "bootstrap",
     "estimate",
     "has_spread",
+    "mean_estimates",
     "number",
+    "performance_profile",
+    "profile_values",
     "resample",
+    "resampled_means",
     "tails",
 ]
-
 
 NOTHING = "—"
 
@@ -164,3 +172,145 @@ def tails(confidence: float) -> tuple[float, float]:
     if not 0 < confidence < 1:
         raise ValueError(f"Confidence lies between 0 and 1; got {confidence}.")
     return (1 - confidence) / 2, (1 + confidence) / 2
+
+
+ProfileKind = Literal["runs", "tasks"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """A performance profile with its pointwise band.
+
+    Attributes:
+        taus: thresholds, ascending.
+        shares: share above each threshold, falling from at most 1.
+        low: lower end of the band, ``None`` where a task has a single run.
+        high: upper end, ``None`` likewise.
+        n: number of runs behind it.
+        confidence: of the band, at each threshold by itself.
+        kind: what the share is of: ``"runs"``, or ``"tasks"`` by their mean.
+    """
+
+    taus: FloatArray
+    shares: FloatArray
+    low: FloatArray | None
+    high: FloatArray | None
+    n: int
+    confidence: float
+    kind: ProfileKind
+
+
+def profile_values(
+    scores: ScoresLike, taus: npt.ArrayLike, kind: ProfileKind = "runs"
+) -> FloatArray:
+    """Share of runs (or of tasks, by the mean of their runs) that score above each threshold.
+
+    Raises:
+        ValueError: if the thresholds do not ascend, or ``kind`` is neither.
+    """
+    pool = as_scores(scores)
+    thresholds = _ascending(taus)
+    if kind == "tasks":
+        values, weights = task_means(pool), None
+    elif kind == "runs":
+        values, weights = pool.values, None if pool.even else pool.weights
+    else:
+        raise ValueError(f"A profile is over 'runs' or 'tasks'; got {kind!r}.")
+    *lead, count = values.shape
+    rows, bins = int(np.prod(lead)), thresholds.size + 1
+    # A score counts for every threshold below it, so it is enough to count scores between
+    # neighbouring thresholds and to add up from above.
+    beaten = np.searchsorted(thresholds, values.reshape(rows, count), side="left")
+    places = (beaten + bins * np.arange(rows)[:, None]).reshape(-1)
+    spread = None if weights is None else np.tile(weights, rows)
+    counted = np.bincount(places, weights=spread, minlength=rows * bins).reshape(rows, bins)
+    above = counted[:, ::-1].cumsum(axis=1)[:, -2::-1]
+    shares = above / count if weights is None else np.minimum(above, 1.0)
+    return np.asarray(shares.reshape(*lead, thresholds.size))
+
+
+def performance_profile(
+    scores: ScoresLike,
+    taus: npt.ArrayLike,
+    *,
+    kind: ProfileKind = "runs",
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: Seed = 0,
+) -> Profile:
+    """Compute a performance profile with its band.
+
+    Raises:
+        ValueError: as :func:`profile_values` and the bootstrap do.
+    """
+    pool, thresholds = as_scores(scores), _ascending(taus)
+    statistic = partial(profile_values, taus=thresholds, kind=kind)
+    shares, quantiles = statistic(pool), tails(confidence)
+    low, high = None, None
+    if has_spread(pool):
+        draws = bootstrap(statistic, pool, resamples=resamples, seed=seed)
+        low, high = np.quantile(draws, quantiles, axis=0)
+    return Profile(thresholds, shares, low, high, pool.values.size, confidence, kind)
+
+
+def _ascending(taus: npt.ArrayLike) -> FloatArray:
+    thresholds = np.asarray(taus, dtype=np.float64)
+    if thresholds.ndim != 1 or not thresholds.size or not (np.diff(thresholds) > 0).all():
+        raise ValueError("Thresholds have to be a vector of ascending numbers.")
+    return thresholds
+
+
+_MEANS_AT_ONCE = 2**22
+
+
+def mean_estimates(
+    groups: Sequence[FloatArray], scored: Sequence[int], *, resamples: int, confidence: float
+) -> list[Estimate | None]:
+    """The mean of every group with its bootstrap interval; None for an empty group.
+
+    ``scored`` counts the runs of each group with a score of their own: without any, the group is
+    the floor, several times, and has no interval.
+
+    The same numbers as :func:`ludus.bench.statistics.bootstrap.estimate` gives group by group with
+    its default seed: there, too, groups of one size are all resampled by the same draws.
+    """
+    by_size: dict[int, list[int]] = defaultdict(list)
+    for index, group in enumerate(groups):
+        by_size[len(group)].append(index)
+    found: list[Estimate | None] = [None] * len(groups)
+    for size, members in by_size.items():
+        if size == 0:
+            continue
+        block = max(1, _MEANS_AT_ONCE // resamples)
+        for start in range(0, len(members), block):
+            part = members[start : start + block]
+            values = np.stack([groups[index] for index in part])
+            low, high = _ends(values, resamples, confidence)
+            for row, index in enumerate(part):
+                alone = size == 1 or not scored[index]
+                found[index] = Estimate(
+                    float(values[row].mean()),
+                    None if alone else float(low[row]),
+                    None if alone else float(high[row]),
+                    size,
+                    confidence,
+                )
+    return found
+
+
+def resampled_means(values: FloatArray, resamples: int) -> FloatArray:
+    """Means of ``(groups, n)`` under resampling of the ``n``: shape ``(resamples, groups)``.
+
+    The mean of a resample is a weighted mean, so that one product of matrices does for all groups.
+    """
+    n = values.shape[1]
+    drawn = (np.random.default_rng(0).random((resamples, n)) * n).astype(np.intp)
+    places = drawn + n * np.arange(resamples)[:, None]
+    counts = np.bincount(places.reshape(-1), minlength=resamples * n).reshape(resamples, n)
+    return np.asarray((counts / n) @ values.T)
+
+
+def _ends(values: FloatArray, resamples: int, confidence: float) -> FloatArray:
+    if values.shape[1] == 1:
+        return np.zeros((2, len(values)))
+    return np.asarray(np.quantile(resampled_means(values, resamples), tails(confidence), axis=0))

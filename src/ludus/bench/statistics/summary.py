@@ -9,11 +9,10 @@ from functools import partial
 import numpy as np
 
 from ludus.bench.result import Result
-from ludus.bench.statistics.aggregates import iqm, mean, median, optimality_gap
 from ludus.bench.statistics.bootstrap import Estimate, Seed, Statistic, estimate
 from ludus.bench.statistics.gathering import AgentScores, Counts, FaultPolicy, TaskScores, gather
 from ludus.bench.statistics.normalise import Normalised, Reference, normalise
-from ludus.bench.statistics.scores import FloatArray, Scores
+from ludus.bench.statistics.scores import FloatArray, Scores, iqm, mean, median, optimality_gap
 
 __all__ = ["Summary", "TaskSummary", "run_median", "summarise"]
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from ludus.bench.store.address import Address
+from ludus.bench.store import Address
 from ludus.bench.store.tables import NEWEST, apply_missing, schema_number
 from ludus.errors import StoreError
 from ludus.optional import missing

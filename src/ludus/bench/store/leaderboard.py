@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING
 
 from ludus.bench.outcome import fault_floor, worst_of
 from ludus.bench.store.board import (
+    SOURCE,
     BoardRow,
     BoardScale,
     BoardTask,
     Leaderboard,
     RankedBy,
+    ScaleOf,
+    ScoreTally,
     TaskScore,
     lookalikes,
 )
-from ludus.bench.store.tally import SOURCE, ScaleOf, ScoreTally
 from ludus.errors import BenchError
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ __all__ = ["bundled_scale", "make_boards", "scale_of"]
 
 def bundled_scale(suite: str, digest: str) -> BoardScale:
     """Return the scale of a suite that comes with Ludus, empty unless it is this very version."""
-    from ludus.bench.planning.bundled import bundled_suite
+    from ludus.bench.verifying.completeness import bundled_suite
 
     found = bundled_suite(suite, digest)
     return BoardScale() if found is None else scale_of(found)
@@ -337,7 +339,7 @@ class _Making:
 
     def _doubts(self) -> Iterable[str]:
         """Say what may make an agent look better than it is."""
-        from ludus.bench.planning.bundled import departures
+        from ludus.bench.verifying.completeness import departures
 
         yield from departures(
             self.first.suite,

@@ -11,19 +11,22 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from ludus.bench.result import OutcomeKind, Result, Verified
 from ludus.bench.store import jsonl
-from ludus.bench.store.board import BoardScale, Leaderboard
+from ludus.bench.store.board import BoardScale, Leaderboard, ScaleOf, ScoreTally
 from ludus.bench.store.engine import Database
 from ludus.bench.store.leaderboard import make_boards
-from ludus.bench.store.reading import load_series, read_results
-from ludus.bench.store.rows import Prepared, Series, prepare
-from ludus.bench.store.stating import read_statements, write_statements
-from ludus.bench.store.suites import keep_suite, known_scale
+from ludus.bench.store.rows import (
+    Numbers,
+    Prepared,
+    Series,
+    load_series,
+    prepare,
+    read_places,
+    write_batch,
+)
+from ludus.bench.store.suites import keep_suite, known_scale, read_statements, write_statements
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import ScaleOf, ScoreTally
 from ludus.bench.store.tallying import count_missing, read_tallies
-from ludus.bench.store.writing import Numbers, write_batch
-from ludus.bench.verifying.standing import Standing, standing
-from ludus.bench.verifying.statement import Statement
+from ludus.bench.verifying.statement import Standing, Statement, standing
 from ludus.errors import StoreError
 from ludus.record.format.keys import PublicKey
 
@@ -122,7 +125,7 @@ class Store:
         of_runs = _conditions({"name": run}, runs)
         with self._database.reading() as connection:
             told = self._standing(connection)
-            for result in read_results(connection, wanted, having, of_runs):
+            for _, result in read_places(connection, of_runs, wanted, having):
                 judged = told.of(result)
                 if verified in (None, judged.verified):
                     yield judged

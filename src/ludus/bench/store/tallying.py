@@ -16,12 +16,10 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from ludus.bench.outcome import IDENTITY, STANDING, counted_score
 from ludus.bench.result import Verified
-from ludus.bench.store.board import BoardScale
-from ludus.bench.store.reading import read_places
-from ludus.bench.store.rows import Series
+from ludus.bench.store.board import BoardScale, ScaleOf, ScoreTally, identity_of, is_uneven
+from ludus.bench.store.rows import Series, read_places
 from ludus.bench.store.tables import results, runs, series
-from ludus.bench.store.tally import ScaleOf, ScoreTally, identity_of, is_uneven
-from ludus.bench.verifying.standing import Standing
+from ludus.bench.verifying.statement import Standing
 
 __all__ = ["count_missing", "read_tallies"]
 

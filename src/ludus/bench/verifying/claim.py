@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from ludus.bench.faults import plain
-from ludus.bench.planning.unit import Unit
+from ludus.bench.planning.plan import Unit
 from ludus.bench.result import Result
 from ludus.bench.running.play import UnitTally
 

@@ -8,18 +8,33 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
-from ludus.errors import BenchError, CodecError
+from ludus.bench.result import Result
+from ludus.errors import BenchError, CodecError, DependencyNotInstalled, RecordError
 from ludus.record.format import canonical
 from ludus.record.format.event import now
+from ludus.record.format.folder import Folder
 from ludus.record.format.keys import PublicKey, SigningKey
 from ludus.record.replay.provenance import package_source
 from ludus.version import __version__
 
-__all__ = ["LONGEST", "MOST_FINDINGS", "NO_RECORD", "Finding", "Statement", "sign_statement"]
+__all__ = [
+    "LONGEST",
+    "MOST_FINDINGS",
+    "NO_RECORD",
+    "Finding",
+    "Standing",
+    "Statement",
+    "read_statements",
+    "sign_statement",
+    "standing",
+    "write_statement",
+]
 
 MOST_FINDINGS = 2_000
 """Findings of one statement; a larger run has several statements."""
@@ -250,3 +265,136 @@ _FINDING: dict[str, Callable[[Any], bool]] = {
     "source": lambda value: value is None or _is_text(value),
     "verdict": lambda value: value in ("verified", "failed"),
 }
+
+
+_FOLDER = "verifications"
+_NAME = re.compile(r"([0-9a-f]{16})-[0-9a-f]{16}\.json")
+_MOST_BYTES = 64 << 20
+
+
+def read_statements(run: Path, keys: Iterable[PublicKey]) -> list[Statement]:
+    """Return the statements in a run's folder that claim to be of one of the keys.
+
+    They are not checked yet. The folder may come from anyone: files that are no statement are
+    ignored.
+    """
+    starts, left = {_start(key) for key in keys}, _MOST_BYTES
+    found: list[Statement] = []
+    if (run / _FOLDER).is_symlink() or not (run / _FOLDER).is_dir():
+        return found
+    with suppress(RecordError), Folder(run / _FOLDER) as folder:
+        for name in folder.names():
+            named = _NAME.fullmatch(name)
+            # No more is read than an honest folder holds.
+            if named is None or named[1] not in starts or left <= 0:
+                continue
+            with suppress(BenchError, RecordError):
+                content = folder.read(name, LONGEST) or b""
+                left -= len(content)
+                found.append(Statement.from_bytes(content))
+    return found
+
+
+def write_statement(run: Path, statement: Statement) -> None:
+    """Put a statement into a run's folder.
+
+    Earlier statements of the same key are removed if this one covers all their results.
+
+    Raises:
+        BenchError: It cannot be written.
+    """
+    start, content = _start(statement.key), statement.to_bytes()
+    own = f"{start}-{hashlib.sha256(content).hexdigest()[:16]}.json"
+    try:
+        with Folder(run) as folder:
+            # Below the open folder, so that no symbolic link leads elsewhere.
+            folder.replace(f"{_FOLDER}/{own}", iter([content]))
+            for name in (run / _FOLDER).iterdir():
+                if name.name.startswith(start) and name.name != own:
+                    _drop(folder, f"{_FOLDER}/{name.name}", statement)
+    except (OSError, RecordError) as problem:
+        raise BenchError(f"No statement can be kept in {run / _FOLDER}: {problem}") from problem
+
+
+def _drop(folder: Folder, name: str, newer: Statement) -> None:
+    """Remove a file named after the statement's key unless it says something more.
+
+    A file that is no genuine statement was put there by someone else.
+    """
+    try:
+        other = Statement.from_bytes(folder.read(name, LONGEST) or b"")
+        if other.key == newer.key and other.is_genuine() and not other.is_covered_by(newer):
+            return
+    except (BenchError, RecordError):
+        pass
+    with suppress(OSError):
+        folder.remove(name)
+
+
+def _start(key: PublicKey) -> str:
+    return key.hex[:16]
+
+
+_Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What statements of trusted keys say about results.
+
+    Attributes:
+        told: By run and unit, then by the digests of result and record, then by key: the time of
+            the statement, and the verdict. A statement about another result or record says nothing.
+        suites: Name and digest of the suite, by run and unit.
+    """
+
+    told: dict[_Pair, dict[_Pair, dict[str, tuple[str, str]]]] = field(default_factory=dict)
+    suites: dict[_Pair, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> set[str]:
+        """Names of the runs that statements are about."""
+        return {run for run, _ in self.told}
+
+    def of(self, result: Result) -> Result:
+        """Return the result with its standing."""
+        about = self.told.get((result.run, result.id))
+        key = result.digest, result.head or NO_RECORD
+        said = {} if about is None else about.get(key, {})
+        verdicts = {verdict for _, verdict in said.values()}
+        if not verdicts:
+            return result.marked("claimed")
+        return result.marked("failed" if "failed" in verdicts else "verified")
+
+    def missing(self, results: Iterable[Result]) -> set[_Pair]:
+        """Return the results that statements are about and that are not among these."""
+        return self.told.keys() - {(one.run, one.id) for one in results}
+
+
+def standing(
+    statements: Iterable[Statement], keys: Iterable[PublicKey], *, plan: str | None = None
+) -> Standing:
+    """Return what statements say, as far as they are genuine and their keys are trusted.
+
+    With ``plan``, the digest of a run's plan, statements about other plans are ignored.
+    """
+    trusted = set(keys)
+    made = Standing()
+    for one in statements:
+        if one.key not in trusted or plan not in (None, one.plan) or not _passes(one):
+            continue
+        for found in one.findings:
+            unit = made.told.setdefault((one.run, found.id), {})
+            made.suites[one.run, found.id] = one.suite, one.suite_digest
+            said = unit.setdefault((found.result, found.record), {})
+            newest = said.get(one.public_key)
+            if newest is None or newest[0] < one.created:
+                said[one.public_key] = one.created, found.verdict
+    return made
+
+
+def _passes(statement: Statement) -> bool:
+    try:
+        return statement.is_genuine()
+    except DependencyNotInstalled:
+        return False  # no signature can be checked here, so nothing is verified

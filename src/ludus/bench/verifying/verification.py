@@ -14,9 +14,8 @@ from typing import Any
 
 from ludus.bench.faults import one_line
 from ludus.bench.outcome import with_counted
-from ludus.bench.planning.plan import units_of
+from ludus.bench.planning.plan import Unit, id_of, units_of
 from ludus.bench.planning.suite import Suite
-from ludus.bench.planning.unit import Unit, id_of
 from ludus.bench.result import Result
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.verifying.claim import (
@@ -33,15 +32,14 @@ from ludus.bench.verifying.completeness import (
     left_out_although_here,
     without_siblings,
 )
-from ludus.bench.verifying.expectation import environment_problems
-from ludus.bench.verifying.recount import recount, size_problems
+from ludus.bench.verifying.recount import environment_problems, recount, size_problems
 from ludus.bench.verifying.statement import NO_RECORD, Finding
 from ludus.bench.verifying.verifier import keeping_statements
 from ludus.errors import Error, ReplayImpossible
 from ludus.record import read_run
+from ludus.record.format.event import MANIFEST
 from ludus.record.format.keys import PublicKey, SigningKey
 from ludus.record.format.limits import MAX_REPLAY_SECONDS
-from ludus.record.format.manifest import MANIFEST
 from ludus.record.run.reader import RunReader
 from ludus.record.verify import Verification, verify
 

@@ -9,8 +9,13 @@ from typing import Any
 
 from ludus import logger
 from ludus.bench.running.folder import BenchFolder
-from ludus.bench.verifying.statement import MOST_FINDINGS, Finding, Statement, sign_statement
-from ludus.bench.verifying.statement_files import write_statement
+from ludus.bench.verifying.statement import (
+    MOST_FINDINGS,
+    Finding,
+    Statement,
+    sign_statement,
+    write_statement,
+)
 from ludus.errors import DependencyNotInstalled
 from ludus.record.format.keys import SigningKey, own_key
 

@@ -43,7 +43,7 @@ class _Exported:
 
     @property
     def submission(self) -> Sequence[Artefact]:
-        return self.task.config.submission
+        return self.task.submission
 
     @property
     def packages(self) -> Sequence[str]:

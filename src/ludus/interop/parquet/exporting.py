@@ -32,8 +32,8 @@ from ludus.interop.recordings import (
     whole_file,
 )
 from ludus.record.format import canonical
+from ludus.record.format.event import read_manifest
 from ludus.record.format.folder import Folder
-from ludus.record.format.manifest import read_manifest
 from ludus.record.replay.episode_table import Reset, column
 from ludus.record.run.reader import RunReader, read_run
 

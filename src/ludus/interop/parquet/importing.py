@@ -26,9 +26,8 @@ from ludus.interop.parquet.layout import (
 )
 from ludus.interop.recordings import Progress, shape_of, whole_folder
 from ludus.record.format import canonical
-from ludus.record.format.chain import COMPLETE, INTERRUPTED
 from ludus.record.format.columns import DTYPES, narrowed
-from ludus.record.format.manifest import parse_manifest
+from ludus.record.format.event import COMPLETE, INTERRUPTED, parse_manifest
 from ludus.record.format.values import pack_texts
 from ludus.record.replay.episode_table import episodes
 from ludus.record.run.reader import read_run

@@ -15,12 +15,17 @@ from pathlib import Path
 
 from ludus.errors import RecordDamaged, RecordError
 from ludus.record.format.block import BLOCKS
-from ludus.record.format.chain import ChainState
 from ludus.record.format.disk import Handle, reporting
-from ludus.record.format.event import EVENTS, Event, damaged_line
+from ludus.record.format.event import (
+    EVENTS,
+    MANIFEST,
+    ChainState,
+    Event,
+    damaged_line,
+    read_manifest,
+)
 from ludus.record.format.folder import Folder, lock
 from ludus.record.format.limits import MAX_FILES, MAX_HASHED_BYTES
-from ludus.record.format.manifest import MANIFEST, read_manifest
 from ludus.record.format.signature import SIGNATURE, read_signature
 from ludus.record.run.reader import load_block, scan_events
 

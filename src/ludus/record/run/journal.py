@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 
 from ludus.errors import RecordError
 from ludus.record.format.block import BLOCKS, pack_block
-from ludus.record.format.chain import COMPLETE, ChainState
 from ludus.record.format.disk import AppendFile, process_id, reporting
-from ludus.record.format.event import EVENTS, Event, write_line
+from ludus.record.format.event import (
+    COMPLETE,
+    EVENTS,
+    MANIFEST,
+    ChainState,
+    Event,
+    read_manifest,
+    write_line,
+)
 from ludus.record.format.folder import DRAFT, Folder, lock
-from ludus.record.format.manifest import MANIFEST, read_manifest
 from ludus.record.format.signature import SIGNATURE
 from ludus.record.run.fsck import Recovery, recover
 

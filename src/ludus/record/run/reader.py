@@ -12,12 +12,17 @@ from typing import Any
 
 from ludus.errors import RecordDamaged
 from ludus.record.format.block import BLOCKS, Block, parse_block
-from ludus.record.format.chain import ChainState
 from ludus.record.format.disk import Handle
-from ludus.record.format.event import EVENTS, Event, damaged_line, parse_line
+from ludus.record.format.event import (
+    EVENTS,
+    ChainState,
+    Event,
+    damaged_line,
+    parse_line,
+    read_manifest,
+)
 from ludus.record.format.folder import Folder
 from ludus.record.format.limits import MAX_LINE_BYTES
-from ludus.record.format.manifest import read_manifest
 from ludus.record.format.signature import Signature, read_signature
 
 __all__ = ["RunReader", "load_block", "read_run", "scan_events"]

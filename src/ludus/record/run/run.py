@@ -13,13 +13,20 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ludus.errors import RecordError
-from ludus.record.format.chain import COMPLETE, INTERRUPTED, OWN_KINDS, file_name_problem
 from ludus.record.format.disk import open_outside, reporting
-from ludus.record.format.event import EVENTS, Event
+from ludus.record.format.event import (
+    COMPLETE,
+    EVENTS,
+    INTERRUPTED,
+    OWN_KINDS,
+    Event,
+    build_manifest,
+    file_name_problem,
+    parse_manifest,
+)
 from ludus.record.format.folder import Folder, lock
 from ludus.record.format.keys import SigningKey
 from ludus.record.format.limits import MAX_FILE_BYTES, MAX_FILES
-from ludus.record.format.manifest import build_manifest, parse_manifest
 from ludus.record.format.signature import Signature, make_signature, write_signature
 from ludus.record.run.journal import Journal, begin, begin_again
 from ludus.record.run.reader import read_run

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ludus.bench.report.charts.frame import domain_of
-from ludus.bench.report.charts.lines import Axis, Line, line_chart
-from ludus.bench.report.charts.style import STYLES
+from ludus.bench.report.chart_frame import STYLES, domain_of
+from ludus.bench.report.charts import Axis, Line, line_chart
 from ludus.bench.report.document import (
     Column,
     Figure,
@@ -23,9 +22,8 @@ from ludus.bench.report.document import (
     text,
 )
 from ludus.bench.report.facts import CONFIDENCE, Facts
-from ludus.bench.report.intervals import resampled_means
 from ludus.bench.report.text import number, plural, share
-from ludus.bench.statistics.bootstrap import tails
+from ludus.bench.statistics.bootstrap import resampled_means, tails
 from ludus.bench.statistics.scores import FloatArray
 
 __all__ = ["Curve", "curves"]

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from ludus.bench.outcome import LARGEST_SCORE, without_copies
-from ludus.bench.planning.bundled import departures
 from ludus.bench.report.document import Inline, Name, Paragraph, Tile
 from ludus.bench.report.facts import Facts
 from ludus.bench.report.text import count, plural, ratio, ratio_interval, share, shorten
 from ludus.bench.store.board import lookalikes
+from ludus.bench.verifying.completeness import departures
 from ludus.terminal_text import visible
 
 __all__ = ["cautions", "subtitle", "summary", "tiles"]
