@@ -1,7 +1,7 @@
-"""Start-up code for ``LUDUS_AS_GYMNASIUM=1``: installs the import alias at ``import gymnasium``.
+"""Start-up code for ``LUDUS_AS_GYMNASIUM=1`` and ``LUDUS_AS_MLGYM=1``.
 
-It runs before the program in every Python process with the variable, so it imports only modules
-that Python has already loaded. NumPy must not be imported, because programs set its environment
+It installs the import alias at ``import gymnasium`` or ``import mlgym``. It runs before the program
+in every Python process with the variable, so it imports only modules that Python has already loaded. NumPy must not be imported, because programs set its environment
 variables first.
 """
 
@@ -13,17 +13,34 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["watch"]
+__all__ = ["watch", "watch_mlgym"]
 
 
 def watch() -> None:
     """Install the alias when ``gymnasium`` is first imported; a second call does nothing."""
-    if not any(type(finder).__name__ == _Watcher.__name__ for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Watcher())
+    _add(_Watcher)
+
+
+def watch_mlgym() -> None:
+    """Install the alias when ``mlgym`` is first imported; a second call does nothing."""
+    _add(_MlgymWatcher)
+
+
+def _add(kind: type) -> None:
+    if not any(type(finder).__name__ == kind.__name__ for finder in sys.meta_path):
+        sys.meta_path.insert(0, kind())
+
+
+def _not_installed(variable: str, name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(
+        f"{variable}=1 replaces {name} by Ludus, but Ludus is not installed for "
+        f"{sys.executable}. Install it there, or unset the variable.",
+        name=name,
+    )
 
 
 class _Watcher:
-    """Import finder that is replaced by Ludus's finder on first use."""
+    """Import finder for ``gymnasium`` that is replaced by Ludus's finder on first use."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
         """Find ``gymnasium`` only."""
@@ -45,10 +62,26 @@ class _Watcher:
         except ModuleNotFoundError as problem:
             if problem.name != "ludus":
                 raise
-            raise ModuleNotFoundError(
-                "LUDUS_AS_GYMNASIUM=1 replaces gymnasium by Ludus, but Ludus is not installed for "
-                f"{sys.executable}. Install it there, or unset the variable.",
-                name="gymnasium",
-            ) from problem
+            raise _not_installed("LUDUS_AS_GYMNASIUM", "gymnasium") from problem
         alias.install()
         return alias.installed_finder()
+
+
+class _MlgymWatcher:
+    """Import finder for ``mlgym`` that is replaced by Ludus's finder on first use."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        """Find ``mlgym`` only."""
+        if fullname != "mlgym":
+            return None
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        try:
+            from ludus.interop.mlgym import alias
+        except ModuleNotFoundError as problem:
+            if problem.name != "ludus":
+                raise
+            raise _not_installed("LUDUS_AS_MLGYM", "mlgym") from problem
+        alias.install()
+        finder: Any = sys.meta_path[0]
+        return finder.find_spec(fullname, path, target)

@@ -13,7 +13,7 @@ from ludus.errors import DataMissing
 from ludus.research import ResearchEnv, load_task
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.data.hiding import hidden_paths
-from ludus.research.data.null_submission import null_submission
+from ludus.research.data.preparation import null_submission
 from ludus.research.grading import Artefacts, grade
 from ludus.research.task.discovery import BUNDLED
 from tests.research.env_support import SECRET, answer, write_task

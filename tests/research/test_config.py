@@ -46,7 +46,9 @@ def test_additions():
     (artefact,) = config.submission
     assert (artefact.path, artefact.kind, artefact.max_bytes) == ("out/a.csv", "csv", 1 << 20)
     assert config.validations == 20
-    assert config.evaluation.scale.worst == pytest.approx(-2)
+    assert config.evaluation.scale.worst == pytest.approx(-1)
+    assert config.evaluation.measured_by(1).scale.worst == pytest.approx(-2)
+    assert config.evaluation.model_dump() == config.evaluation.measured_by(1).model_dump()
     with pytest.raises(pydantic.ValidationError):
         config.max_steps = 3
 

@@ -423,8 +423,9 @@ def test_made_by_id_with_a_class_of_its_own(task):
     try:
         with ludus.make("mlgym/generous-v0", **options) as env:
             assert isinstance(env.unwrapped, ResearchEnv)
-            _, info = env.reset(seed=5)
-            assert info["greeting"] == "hello 5"
+            observation, _ = env.reset(seed=5)
+            assert observation["greeting"] == "hello 5"
+            assert observation in env.observation_space
             assert env.step("true")[1] == 10.0
             _, reward, terminated, truncated, _ = env.step("true")
             assert (reward, terminated, truncated) == (20.0, False, True)

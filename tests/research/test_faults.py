@@ -19,10 +19,11 @@ import pytest
 from ludus.bench import RunSettings
 from ludus.errors import ModelServerError, ResearchError, TaskError
 from ludus.research import ResearchEnv, load_task
-from ludus.research.data import made_once
+from ludus.research.data import cache as data_files
 from ludus.research.data.cache import cache_folder
 from ludus.research.episode import env as env_module
-from ludus.research.model_server.server import Break, Call, Fail, ModelServer, Raw, Slow
+from ludus.research.model_server.policies import Break, Call, Fail, Raw, Slow
+from ludus.research.model_server.server import ModelServer
 from tests.research.agents.support import Waits, agent_on
 from tests.research.env_support import FakeGrade, answer, make, write_task
 from tests.research.fault_support import (
@@ -370,7 +371,6 @@ def no_labels(task):
 CORRUPT = {
     "the grader raises": lambda task: (task / "grader" / "grade.py").write_text("1 / 0"),
     "the grader is missing": lambda task: (task / "grader" / "grade.py").unlink(),
-    "there is no grader": lambda task: shutil.rmtree(task / "grader"),
     "labels are missing": no_labels,
     "a package is missing": lambda task: (task / "grader" / "grade.py").write_text(
         "import no_such_package"
@@ -387,6 +387,12 @@ def test_a_corrupt_task_is_no_score(task, start, how):
     assert (reward, info["validations"]) == (0.0, 0)
     step = env.step("submit")
     assert (step[1], ending(step)) == (0.0, INFRASTRUCTURE)
+
+
+def test_a_task_without_a_grader_is_refused_before_anything_runs(task, start):
+    shutil.rmtree(task / "grader")
+    with pytest.raises(TaskError, match=r"no CSV file is declared.*grade\.py"):
+        start(task)
 
 
 def test_a_damaged_file_is_refused_before_anything_runs(task):
@@ -475,7 +481,7 @@ def test_data_that_is_damaged_on_the_disk_is_made_anew(task, start, monkeypatch,
     assert labels.read_text() == truth
     DAMAGE[how](labels)
     # As another process, which has never seen it whole.
-    monkeypatch.setattr(made_once, "_right", {})
+    monkeypatch.setattr(data_files, "_right", {})
     with pytest.warns(UserWarning, match="damaged on the disk"):
         assert ending(env.step("submit"))[:2] == ("scored", 0.1)
     assert labels.read_text() == truth
@@ -506,7 +512,7 @@ def test_a_folder_that_was_half_made_is_not_used(task, tmp_path):
     place = tmp_path / "kept" / "x"
     place.mkdir(parents=True)
     (place / "half").touch()
-    made = made_once.kept_folder(place, lambda folder: (folder / "whole").write_text("1"))
+    made = data_files.kept_folder(place, lambda folder: (folder / "whole").write_text("1"))
     assert (made / "whole").read_text() == "1"
     assert not (made / "half").exists()
 
@@ -514,5 +520,5 @@ def test_a_folder_that_was_half_made_is_not_used(task, tmp_path):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(ResearchError, match="No space left"):
-        made_once.kept_folder(tmp_path / "kept" / "y", fail)
+        data_files.kept_folder(tmp_path / "kept" / "y", fail)
     assert [path.name for path in place.parent.iterdir()] == ["x"]

@@ -18,7 +18,7 @@ from ludus.record import read_run
 from ludus.research.episode import jobs as jobs_module
 from ludus.research.episode.actions import read_action
 from ludus.research.running import job as job_module
-from ludus.research.tools import tool_schemas
+from ludus.research.tools.calls import tool_schemas
 from tests.research.env_support import FakeGrade, answer, make, write_task
 from tests.research.grading.support import boxed
 from tests.research.running.support import answers, fake_grade, record_of, start, write_script

@@ -67,8 +67,12 @@ def test_the_documented_form_alone_is_no_whole_task(tmp_path):
     (tmp_path / "task.yaml").write_text(DOCUMENTED)
     rules = {found.rule for found in check(tmp_path, build=False).findings}
     assert rules == {
-        "no-workspace", "no-grader", "no-submission", "no-baseline", "no-reference", "no-scale",
+        "no-workspace", "no-baseline", "no-reference", "no-scale",
     }  # fmt: skip
+    (tmp_path / "grader").mkdir()
+    (tmp_path / "grader" / "grade.py").write_text("def grade(*given):\n    return 0.0\n")
+    rules = {found.rule for found in check(tmp_path, build=False).findings}
+    assert "no-submission" in rules
 
 
 @pytest.mark.parametrize("part", ["baseline", "reference"])

@@ -90,7 +90,7 @@ def test_a_graphics_processor_is_refused_before_anything_is_made(tmp_path, monke
             lambda: ludus.make("mlgym/wantsGpu-v0"),
         ):
             with pytest.raises(
-                PolicyNotEnforceable, match=r"asks for 1 gpu.*resources\.gpu"
+                PolicyNotEnforceable, match=r"asks for 1 GPU.*resources\.gpu"
             ) as caught:
                 make()
             assert caught.value.reasons.keys() == {"gpu"}

@@ -29,7 +29,7 @@ def test_the_scale(pair, score, other):
     higher, lower = pair
     assert higher.normalise(higher.baseline) == 0
     assert higher.normalise(higher.threshold) == 1
-    assert higher.worst <= 0
+    assert -1 - 1e-3 <= higher.worst <= 0
     assert higher.normalise(score) >= higher.worst
     assert lower.normalise(-score) == higher.normalise(score)
     if score > other:
@@ -54,9 +54,31 @@ def test_rewards_add_up_to_the_final_normalised_score(pair, validations, final):
 def test_known_values():
     scale = Scale(1.44, 1.0227, 0.0)
     assert scale.normalise(1.2) == pytest.approx(0.42487419)
-    assert scale.normalise(-5) == scale.worst == pytest.approx(-2.450755)
+    assert scale.normalise(-5) == scale.worst == pytest.approx(-1)
     time = Scale(8.0, 16.0, 32.0, "lower")
-    assert [time.normalise(t) for t in (4, 8, 12, 16, 24, 32, 99)] == [1.5, 1, 0.5, 0, -1, -2, -2]
+    assert [time.normalise(t) for t in (4, 8, 12, 16, 24, 32, 99)] == [1.5, 1, 0.5, 0, -1, -1, -1]
+    assert time.least == 24
+    assert time.counted("agent_fault", None) == 24
+    near = Scale(8.0, 16.0, 20.0, "lower")
+    assert (near.least, near.worst) == (20, -0.5)
+
+
+def test_the_first_version_had_no_bound():
+    scale = Scale(1.44, 1.0227, 0.0, version=1)
+    assert scale.normalise(-5) == scale.worst == pytest.approx(-2.450755)
+    time = Scale(8.0, 16.0, 32.0, "lower", version=1)
+    assert [time.normalise(t) for t in (16, 24, 32, 99)] == [0, -1, -2, -2]
+    assert time.least == 32
+    with pytest.raises(ValueError, match="version is 3; expected 1 or 2"):
+        Scale(1.0, version=3)
+
+
+def test_a_scale_in_words():
+    assert Scale(1.0, 0.5, -9.0).described == (
+        "-1 or more: 0 is the baseline's score (0.5), 1 the threshold (1), -1 a fault"
+    )
+    assert Scale(1.0, 0.5).described.endswith("0 a fault")
+    assert "1 is a score of 0.7 or less" in Scale(0.7, direction="lower").described
 
 
 def test_without_a_floor_nothing_is_below_the_baseline():
@@ -98,7 +120,8 @@ def test_scales_that_measure_nothing(fields, words):
     ("scale", "raw", "u"),
     [
         (Scale(1.0, 0.5, 0.0), 0.0, -1.0),
-        (Scale(6.0, 17.0, 32.0, "lower"), 32.0, -15 / 11),
+        (Scale(6.0, 17.0, 32.0, "lower"), 28.0, -1.0),
+        (Scale(6.0, 17.0, 32.0, "lower", version=1), 32.0, -15 / 11),
         (Scale(1.0, 0.5), 0.5, 0.0),
         (Scale(6.0, 17.0, None, "lower"), 17.0, 0.0),
         (Scale(1.0, None, 0.25), 0.25, 0.0),

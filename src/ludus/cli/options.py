@@ -105,6 +105,15 @@ TrustPickle = Annotated[
     bool,
     typer.Option("--trust-pickle", help="Load pickled models, which can run any code."),
 ]
+Gpus = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="GPUs of the agent's sandbox; 0 does without.", show_default="the task's"
+    ),
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Write a log file for each episode; see LUDUS_LOG.")
+]
 Unlimited = Annotated[
     bool,
     typer.Option(

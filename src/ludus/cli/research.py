@@ -79,6 +79,8 @@ def run(
     cost_limit: Annotated[
         float | None, typer.Option(min=0.000001, help="Limit of model costs per episode.")
     ] = None,
+    gpus: options.Gpus = None,
+    verbose: options.Verbose = False,
 ) -> None:
     """Run agents on tasks.
 
@@ -101,7 +103,7 @@ def run(
 
     Then: ludus bench report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
     """  # noqa: E501 - examples are copied as they are
-    from ludus.cli.research_tables import conclude
+    from ludus.cli.results import conclude_research
     from ludus.research.running import EpisodeOptions, parse_agent, parse_options, run_research
     from ludus.research.task.settings import MlgymSettings as Variables
 
@@ -132,10 +134,12 @@ def run(
                 unlimited=unlimited,
                 egress=tuple(egress or ()),
                 base_url=base_url,
+                gpus=gpus,
+                verbose=verbose,
             ),
             settings=_settings(folder, parallel, retries, key, store, shared=shared),
         )
-    conclude(done)
+    conclude_research(done)
 
 
 @app.command("resume", epilog=_CODES)
@@ -155,7 +159,7 @@ def resume(
         ludus research resume runs/battleOfSexes-1
     """
     from ludus.bench.running.folder import BenchFolder
-    from ludus.cli.research_tables import conclude
+    from ludus.cli.results import conclude_research
     from ludus.research.running import resume_research
 
     options.see_current_folder()
@@ -163,14 +167,14 @@ def resume(
         shared = any(row.use == "human" for row in BenchFolder.open(folder).agents)
         settings = _settings(folder, parallel, retries, key, store, shared=shared)
         done = resume_research(folder, base_url=base_url, settings=settings)
-    conclude(done)
+    conclude_research(done)
 
 
 @app.command("show")
 def show(folder: options.BenchRunFolder) -> None:
     """Show the results of a run, finished or not."""
     from ludus.bench.running.folder import BenchFolder
-    from ludus.cli.research_tables import episodes_table
+    from ludus.cli.results import episodes_table
     from ludus.research.running.progress import standing
 
     with failing_on(Error, OSError, most=2000):
@@ -210,7 +214,7 @@ def verify(
     Exit code 1 if a result is wrong, 2 for wrong usage.
     """
     from ludus.bench.running.folder import BenchFolder
-    from ludus.cli.verification import show_verification, verifying
+    from ludus.cli.results import show_verification, verifying
     from ludus.research.running.verification import verify_research_run
 
     with failing_on(Error, OSError, most=2000):

@@ -21,6 +21,7 @@ from ludus.cli.console import (
     make_table,
     out,
 )
+from ludus.cli.task_import import import_command
 from ludus.errors import Error
 from ludus.terminal_text import printable
 
@@ -32,6 +33,7 @@ __all__ = ["app"]
 _WIDE = 110
 
 app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
+app.command("import")(import_command)
 _STYLES = {"error": "red", "warning": "yellow"}
 
 
@@ -105,6 +107,8 @@ def run(
     ] = False,
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
+    gpus: options.Gpus = None,
+    verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a solution in a sandbox and grade it like an agent's submission.
@@ -129,6 +133,8 @@ def run(
             validate=validate,
             backend=backend,
             unlimited=unlimited,
+            gpus=gpus,
+            verbose=verbose or None,
         )
     if as_json:
         echo(json.dumps(_solved_json(found, seed), indent=2))
@@ -181,6 +187,49 @@ def list_tasks(
         out.print(table)
     if found.broken:
         fail("\n".join(printable(problem, 2000) for problem in found.broken.values()), FAILED)
+
+
+@app.command("show")
+def show(
+    task: Annotated[str, typer.Argument(help="Id, folder or file of the task.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """Show a task: what is handed in, its limits, and the scale of its rewards.
+
+    Exit code 2 if there is no such task.
+    """
+    from ludus.research.episode.limits import EpisodeLimits
+    from ludus.research.task.discovery import load_task
+
+    options.see_current_folder()
+    with failing_on(Error, most=2000):
+        found = load_task(task)
+        limits = EpisodeLimits.of(found, steps=None, seconds=None, cost=None)
+    config, scale = found.config, found.scale
+    worth = "the sum of its class's rewards" if found.grades_itself else scale.described
+    files = [f"{item.path} ({item.kind})" for item in found.submission]
+    rows = {
+        "id": found.env_id,
+        "name": config.name,
+        "description": " ".join(config.description.split()),
+        "file": str(found.file),
+        "handed in": ", ".join(files) or "nothing",
+        "metric": f"{config.evaluation.metric}, {scale.direction} is better",
+        "reward": worth,
+        "fault": f"{scale.worst:.4g}",
+        "steps": str(limits.steps),
+        "seconds": f"{limits.seconds:g}; command {limits.long:g}, tool {limits.short:g}",
+        "resources": ", ".join(f"{k} {v}" for k, v in config.resources.model_dump().items()),
+    }
+    if as_json:
+        echo(json.dumps(rows, indent=2))
+        return
+    table = Table(show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, Text(printable(value, 4000)))
+    out.print(table)
 
 
 def _solved_table(found: Solved, seed: int) -> Table:

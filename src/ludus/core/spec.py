@@ -64,7 +64,8 @@ class EnvSpec:
     """How to build one environment and its wrappers, with metadata.
 
     The first ten parameters are Gymnasium's; the others are keyword-only. ``namespace``, ``name``
-    and ``version`` are parsed from the id.
+    and ``version`` are parsed from the id. ``reward_scale`` says in words what the return of an
+    episode means, where that is known.
     """
 
     id: str
@@ -87,6 +88,7 @@ class EnvSpec:
     family: str | None = field(default=None, kw_only=True)
     homepage: str | None = field(default=None, kw_only=True)
     licence: str | None = field(default=None, kw_only=True)
+    reward_scale: str | None = field(default=None, kw_only=True)
     security: SecuritySpec = field(default_factory=SecuritySpec, kw_only=True)
 
     def __post_init__(self) -> None:

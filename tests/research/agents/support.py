@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludus.research.agents.backoff import Backoff
+from ludus.research.agents.client import Backoff
 from ludus.research.agents.react import ReactAgent, ReactConfig
-from ludus.research.model_server.server import Call, ModelServer
+from ludus.research.model_server.policies import Call
+from ludus.research.model_server.server import ModelServer
 
 LS = Call("shell", {"command": "ls"}, "I look around.")
 

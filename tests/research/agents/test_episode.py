@@ -6,7 +6,8 @@ import pytest
 
 from ludus.research.agents import RandomAgent, ScriptedAgent
 from ludus.research.episode.env import ResearchEnv
-from ludus.research.model_server.server import Call, ModelServer, Say, by_step
+from ludus.research.model_server.policies import Call, Say, by_step
+from ludus.research.model_server.server import ModelServer
 from ludus.research.task.scaffold import new_task
 from tests.research.agents.support import agent_on
 

@@ -7,17 +7,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ludus.research.model_server.server import (
+from ludus.research.model_server.policies import (
     Break,
     Call,
     Fail,
-    ModelServer,
     Raw,
     Say,
     Slow,
     by_step,
     in_order,
 )
+from ludus.research.model_server.server import ModelServer
 
 HELLO = [{"role": "user", "content": "hello"}]
 

@@ -12,17 +12,9 @@ import pytest
 
 from ludus.errors import DependencyNotInstalled, ModelServerError, ResearchError
 from ludus.research.agents import AgentStopped, Caps, Price, StopReason, client
-from ludus.research.agents.backoff import Backoff
-from ludus.research.model_server.server import (
-    Break,
-    Call,
-    Fail,
-    ModelServer,
-    Raw,
-    Say,
-    Slow,
-    in_order,
-)
+from ludus.research.agents.client import Backoff
+from ludus.research.model_server.policies import Break, Call, Fail, Raw, Say, Slow, in_order
+from ludus.research.model_server.server import ModelServer
 from tests.research.agents.support import LS, Waits, agent_on, seen
 
 pytest.importorskip("openai")

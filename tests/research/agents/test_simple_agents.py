@@ -15,7 +15,7 @@ from ludus.research.agents import (
     ScriptedAgent,
     StopReason,
 )
-from ludus.research.agents.replay import Difference
+from ludus.research.agents.simple import Difference
 from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 from tests.research.agents.support import seen
 

@@ -17,9 +17,9 @@ from rich.console import Console
 
 from ludus.bench import RunSettings
 from ludus.bench.report.facts import collect
-from ludus.bench.report.sections.failures import failures
+from ludus.bench.report.sections.runs import failures
 from ludus.bench.running.folder import BenchFolder
-from ludus.cli.research_tables import episodes_table
+from ludus.cli.results import episodes_table
 from ludus.record import read_run
 from ludus.research.episode import env as env_module
 from ludus.research.episode.terminal import Terminal

@@ -16,7 +16,7 @@ from ludus.codec import encode
 from ludus.errors import DataMissing, SandboxClosed, SubmissionRejected
 from ludus.research import find_tasks, load_task, new_task
 from ludus.research.data.data_cache import CachedTask
-from ludus.research.data.null_submission import null_submission
+from ludus.research.data.preparation import null_submission
 from ludus.research.grading import (
     collect,
     grade,

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from ludus.research.agents.prompts import observation_prompt
-from ludus.research.agents.scripted import ScriptedAgent
+from ludus.research.agents.simple import ScriptedAgent
 from ludus.research.grading import Outcome
 from ludus.research.grading.refusal import LONGEST, raised_where
 from ludus.research.running import job as job_module

@@ -11,7 +11,8 @@ from ludus.bench import RunSettings
 from ludus.bench.running.progress import LineProgress
 from ludus.errors import ModelServerError
 from ludus.research.agents import AgentStopped, StopReason
-from ludus.research.model_server.server import Fail, ModelServer, in_order
+from ludus.research.model_server.policies import Fail, in_order
+from ludus.research.model_server.server import ModelServer
 from ludus.research.running import job as job_module
 from ludus.research.running.deciding import decide
 from ludus.research.running.progress import EpisodeLines

@@ -18,7 +18,7 @@ from ludus.bench.result import Result
 from ludus.bench.statistics import summarise
 from ludus.bench.store import open_store
 from ludus.cli.app import app
-from ludus.cli.research_tables import aup_lines, episodes_table, scores_table
+from ludus.cli.results import aup_lines, episodes_table, scores_table
 from ludus.interop.atif import to_atif
 from ludus.record import read_run
 from ludus.research.running import parse_agent, run_research
@@ -31,8 +31,8 @@ from tests.research.support import SAMPLES
 
 ENV = "mlgym/guessNumber-v0"
 RUNS = 2
-FLOOR, BASELINE, THRESHOLD = 32.0, 17.0, 6.0
-"""Of the task; lower is better."""
+FLOOR, BASELINE, THRESHOLD = 28.0, 17.0, 6.0
+"""Of the task; lower is better. Its null submission scores 32, beyond the bound of the scale."""
 
 
 def put(text: str) -> str:
@@ -46,7 +46,7 @@ ACTIONS = {
     "good": [put(GOOD), "submit"],
     "late": [put(GOOD), "validate", "rm guess.py; submit"],
 }
-"""The floor's agent scores exactly the floor; the late one fails after a good validation."""
+"""The floor's agent scores like the null submission; the late one fails after a good validation."""
 FAULTY = ("faulty", "late")
 
 
@@ -75,7 +75,7 @@ def means(played):
         steps = [e.data for e in read_run(played[0].folder / one.record).events if e.kind == "step"]
         score = steps[-1]["final"]["score"]
         assert (score is None) == (one.agent in FAULTY)
-        found[one.agent].append(FLOOR if score is None else score)
+        found[one.agent].append(FLOOR if score is None else min(score, FLOOR))
     means = {agent: sum(scores) / RUNS for agent, scores in found.items()}
     assert means["faulty"] == means["late"] == means["floor"] == FLOOR
     assert FLOOR > means["basic"] > means["good"]
@@ -108,7 +108,7 @@ def invoke(*words, width: int = 80) -> str:
 
 
 def test_lines_while_it_runs(played):
-    wanted = [("32", f"{scaled(FLOOR):.3f}")] * RUNS
+    wanted = [("28", f"{scaled(FLOOR):.3f}")] * RUNS
     for agent in FAULTY:
         fault = rf"\] {agent} on \S+ seed \d: agent fault, counts as (\S+), normalised (\S+):"
         assert re.findall(fault, played[2]) == wanted
@@ -121,11 +121,11 @@ def test_table_of_episodes(played):
         agent: {(r["score"], r["scaled"]) for r in found if r["agent"] == agent}
         for agent in ACTIONS
     }
-    assert worth["floor"] == {("32", "-1.364")}
-    assert worth["faulty"] == worth["late"] == {("32*", "-1.364")}
+    assert worth["floor"] == {("28*", "-1.000")}
+    assert worth["faulty"] == worth["late"] == {("28*", "-1.000")}
     assert {row["end"] for row in found if row["agent"] in FAULTY} == {"agent fault"}
     again = invoke("research", "show", played[0].folder)
-    assert again.count("32*") == 2 * RUNS
+    assert again.count("28*") == 3 * RUNS
 
 
 def test_table_of_scores(played, means):
@@ -135,7 +135,7 @@ def test_table_of_scores(played, means):
         assert float(found[agent]["scaled"]) == pytest.approx(scaled(mean), abs=1e-3)
         assert found[agent]["n"] == f"{RUNS}/{RUNS}"
     assert (found["faulty"]["95 % interval"], found["faulty"]["faults"]) == ("–", f"{RUNS} agent")
-    assert found["faulty"]["best"] == found["floor"]["best"] == "32"
+    assert found["faulty"]["best"] == found["floor"]["best"] == "28"
 
 
 def test_aup(played):
@@ -173,7 +173,7 @@ def test_report(played, means, tmp_path):
         assert float(overall[1]) == pytest.approx(scaled(mean), abs=1e-3)
         assert float(raw[1]) == pytest.approx(mean, rel=1e-3)
         assert float(raw[4]) == pytest.approx(scaled(mean), abs=1e-3)
-    assert "a fault counts as 32.00" in "\n".join(lines)
+    assert "a fault counts as 28.00" in "\n".join(lines)
     assert "<svg" in (tmp_path / "r.html").read_text("utf-8")
 
 
@@ -181,7 +181,7 @@ def test_report(played, means, tmp_path):
 def test_comparison(played, agent):
     run = played[0].folder
     text = invoke("bench", "compare", f"{run}@{agent}", f"{run}@floor", "--allow", "claimed")
-    assert re.search(r"\s32\s+32\s+0\s+0\.5\s", text), text
+    assert re.search(r"\s28\s+28\s+0\s+0\.5\s", text), text
 
 
 def test_leaderboard(played, means):
@@ -194,7 +194,7 @@ def test_leaderboard(played, means):
     assert {row["position"] for row in board["rows"][2:]} == {3}
     narrow, wide = (invoke("leaderboard", "--store", played[1], width=w) for w in (80, 200))
     assert all(len(line) <= 80 for line in narrow.splitlines())
-    assert wide.count(f"32 (n={RUNS}, {RUNS} faults)") == len(FAULTY)
+    assert wide.count(f"28 (n={RUNS}, {RUNS} faults)") == len(FAULTY)
 
 
 def test_leaderboard_by_rank(played, means):
@@ -213,7 +213,7 @@ def test_lines_of_json(played, tmp_path):
         store.export_jsonl(tmp_path / "all.jsonl")
     for line in (tmp_path / "all.jsonl").read_text("utf-8").splitlines():
         data = json.loads(line)
-        counted = FLOOR if data["agent"] in FAULTY else data["score"]
+        counted = FLOOR if data["agent"] in FAULTY else min(data["score"], FLOOR)
         assert data["extra"]["counted"] == counted
         assert data["extra"]["normalised"] == pytest.approx(scaled(counted))
         assert Result.from_dict(data).extra["counted"] == counted
@@ -222,7 +222,7 @@ def test_lines_of_json(played, tmp_path):
 def test_trajectories_and_rewards(played):
     for one in played[0].results:
         trajectory = trajectory_of_run(played[0].folder / one.record)
-        counted = FLOOR if one.agent in FAULTY else one.score
+        counted = FLOOR if one.agent in FAULTY else min(one.score, FLOOR)
         assert trajectory.scores == ({"guesses": counted},)
         assert trajectory.normalised == pytest.approx(scaled(counted))
         assert trajectory.graded == ("agent_fault" if one.agent in FAULTY else "scored")
@@ -242,7 +242,7 @@ def test_alone(played, agent, tmp_path):
     """What a fault counts as does not depend on who else is there."""
     done = replace(played[0], results=[one for one in played[0].results if one.agent == agent])
     (row,) = rows(scores_table(done))
-    assert (row["mean"], row["scaled"], row["best"]) == ("32", "-1.364", "32")
+    assert (row["mean"], row["scaled"], row["best"]) == ("28", "-1.000", "28")
     assert (
         aup_lines(done)[0] == f"AUP of {agent}: attempt 0.000, submission 0.000" or agent == "late"
     )
@@ -253,7 +253,7 @@ def test_alone(played, agent, tmp_path):
     assert (row.value, row.scores[0].mean) == (pytest.approx(scaled(FLOOR)), FLOOR)
     document = build_document(done.results, references=done.suite.references)
     cell = next(one for one in document.sections if one.anchor == "environments").blocks[2].rows[0]
-    assert [one.content for one in cell[1:5]] == ["32.00", "2 of 2", "–", "-1.364"]
+    assert [one.content for one in cell[1:5]] == ["28.00", "2 of 2", "–", "-1.000"]
 
 
 def test_floors_of_the_suite_of_environments_are_those_of_the_tasks():
@@ -270,4 +270,6 @@ def test_runs_of_several_tasks_are_not_called_like_it():
     tasks = [load_task(name) for name in ("blotto", "titanicSurvival")]
     made = suite_of(tasks, options(), [0])
     assert made.name not in suites()
-    assert made.floors == {task.env_id: task.scale.floor for task in tasks}
+    assert made.floors == {task.env_id: task.scale.least for task in tasks}
+    old = suite_of(tasks, options(scale=1), [0])
+    assert old.floors == {task.env_id: task.scale.floor for task in tasks}

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from ludus.research import find_tasks
-from ludus.research.data.null_submission import null_submission
+from ludus.research.data.preparation import null_submission
 from ludus.research.task.discovery import BUNDLED
 
 NullSubmission = Callable[[Path], Mapping[str, bytes]]

@@ -37,7 +37,7 @@ import pytest
 
 from ludus.research import ResearchEnv, load_task
 from ludus.research.data.data_cache import CachedTask
-from ludus.research.data.null_submission import null_submission
+from ludus.research.data.preparation import null_submission
 from ludus.research.linting import check_task
 
 Files = Mapping[str, bytes]

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from ludus.research.tools import TOOLS, command_line, installed, tool_schemas
-from ludus.research.tools.calls import WrongCall
+from ludus.research.tools.calls import WrongCall, command_line, tool_schemas
+from ludus.research.tools.inside.table import TOOLS
+from ludus.research.tools.installing import installed
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["VARIABLE", "child_environment", "run"]
+__all__ = ["VARIABLE", "child_environment", "follow", "run"]
 
 VARIABLE = "LUDUS_AS_GYMNASIUM"
 
@@ -53,16 +53,22 @@ def run(argv: list[str]) -> int:
         sys.stderr.write(f"ludus as-gymnasium: cannot run {argv[0]!r}: {problem.strerror}\n")
         return 127
 
+    status = follow(process)
+    return status if status >= 0 else 128 - status
+
+
+def follow(process: subprocess.Popen[bytes]) -> int:
+    """Wait for a program and pass signals on to it; return its status."""
+
     def pass_on(number: int, _: FrameType | None) -> None:
         process.send_signal(number)
 
     # The terminal sends SIGINT to both processes, but SIGTERM reaches only this one.
     previous = signal.signal(signal.SIGTERM, pass_on)
     try:
-        status = _wait(process)
+        return _wait(process)
     finally:
         signal.signal(signal.SIGTERM, previous)
-    return status if status >= 0 else 128 - status
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:

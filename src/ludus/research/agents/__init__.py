@@ -10,10 +10,8 @@ from ludus.research.agents.protocol import Action, Agent, AgentStopped, StopReas
 if TYPE_CHECKING:
     from ludus.research.agents.accounting import Caps, ModelUsage, Price, price_table
     from ludus.research.agents.human import HumanAgent
-    from ludus.research.agents.random import RandomAgent
     from ludus.research.agents.react import ReactAgent, ReactConfig
-    from ludus.research.agents.replay import ReplayAgent
-    from ludus.research.agents.scripted import ScriptedAgent
+    from ludus.research.agents.simple import RandomAgent, ReplayAgent, ScriptedAgent
 
 __all__ = [
     "Action",
@@ -36,11 +34,11 @@ _HOMES = {
     "Caps": "accounting",
     "HumanAgent": "human",
     "Price": "accounting",
-    "RandomAgent": "random",
+    "RandomAgent": "simple",
     "ReactAgent": "react",
     "ReactConfig": "react",
-    "ReplayAgent": "replay",
-    "ScriptedAgent": "scripted",
+    "ReplayAgent": "simple",
+    "ScriptedAgent": "simple",
     "ModelUsage": "accounting",
     "price_table": "accounting",
 }

@@ -10,31 +10,34 @@ import json
 import os
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ludus.errors import ModelServerError
 from ludus.optional import require
-from ludus.research.agents.answers import Answer, Unreadable, parse_answer
-from ludus.research.agents.backoff import Backoff, retry_after
+from ludus.research.agents.replies import Answer, Unreadable, parse_answer
 from ludus.research.task.settings import MlgymSettings
 
-__all__ = ["RESERVED", "ContextOverflow", "ModelClient", "RequestRefused", "ServerFailed"]
+__all__ = [
+    "RESERVED",
+    "Backoff",
+    "ContextOverflow",
+    "ModelClient",
+    "RequestRefused",
+    "ServerFailed",
+    "retry_after",
+]
 
 MAX_ANSWER_BYTES = 2**24
 RESERVED = frozenset(
-    [
-        "max_completion_tokens",
-        "max_tokens",
-        "messages",
-        "model",
-        "n",
-        "stream",
-        "tool_choice",
+    {
+        "max_completion_tokens", "max_tokens", "messages", "model", "n", "stream", "tool_choice",
         "tools",
-    ]
-)
+    }
+)  # fmt: skip
 """Fields of a request that options cannot set, as caps and parsing depend on them."""
 _PASSING = frozenset({408, 409, 425, 429})
 _OF_CONTENT = frozenset({400, 403, 413, 422})
@@ -60,6 +63,24 @@ class _Passing(Exception):
     def __init__(self, what: str, asked: float | None = None) -> None:
         super().__init__(what)
         self.asked = asked
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waiting times that double, scattered so that many agents do not come back at once."""
+
+    first: float = 1.0
+    longest: float = 60.0
+    longest_asked: float = 600.0
+    """A server that asks for more than this is not waited for."""
+    sleep: Callable[[float], None] = time.sleep
+
+    def wait(self, attempt: int, asked: float | None, scatter: random.Random) -> float:
+        """Return the seconds to wait after so many failures; what a server asks for is kept."""
+        if asked is not None:
+            return asked
+        doubled = self.first * 2.0 ** min(attempt - 1, 60)
+        return min(self.longest, doubled) * scatter.uniform(0.5, 1.0)
 
 
 @dataclass(slots=True)
@@ -233,3 +254,18 @@ def _read(response: Any, end: float) -> bytes:
 def _is_overflow(code: str, text: str) -> bool:
     lower = text.lower()
     return code in _OVERFLOW_CODES or any(words in lower for words in _OVERFLOW_WORDS)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks to wait, by either form of ``Retry-After``."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        if text.isascii() and text.replace(".", "", 1).isdigit() and len(text) < 16:
+            return float(text) / unit
+    try:
+        moment = parsedate_to_datetime(headers.get("retry-after", ""))
+    except (TypeError, ValueError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)

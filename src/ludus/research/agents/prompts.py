@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ludus.research.agents.replies import utf8
-from ludus.research.tools import TOOLS
+from ludus.research.tools.inside.table import TOOLS
 
 __all__ = [
     "malformed_prompt",

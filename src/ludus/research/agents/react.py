@@ -14,10 +14,9 @@ from typing import Any, Literal
 
 from ludus.errors import ModelServerError, ResearchError
 from ludus.research.agents.accounting import Caps, Meter, ModelUsage, Price
-from ludus.research.agents.answers import Answer
-from ludus.research.agents.backoff import Backoff
 from ludus.research.agents.client import (
     RESERVED,
+    Backoff,
     ContextOverflow,
     ModelClient,
     RequestRefused,
@@ -32,8 +31,8 @@ from ludus.research.agents.prompts import (
     task_prompt,
 )
 from ludus.research.agents.protocol import Action, AgentStopped, StopReason
-from ludus.research.agents.replies import Parsed, Reply, parse_reply
-from ludus.research.tools import tool_schemas
+from ludus.research.agents.replies import Answer, Parsed, Reply, parse_reply
+from ludus.research.tools.calls import tool_schemas
 
 __all__ = ["ReactAgent", "ReactConfig"]
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ludus.errors import TaskError
-from ludus.research.data.cache import cache_folder
+from ludus.research.data.cache import cache_folder, kept_folder
 from ludus.research.data.hiding import hidden_paths
-from ludus.research.data.made_once import kept_folder
-from ludus.research.data.null_submission import null_submission
-from ludus.research.data.preparation import Prepared, prepare
+from ludus.research.data.preparation import Prepared, null_submission, prepare
 from ludus.research.data.sources import given_folders
 from ludus.research.grading.artefacts import Artefacts
+from ludus.research.grading.by_metric import metric_named
+from ludus.research.grading.metrics import METRICS
 from ludus.research.task.config import Artefact
 from ludus.research.task.contract import Split
 from ludus.research.task.task import Task
@@ -27,9 +27,7 @@ __all__ = ["CachedTask"]
 class CachedTask:
     """A task with its data, as graders need it.
 
-    Attributes:
-        task: The task.
-        digest: Of everything that its data and scores depend on.
+    ``digest`` is that of everything that its data and scores depend on.
     """
 
     task: Task
@@ -51,7 +49,7 @@ class CachedTask:
     @property
     def submission(self) -> tuple[Artefact, ...]:
         """The declared submission files."""
-        return self.task.config.submission
+        return self.task.submission
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -65,7 +63,7 @@ class CachedTask:
         Raises:
             TaskError: The task has been changed meanwhile.
         """
-        if not self.task.grader.is_dir() and not self._place("grader").is_dir():
+        if self.task.grades_itself:
             return self.task.grader
         return self._kept("grader", self._copy_grader) / "grader"
 
@@ -111,11 +109,49 @@ class CachedTask:
             DataMissing, TaskError, ResearchError: As :meth:`prepared`.
         """
         _ = self.grader_folder
-        return self.prepared(seed)
+        made = self.prepared(seed)
+        if not (self.task.has_grader or self.task.grades_itself or any(made.test.glob("*.csv"))):
+            raise TaskError(
+                f"Task {self.id} has neither a grader nor labels for the metric "
+                f"{self.task.config.evaluation.metric}. Put labels.csv, with the columns id and "
+                f"label, into {self.task.folder / 'test'} (and into 'validation' beside it), have "
+                f"data.py write it, or write {self.task.grader / 'grade.py'}."
+            )
+        return made
+
+    def hint(self, seed: int) -> str:
+        """Return what an agent must know that a task without a grader does not say itself."""
+        if self.task.has_grader or self.task.grades_itself:
+            return ""
+        evaluation, made = self.task.config.evaluation, self.prepared(seed)
+        header = [_header(file) for file in sorted(made.test.glob("*.csv"))[:1]]
+        columns = f" with the columns {header[0]}" if header else ""
+        paths = " and ".join(item.path for item in self.submission)
+        return (
+            f"\n\nHand in {paths}{columns}, and a row for each row that is to be predicted. It is "
+            f"graded by {evaluation.metric}; {evaluation.direction} is better."
+        )
 
     def _copy_grader(self, folder: Path) -> None:
+        if not self.task.has_grader:
+            (folder / "grader").mkdir()
+            (folder / "grader" / "grade.py").write_text(self._metric_grader(), "utf-8")
+            return
         ignored = shutil.ignore_patterns("__pycache__", ".git")
         shutil.copytree(self.task.grader, folder / "grader", ignore=ignored)
+
+    def _metric_grader(self) -> str:
+        metric, declared = self.task.config.evaluation.metric, self.task.submission
+        paths = [item.path for item in declared if item.kind == "csv"]
+        if metric_named(metric) is None or not paths:
+            what = f"the metric {metric!r} is" if paths else "no CSV file is declared, which is"
+            raise TaskError(
+                f"Task {self.id} has no grader, and {what} not enough to grade it. Write "
+                f"{self.task.grader / 'grade.py'}, or use a CSV file and one of the metrics "
+                f"{', '.join(METRICS)}."
+            )
+        module = "ludus.research.grading.by_metric"
+        return f"from {module} import grader_of\n\ngrade = grader_of({metric!r}, {paths!r})\n"
 
     def _place(self, name: str) -> Path:
         return cache_folder("data") / f"{self.id}-{self.digest[:24]}{_given()}" / name
@@ -137,6 +173,11 @@ class CachedTask:
             return self.task.digest() == self.digest
         except OSError:
             return False
+
+
+def _header(file: Path) -> str:
+    with file.open(encoding="utf-8", errors="replace") as opened:
+        return opened.readline(1000).strip()
 
 
 def _given() -> str:

@@ -15,7 +15,7 @@ from types import ModuleType
 from ludus.errors import DataMissing, TaskError
 from ludus.research.task.task import Task
 
-__all__ = ["Prepared", "load_program", "prepare"]
+__all__ = ["Prepared", "load_program", "null_submission", "prepare"]
 
 _SECRET = ("validation", "test")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -43,7 +43,8 @@ def prepare(task: Task, seed: int, folder: Path) -> Prepared:
         OSError: The folder cannot be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if not task.workspace.is_dir() and not task.data_program.is_file():
+    has_start = task.workspace.is_dir() or task.data_program.is_file()
+    if not has_start and not task.grades_itself:
         raise TaskError(
             f"Task {task.id} has neither a folder {task.workspace} nor a data.py; add what the "
             "agent is to start from."
@@ -105,3 +106,34 @@ def load_program(file: Path) -> ModuleType:
     finally:
         del sys.modules[name]
     return module
+
+
+def null_submission(task: Task, workspace: Path) -> dict[str, bytes] | None:
+    """Return the files of the null submission, well-formed and made without any knowledge.
+
+    If the workspace or the baseline holds all files of a submission, those are it. Otherwise a task
+    may have a ``null.py``, run in this process, with ``null_submission(workspace)``, which returns
+    the files by path; ``None`` without one. A grader that fails on a submission is tried with it.
+
+    Raises:
+        TaskError: ``null.py`` failed, or returned something else.
+    """
+    program = task.folder / "null.py"
+    paths = [item.path for item in task.submission]
+    if not program.is_file():
+        found = {path: _found(path, workspace, task.baseline) for path in paths}
+        whole = {path: file.read_bytes() for path, file in found.items() if file is not None}
+        return whole if paths and len(whole) == len(paths) else None
+    try:
+        made = load_program(program).null_submission(workspace)
+    except Exception as problem:  # whatever the task's own code raises
+        raise TaskError(
+            f"{program}: null_submission(workspace) failed with {type(problem).__name__}: {problem}"
+        ) from problem
+    if not isinstance(made, dict) or sorted(made) != sorted(paths):
+        raise TaskError(f"{program}: null_submission(workspace) must return {', '.join(paths)}.")
+    return made
+
+
+def _found(path: str, *folders: Path) -> Path | None:
+    return next((folder / path for folder in folders if (folder / path).is_file()), None)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ludus.errors import InvalidAction
 from ludus.research.tools.calls import SHELL, WrongCall, command_line
+from ludus.research.tools.inside.table import TOOLS
 from ludus.research.tools.jobs import (
     JOBS,
     JobCall,
@@ -39,11 +40,17 @@ _SAMPLES: tuple[Action, ...] = (
 
 
 class ActionSpace(Space[Any]):
-    """Strings, and calls ``{"tool": name, "arguments": {...}}``.
+    """Strings for the shell, and calls ``{"tool": name, "arguments": {...}}`` of the tools.
 
     Wrong arguments of a tool are a member too: the agent is told about them, as about an unknown
-    command. Samples are drawn from a few harmless actions.
+    command. Calls of unknown tools are not; an environment that is given one does nothing, and
+    tells the agent which tools there are. Samples are drawn from a few harmless actions.
+
+    Attributes:
+        tools: The names of the tools, the shell first.
     """
+
+    tools: tuple[str, ...] = (SHELL, *TOOLS)
 
     def __init__(self, seed: int | np.random.Generator | None = None) -> None:
         super().__init__(None, None, seed)
@@ -65,11 +72,11 @@ class ActionSpace(Space[Any]):
         return chosen if isinstance(chosen, str) else dict(chosen)
 
     def contains(self, x: Any) -> bool:
-        """Whether ``x`` has the form of an action."""
-        return _misshapen(x) is None
+        """Whether ``x`` is a text, or has the form of a call of a known tool."""
+        return _misshapen(x) is None and (isinstance(x, str) or x["tool"] in self.tools)
 
     def __repr__(self) -> str:
-        return "ActionSpace()"
+        return f"ActionSpace(text, tools: {', '.join(self.tools)})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ActionSpace)

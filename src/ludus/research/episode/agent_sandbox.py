@@ -11,8 +11,9 @@ from ludus.errors import PolicyNotEnforceable, TaskError
 from ludus.research.data.cache import cache_folder
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.episode.observation import OUTPUT
+from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
-from ludus.research.tools import BIN, tool_mount
+from ludus.research.tools.installing import BIN, tool_mount
 from ludus.sandbox import Mount, Policy
 from ludus.sandbox.linux.chosen_packages import shown_with
 from ludus.sandbox.linux.visible_files import python_roots, seen_as, system_folders
@@ -113,19 +114,30 @@ def declared_packages(task: Task) -> PackageSet:
 
 
 def refuse_missing_gpus(task: Task, gpus: int | None) -> None:
-    """Refuse a task that needs GPUs, which no sandbox has; ``gpus=0`` runs it without.
+    """Refuse a task that needs GPUs, which no sandbox has; 0 runs it without.
+
+    Args:
+        task: The task.
+        gpus: Instead of the task's own; by default ``MLGYM_GPUS``.
 
     Raises:
         PolicyNotEnforceable: The task needs some.
+        ResearchError: The variable has an invalid value.
     """
-    wanted = task.config.resources.gpu if gpus is None else gpus
-    if wanted:
-        reason = "sandboxes are given no graphics processors"
-        raise PolicyNotEnforceable(
-            f"Task {task.id} asks for {wanted} gpu (resources.gpu), but {reason}. Set "
-            "resources.gpu to 0 in its file, or make the environment with gpus=0 to do without.",
-            reasons={"gpu": reason},
-        )
+    chosen = MlgymSettings.read().gpus if gpus is None else gpus
+    wanted = task.config.resources.gpu if chosen is None else chosen
+    if not wanted:
+        return
+    found = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
+    reason = "this machine has none"
+    if found:
+        reason = f"no sandbox backend passes a GPU through, although there is {', '.join(found)}"
+    raise PolicyNotEnforceable(
+        f"Task {task.id} asks for {wanted} GPU (resources.gpu), but {reason}. To do without, give "
+        "--gpus 0 on the command line, set MLGYM_GPUS=0, or make the environment with gpus=0; or "
+        "set resources.gpu to 0 in the task's file.",
+        reasons={"gpu": reason},
+    )
 
 
 def _environment(cpus: float) -> dict[str, str]:

@@ -16,7 +16,7 @@ from ludus.research.task.contract import Split
 from ludus.research.task.outcome import Graded, Outcome
 from ludus.sandbox import Policy, Sandbox
 
-__all__ = ["Assessor", "Grade", "graded_in_sandboxes"]
+__all__ = ["Assessor", "Grade", "OwnAssessor", "graded_in_sandboxes"]
 
 _TRIES = 2
 _MEMORY = 2 << 30
@@ -49,10 +49,7 @@ class Assessor:
     def assess(self, sandbox: Sandbox, split: Split, count: int = 0) -> Graded:
         """Copy out the declared files and grade them, again if the infrastructure failed.
 
-        Args:
-            sandbox: The agent's.
-            split: Which labels to use.
-            count: Number of the validation, from 1; 0 for the test.
+        ``count`` is the number of the validation, from 1; 0 for the test.
         """
         self.artefacts = None
         try:
@@ -74,6 +71,17 @@ class Assessor:
             if made.kind != "infrastructure_fault":
                 break
         return Graded(made, artefacts.digests, drawn)
+
+
+class OwnAssessor(Assessor):
+    """For tasks that grade themselves: nothing is copied, and the score is set by their rewards."""
+
+    def assess(self, sandbox: Sandbox, split: Split, count: int = 0) -> Graded:
+        """Return a score of 0, to which rewards are added; there is nothing to validate."""
+        if split == "validation":
+            told = "This task has no validation; its rewards say how good the work is."
+            return Graded(Outcome("agent_fault", reason=told, told=told))
+        return Graded(Outcome("scored", 0.0))
 
 
 def graded_in_sandboxes(policy: Policy, backend: str | None) -> Grade:

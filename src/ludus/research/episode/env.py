@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from ludus import logger
 from ludus.core import Env
-from ludus.errors import ResetNeeded, SandboxError, SandboxUnavailable, StateError, TaskError
+from ludus.errors import ResetNeeded, SandboxError, SandboxUnavailable, StateError
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode import episode_state
 from ludus.research.episode.actions import Action, ActionSpace
 from ludus.research.episode.agent_sandbox import agent_policy, refuse_missing_gpus
-from ludus.research.episode.assessment import Assessor, Grade, graded_in_sandboxes
+from ludus.research.episode.assessment import (
+    Assessor,
+    Grade,
+    OwnAssessor,
+    graded_in_sandboxes,
+)
 from ludus.research.episode.episode import Finish, ResearchEpisode
-from ludus.research.episode.limits import End, EpisodeLimits
-from ludus.research.episode.observation import Observation, observation_space
-from ludus.research.episode.terminal import HOME, Terminal
-from ludus.research.episode.transcript import Transcript
+from ludus.research.episode.journal import Journal
+from ludus.research.episode.limits import TERMINAL, End, EpisodeLimits
+from ludus.research.episode.observation import Observation
+from ludus.research.episode.rules import Rules
+from ludus.research.episode.terminal import HOME, Terminal, Transcript
 from ludus.research.grading.draws import DrawKind, Draws, draw_kind
+from ludus.research.task.classes import make_rules
+from ludus.research.task.config import TaskConfig
 from ludus.research.task.discovery import load_task
 from ludus.research.task.task import BaseTask, Task
 from ludus.sandbox import Sandbox, open_sandbox
 
 __all__ = ["MLGymEnv", "ResearchEnv"]
 
+TaskLike: TypeAlias = str | os.PathLike[str] | Task | TaskConfig | Mapping[str, Any]
 _Step = tuple[Observation, float, bool, bool, dict[str, Any]]
 
 
@@ -53,7 +62,9 @@ class ResearchEnv(Env[Observation, Action]):
     nothing.
 
     Args:
-        task: Its id, or the path of its folder.
+        task: Its id, the path of its folder or file, or its configuration: a dict with the fields
+            of such a file, or a :class:`~ludus.research.TaskConfig`.
+        task_config: MLGym's name of ``task``.
         task_class: A class for the task, or its ``"module:name"``.
         max_steps: Instead of the task's own.
         time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
@@ -64,7 +75,11 @@ class ResearchEnv(Env[Observation, Action]):
         grade: Instead of :func:`ludus.research.grading.grade`.
         draws: ``"private"``, or ``"public"`` for draws from the seed alone; by default
             ``LUDUS_RESEARCH_DRAWS``, or private. The draws of an existing episode continue it.
-        render_mode: ``"ansi"``, or ``None``.
+        verbose: Whether each episode has a log file, see :mod:`ludus.research.episode.journal`; by
+            default as the task or ``LUDUS_LOG`` says.
+        log_folder: Of the log files; by default ``logs`` in ``MLGYM_WORKSPACE_PATH`` or ``runs``.
+        log_name: Of a log file for all episodes.
+        render_mode: ``"ansi"``; ``"human"`` prints the terminal as it goes; or ``None``.
 
     Raises:
         TaskError: There is no such task, or it is wrong.
@@ -77,12 +92,13 @@ class ResearchEnv(Env[Observation, Action]):
         state_bytes: Largest state that ``get_state`` returns.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "human"]}  # type: ignore[misc]
 
     def __init__(
         self,
-        task: str | os.PathLike[str] | Task,
+        task: TaskLike | None = None,
         *,
+        task_config: TaskLike | None = None,
         task_class: str | Callable[..., BaseTask] | None = None,
         max_steps: int | None = None,
         time_limit: float | None = None,
@@ -92,6 +108,9 @@ class ResearchEnv(Env[Observation, Action]):
         gpus: int | None = None,
         grade: Grade | None = None,
         draws: DrawKind | Draws | None = None,
+        verbose: bool | None = None,
+        log_folder: str | os.PathLike[str] | None = None,
+        log_name: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         if backend == "process":
@@ -99,7 +118,13 @@ class ResearchEnv(Env[Observation, Action]):
                 "The 'process' backend isolates nothing, so that labels and graders would be open "
                 "to the agent. Use bubblewrap, podman, docker or gvisor."
             )
-        self.task = load_task(task if isinstance(task, str | Task) else Path(task))
+        given = task if task_config is None else task_config
+        if given is None or (task is not None and task_config is not None):
+            raise TypeError(
+                "An environment takes one task: its id, the path of its folder or file, or a dict "
+                "with its configuration, as the first argument or as task_config."
+            )
+        self.task = load_task(Path(given) if isinstance(given, os.PathLike) else given)
         refuse_missing_gpus(self.task, gpus)
         self.render_mode = render_mode
         self.limits = EpisodeLimits.of(
@@ -111,12 +136,14 @@ class ResearchEnv(Env[Observation, Action]):
         self._kept_draws = draws if isinstance(draws, Draws) else None
         self._draw_kind = draw_kind(None if isinstance(draws, Draws) else draws)
         self.state_bytes = episode_state.LARGEST
-        self._rules = _rules(self.task, task_class)
+        self._rules = Rules(self.task, make_rules(self.task, task_class), self.limits.steps)
         self._episode: ResearchEpisode | None = None
         self._transcript = Transcript()
+        folder = None if log_folder is None else Path(log_folder)
+        self._journal = Journal(self.task, verbose=verbose, folder=folder, name=log_name)
         self._seed, self._is_over = 0, True
         self.action_space = ActionSpace()
-        self.observation_space = observation_space(self.limits.steps)
+        self.observation_space = self._rules.observation_space
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -142,9 +169,12 @@ class ResearchEnv(Env[Observation, Action]):
             episode.terminal.sandbox.close()
             raise
         self._begin(episode)
-        added = self._rules.reset(self._seed)
         self._transcript = Transcript()
-        return episode.first().observation(), {**episode.info(), **added, "seed": self._seed}
+        self._journal.begin(self._seed, self.limits, episode.terminal.sandbox.backend)
+        observation = self._rules.reset(episode, self._seed)
+        if observation["output"]:
+            self._show("", observation)
+        return observation, {**episode.info(), "seed": self._seed}
 
     def step(self, action: Action) -> _Step:
         """Execute one action.
@@ -198,9 +228,15 @@ class ResearchEnv(Env[Observation, Action]):
         return self.sandbox
 
     def render(self) -> str | None:
-        """Return the terminal as text; control characters are shown, not obeyed."""
+        """Return the terminal as text; control characters are shown, not obeyed.
+
+        With ``"human"`` everything is printed as it happens, and this does nothing.
+        """
         if self.render_mode is None:
-            logger.warn("render() does nothing without a render_mode; make it with 'ansi'.")
+            logger.warn(
+                "render() does nothing without a render_mode; make it with 'ansi' or 'human'."
+            )
+        if self.render_mode != "ansi":
             return None
         return self._transcript.text()
 
@@ -212,12 +248,27 @@ class ResearchEnv(Env[Observation, Action]):
     def _step(self, action: Action | Finish) -> _Step:
         episode = self._current()
         observation, reward, done, info = self._rules.step(action)
-        self._transcript.add(action if not isinstance(action, Finish) else "", observation)
-        truncated = episode.end not in ("", "submitted")
+        typed = "" if isinstance(action, Finish) else action
+        self._show(typed, observation)
+        self._journal.step(typed, observation, info)
+        self._journal.reward(reward)
+        truncated = episode.end not in ("", *TERMINAL)
         self._is_over = done or truncated
         if self._is_over:
             self._leave("its episode is over")
-        return observation, float(reward), bool(done) and not truncated, truncated, info
+            self._journal.end(info, self.artefacts)
+        return observation, reward, done and not truncated, truncated, info
+
+    @property
+    def log_file(self) -> Path | None:
+        """The log of the episode, if there is one."""
+        return self._journal.file
+
+    def _show(self, typed: object, observation: Observation) -> None:
+        shown = self._transcript.add(typed, observation)
+        if self.render_mode == "human":
+            sys.stdout.write(shown)
+            sys.stdout.flush()
 
     def _current(self) -> ResearchEpisode:
         if self._episode is None or self._is_over:
@@ -233,12 +284,15 @@ class ResearchEnv(Env[Observation, Action]):
             sandbox.close()
             raise
         grade = self._grade or graded_in_sandboxes(self._policy, self._backend)
-        assessor = Assessor(self._data, self._seed, grade, draws)
-        return ResearchEpisode(self.task, terminal, self.limits, assessor)
+        kind = OwnAssessor if self.task.grades_itself else Assessor
+        assessor = kind(self._data, self._seed, grade, draws)
+        episode = ResearchEpisode(self.task, terminal, self.limits, assessor)
+        episode.hint = self._data.hint(self._seed)
+        return episode
 
     def _begin(self, episode: ResearchEpisode) -> None:
         self._episode, self._is_over = episode, False
-        self._rules.execute = episode.execute
+        self._rules.begin(episode)
 
     def _leave(self, reason: str = "it was closed") -> None:
         if self._episode is None:
@@ -256,7 +310,8 @@ class ResearchEnv(Env[Observation, Action]):
             "task": self._data.digest,
             "seed": str(self._seed),
             "draws": episode.assessor.draws.plain(),
-            "episode": episode_state.save(episode, self._rules, limit=self.state_bytes),
+            "rules": self._rules.state(),
+            "episode": episode_state.save(episode, self._rules.task, limit=self.state_bytes),
             "transcript": self._transcript.text(),
         }
 
@@ -284,28 +339,9 @@ class ResearchEnv(Env[Observation, Action]):
             raise
         self._leave()
         self._begin(episode)
-        self._rules.reset(self._seed)
-        self._rules.history = history
+        self._rules.set_state(self._seed, history, fields.get("rules"))
         self._transcript = Transcript(fields["transcript"], episode.terminal.cwd)
 
 
 MLGymEnv = ResearchEnv
 """The name under which MLGym has it."""
-
-
-def _rules(task: Task, task_class: str | Callable[..., BaseTask] | None) -> BaseTask:
-    """Make the task object that decides on rewards and the end."""
-    made: Any = task_class or BaseTask
-    if isinstance(made, str):
-        module, _, name = made.partition(":")
-        try:
-            made = getattr(import_module(module), name)
-        except (ImportError, AttributeError) as problem:
-            raise TaskError(f"The class {task_class!r} of task {task.id}: {problem}.") from problem
-    rules = made(task.config)
-    if not isinstance(rules, BaseTask):
-        raise TaskError(
-            f"Task {task.id} is made by {task_class!r}, which returned a {type(rules).__name__}; "
-            "expected a ludus.research.BaseTask."
-        )
-    return rules

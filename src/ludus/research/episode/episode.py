@@ -60,6 +60,7 @@ class ResearchEpisode:
         validations_before: Validations in abandoned records of this episode.
         jobs: Background jobs of the agent.
         cost: What the agent has spent.
+        hint: What the agent is told in addition to the task's description.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ResearchEpisode:
         self._clock = clock
         self._began = clock()
         self._stopped: float | None = None
-        self._open_file = ""
+        self._open_file = self.hint = ""
         self.steps = 0
         self.cost = 0.0
         self.end: End = ""
@@ -231,7 +232,7 @@ class ResearchEpisode:
         spent = self.seconds if self._stopped is None else self._stopped
         is_over = self._stopped is not None
         return Seen(
-            task=self.task.config.description,
+            task=self.task.config.description + self.hint,
             output=said.output,
             exit_code=said.exit_code,
             cwd=self.terminal.cwd,

@@ -9,14 +9,19 @@ from typing import TypeAlias
 from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 
-__all__ = ["End", "EpisodeLimits"]
+__all__ = ["DONE", "TERMINAL", "End", "EpisodeLimits"]
 
 End: TypeAlias = str
 """Why an episode is over; empty while it continues.
 
-``"submitted"``; a limit: ``"steps"``, ``"time"``, ``"cost"``; ``"box"`` if the sandbox is unusable;
-or the caller's argument of ``ResearchEnv.finish``, such as ``"agent"``.
+``"submitted"``; ``"done"`` if the task's own class says so; a limit: ``"steps"``, ``"time"``,
+``"cost"``; ``"box"`` if the sandbox is unusable; or the caller's argument of
+``ResearchEnv.finish``, such as ``"agent"``.
 """
+
+DONE: End = "done"
+TERMINAL: tuple[End, ...] = ("submitted", DONE)
+"""Ends that belong to the task; all others cut the episode off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,19 @@
-"""The agent's persistent shell, and the files its tools leave for the host."""
+"""The agent's persistent shell, the files its tools leave for the host, and a transcript."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from ludus.errors import SandboxClosed, SandboxError
 from ludus.research.episode.observation import output_text
 from ludus.sandbox import Sandbox, Shell, Usage
+from ludus.terminal_text import escaped
 
-__all__ = ["Said", "Terminal"]
+__all__ = ["Said", "Terminal", "Transcript"]
 
 HOME = "/workspace"
 STATE = "/tmp/.ludus"  # noqa: S108 - inside a sandbox
@@ -168,3 +171,29 @@ class Terminal:
             raise
         except (SandboxError, OSError):  # such as a folder that the agent has closed to everybody
             return ""
+
+
+_LONGEST = 1 << 18
+
+
+class Transcript:
+    """The last part of what was typed and printed, starting with ``text`` in the folder ``cwd``."""
+
+    def __init__(self, text: str = "", cwd: str = "/workspace") -> None:
+        self._text, self._cwd = text, cwd
+
+    def add(self, action: object, observation: Any) -> str:
+        """Take one step and return its text; an observation of another form is left out."""
+        typed = action if isinstance(action, str) else json.dumps(action, default=str)
+        seen = observation if isinstance(observation, Mapping) else {}
+        output = str(seen.get("output", ""))
+        end = "" if not output or output.endswith("\n") else "\n"
+        prompt = f"{self._cwd} $ {typed}\n" if typed else ""
+        self._cwd = str(seen.get("cwd", self._cwd))
+        added = escaped(f"{prompt}{output}{end}")
+        self._text = (self._text + added)[-_LONGEST:]
+        return added
+
+    def text(self) -> str:
+        """Return all of it."""
+        return self._text

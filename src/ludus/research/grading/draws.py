@@ -81,11 +81,7 @@ class Draws:
     def number(self, task: str, seed: int, split: Split, count: int) -> int:
         """Return the random number of one grading; public draws are the seed itself.
 
-        Args:
-            task: The task's id.
-            seed: Of the episode.
-            split: Which is graded.
-            count: Number of the validation, from 1; 0 for the test.
+        ``count`` is the number of the validation, from 1; 0 for the test.
         """
         if not self.nonce:
             return seed

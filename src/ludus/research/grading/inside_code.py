@@ -13,8 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ludus.codec import decode, encode
-from ludus.research.grading.inside_kernels import borrow_kernels
-from ludus.research.grading.protocol import VALUES, Kind, claim_channel
+from ludus.research.grading.protocol import VALUES, Kind, borrow_kernels, claim_channel
 
 __all__ = ["main"]
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from ludus.codec import decode, encode
 from ludus.errors import GradingFailed, SubmissionRejected
-from ludus.research.grading.inside_kernels import borrow_kernels
-from ludus.research.grading.protocol import VALUES, Kind, Link, claim_channel
+from ludus.research.grading.protocol import VALUES, Kind, Link, borrow_kernels, claim_channel
 from ludus.research.grading.submission import Submission
 from ludus.research.task.outcome import Score
 

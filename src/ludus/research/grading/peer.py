@@ -77,11 +77,7 @@ class Peer:
                 self._ended()
 
     def receive(self, limit: int, deadline: float) -> Frame:
-        """Return the next frame.
-
-        Args:
-            limit: bytes of its payload.
-            deadline: by ``time.monotonic``, for the whole frame.
+        """Return the next frame, whole by a deadline, with at most ``limit`` bytes of payload.
 
         Raises:
             PeerFault: it does not come.

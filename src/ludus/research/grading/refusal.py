@@ -21,55 +21,19 @@ LONGEST = 300
 """Most characters that an agent is told of a refusal."""
 
 _EXCEPTIONS = frozenset(
-    [
-        "ArithmeticError",
-        "AssertionError",
-        "AttributeError",
-        "BlockingIOError",
-        "BrokenPipeError",
-        "BufferError",
-        "ChildProcessError",
-        "ConnectionError",
-        "EOFError",
-        "Exception",
-        "FileExistsError",
-        "FileNotFoundError",
-        "FloatingPointError",
-        "ImportError",
-        "IndentationError",
-        "IndexError",
-        "InterruptedError",
-        "IsADirectoryError",
-        "KeyError",
-        "KeyboardInterrupt",
-        "LookupError",
-        "MemoryError",
-        "ModuleNotFoundError",
-        "NameError",
-        "NotADirectoryError",
-        "NotImplementedError",
-        "OSError",
-        "OverflowError",
-        "PermissionError",
-        "ProcessLookupError",
-        "RecursionError",
-        "ReferenceError",
-        "RuntimeError",
-        "StopIteration",
-        "SyntaxError",
-        "SystemError",
-        "SystemExit",
-        "TabError",
-        "TimeoutError",
-        "TypeError",
-        "UnboundLocalError",
-        "UnicodeDecodeError",
-        "UnicodeEncodeError",
-        "UnicodeError",
-        "ValueError",
-        "ZeroDivisionError",
-    ]
-)
+    {
+        "ArithmeticError", "AssertionError", "AttributeError", "BlockingIOError",
+        "BrokenPipeError", "BufferError", "ChildProcessError", "ConnectionError", "EOFError",
+        "Exception", "FileExistsError", "FileNotFoundError", "FloatingPointError", "ImportError",
+        "IndentationError", "IndexError", "InterruptedError", "IsADirectoryError", "KeyError",
+        "KeyboardInterrupt", "LookupError", "MemoryError", "ModuleNotFoundError", "NameError",
+        "NotADirectoryError", "NotImplementedError", "OSError", "OverflowError",
+        "PermissionError", "ProcessLookupError", "RecursionError", "ReferenceError",
+        "RuntimeError", "StopIteration", "SyntaxError", "SystemError", "SystemExit", "TabError",
+        "TimeoutError", "TypeError", "UnboundLocalError", "UnicodeDecodeError",
+        "UnicodeEncodeError", "UnicodeError", "ValueError", "ZeroDivisionError",
+    }
+)  # fmt: skip
 """Names of built-in exceptions; code cannot make up more of them to talk."""
 
 

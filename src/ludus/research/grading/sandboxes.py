@@ -17,9 +17,9 @@ from ludus.errors import GradingFailed
 from ludus.research.data.cache import cache_folder
 from ludus.research.episode.agent_sandbox import covers
 from ludus.research.grading.artefacts import Artefacts
-from ludus.research.grading.inside_kernels import VARIABLE
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.peer import Peer
+from ludus.research.grading.protocol import KERNELS
 from ludus.research.task.contract import Gradable, Split
 from ludus.research.task.discovery import BUNDLED
 from ludus.sandbox.contract import Sandbox
@@ -45,14 +45,9 @@ _GRADER_PIDS = 256
 
 @dataclass(frozen=True, slots=True)
 class Sandboxes:
-    """Opens the sandboxes for one submission.
+    """Opens the sandboxes for one submission; the backend ``"process"`` hides nothing.
 
-    Args:
-        task: what is graded.
-        artefacts: the submission.
-        limits: of the sandboxes.
-        backend: of ``open_sandbox``; ``"process"`` hides nothing.
-        stack: keeps temporary folders while the sandboxes need them.
+    ``stack`` keeps temporary folders while the sandboxes need them.
     """
 
     task: Gradable
@@ -64,9 +59,8 @@ class Sandboxes:
     def open_code(self, *, forget: bool = False) -> Peer:
         """Open a submission sandbox: the submitted files, and nothing that is hidden.
 
-        Args:
-            forget: whether closing drops pages of host files that it was the first to read, which
-                could otherwise carry a message to a later episode.
+        To ``forget``: closing drops pages of host files that it was the first to read, which could
+        otherwise carry a message to a later episode.
 
         Raises:
             SandboxError: no such sandbox can be opened here.
@@ -149,7 +143,7 @@ class Sandboxes:
             argv = [os.path.normpath(sys.executable), "-I", "-B", "-u", "-c", boot]
             environment = {**_ENVIRONMENT, "LUDUS_CACHE": f"{sandbox._home()}/.cache"}
             if self._uses_kernels():
-                environment[VARIABLE] = _KERNELS if isolated else kernels_for_sandboxes()
+                environment[KERNELS] = _KERNELS if isolated else kernels_for_sandboxes()
             return Peer(sandbox, sandbox.spawn(argv, env=environment), printed_bytes=printed_bytes)
         except BaseException:
             sandbox.close("its program could not be started")

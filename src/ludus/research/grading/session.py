@@ -49,13 +49,7 @@ class Session:
         return self._code is not None and self._code.is_asked
 
     def run(self, split: Split, seed: int, draw: int, *, is_probe: bool = False) -> Outcome:
-        """Return the score.
-
-        Args:
-            split: Which labels to use.
-            seed: Of the labels.
-            draw: The grader's random number.
-            is_probe: Only start both programs and import the grader.
+        """Return the score; a probe only starts both programs and imports the grader.
 
         Raises:
             SubmissionRejected: The submission is malformed, or its code misbehaves.

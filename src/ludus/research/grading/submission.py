@@ -65,6 +65,15 @@ class Submission:
         """Return a file as text; code may be read as text too, for instance to count it."""
         return formats.read_text(name, self._data(name, "text", "code"))
 
+    def raw(self, name: str) -> bytes:
+        """Return the bytes of a file of any kind; for graders of imported tasks."""
+        return self._data(name, self._kinds.get(name, ""))
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the files, in the grader's sandbox."""
+        return self._folder
+
     def code(self, name: str, *, alone: bool = False) -> Code:
         """Import a file in the submission's sandbox.
 

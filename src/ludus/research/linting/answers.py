@@ -50,10 +50,8 @@ def find_answers(
 ) -> Iterator[Finding]:
     """Find the answers of splits in the files of a workspace.
 
-    Args:
-        workspace: What the agent sees.
-        labels: The label folder of each split.
-        answers: Columns that are answers; by default all but identifiers.
+    ``labels`` are the label folders by split; ``answers`` are columns, by default all but
+    identifiers.
     """
     secrets: list[_Answer] = []
     names: set[str] = set()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ludus.findings import Finding, Report
 from ludus.research.data.hiding import hidden_paths
+from ludus.research.grading.by_metric import metric_named
 from ludus.research.linting.answers import find_answers
 from ludus.research.linting.grader import find_in_grader
 from ludus.research.linting.reach import (
@@ -80,7 +81,7 @@ def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:
     config, file = task.config, task.file.name
     if not task.workspace.is_dir() and not task.data_program.is_file():
         yield finding("no-workspace", "workspace")
-    if not config.submission:
+    if not task.submission:
         yield finding("no-submission", file, line("submission"))
     for name in ("baseline", "floor"):
         if getattr(config.evaluation, name) is None:
@@ -141,7 +142,9 @@ def _secrets(task: Task) -> dict[str, Path]:
 
 def _grader(task: Task, workspace: Path) -> Iterator[Finding]:
     visible = frozenset(path.relative_to(workspace).as_posix() for path in plain_files(workspace))
-    handed_in = frozenset(artefact.path for artefact in task.config.submission)
+    handed_in = frozenset(artefact.path for artefact in task.submission)
+    if not task.grader.is_dir() and metric_named(task.config.evaluation.metric):
+        return  # it is graded by the name of its metric
     yield from find_in_grader(task.grader, visible, handed_in)
 
 

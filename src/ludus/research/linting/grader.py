@@ -39,10 +39,7 @@ def find_in_grader(
 ) -> Iterator[Finding]:
     """Find what a grader must not do.
 
-    Args:
-        grader: Its folder.
-        visible: Files of the workspace, as relative paths.
-        handed_in: Those that are part of the submission.
+    ``visible`` are the files of the workspace, ``handed_in`` those of the submission.
     """
     main = grader / "grade.py"
     if not main.is_file():
@@ -62,9 +59,8 @@ def find_in_grader(
             yield finding("no-grader", shown, line, f"It is no Python: {said}.")
             continue
         if path == main and not _defines_grade(tree):
-            yield finding(
-                "no-grader", shown, 1, "It defines neither a function grade nor a class Grader."
-            )
+            detail = "It defines neither a function grade nor a class Grader."
+            yield finding("no-grader", shown, 1, detail)
         yield from _in_module(shown, tree, writable)
 
 

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import difflib
 import re
@@ -26,9 +27,8 @@ from ludus.bench.agents.spec import AgentSpec, source_of
 from ludus.errors import ResearchError
 from ludus.plain_yaml import YamlError, read_yaml
 from ludus.research.episode.actions import ActionSpace
-from ludus.research.episode.observation import observation_space
 from ludus.research.running.options import EpisodeOptions
-from ludus.spaces import Dict
+from ludus.spaces import Space
 
 if TYPE_CHECKING:
     from ludus.research.episode.env import ResearchEnv
@@ -48,33 +48,24 @@ class AgentView:
     description: str
     max_steps: int
     action_space: ActionSpace
-    observation_space: Dict
+    observation_space: Space[Any]
 
     @classmethod
     def of(cls, env: ResearchEnv) -> Self:
         """Return the view of an environment; its spaces are its own."""
         config, steps = env.task.config, env.limits.steps
-        return cls(config.id, config.description, steps, ActionSpace(), observation_space(steps))
+        space = copy.deepcopy(env.observation_space)
+        return cls(config.id, config.description, steps, ActionSpace(), space)
 
 
+_REACT = (
+    "caps", "context_tokens", "keep_first", "keep_last", "limit_field", "max_malformed",
+    "max_retries", "model", "options", "prices", "reply_tokens", "request_timeout", "style",
+)  # fmt: skip
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "human": (),
     "random": ("submit_after",),
-    "react": (
-        "caps",
-        "context_tokens",
-        "keep_first",
-        "keep_last",
-        "limit_field",
-        "max_malformed",
-        "max_retries",
-        "model",
-        "options",
-        "prices",
-        "reply_tokens",
-        "request_timeout",
-        "style",
-    ),
+    "react": _REACT,
     "replay": ("run",),
     "scripted": ("file",),
 }
@@ -143,16 +134,16 @@ def make_agent(spec: AgentSpec, env: Any, seed: int, options: EpisodeOptions) ->
         case "react":
             return _react(given, options)
         case "scripted":
-            from ludus.research.agents.scripted import ScriptedAgent
+            from ludus.research.agents.simple import ScriptedAgent
 
             return ScriptedAgent.from_file(given["file"])
         case "replay":
-            from ludus.research.agents.replay import ReplayAgent
+            from ludus.research.agents.simple import ReplayAgent
             from ludus.research.running.trajectory import trajectory_of_run
 
             return ReplayAgent(trajectory_of_run(Path(given["run"])))
         case "random":
-            from ludus.research.agents.random import RandomAgent
+            from ludus.research.agents.simple import RandomAgent
 
             return RandomAgent(seed, submit_after=given.get("submit_after"))
         case "human":

@@ -27,7 +27,6 @@ from ludus.research.running.recorded_grading import CannotResume, LoggedGrade, c
 from ludus.research.running.results import claim_of, failed_claim, result_of_record
 from ludus.research.running.resuming import LARGEST, Checkpoints
 from ludus.research.running.story import ABANDONED, abandoned_records, tell, used_before
-from ludus.research.task.discovery import load_task
 from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 from ludus.untrusted.package_set import PackageSet
@@ -79,7 +78,7 @@ class EpisodeJob(UnitJob):
         Raises:
             Error: The record cannot be closed.
         """
-        subject = self.subject(load_task(self.task.task))
+        subject = self.subject(self.task.load())
         with self._open_log(subject) as log:
             self._begin(log, subject)  # the agent may have removed what was there
             log.result(failed_claim(log.story, subject, reason))
@@ -117,7 +116,9 @@ class EpisodeJob(UnitJob):
         try:
             task = self._load_task()
             policy = agent_policy(task, options.policy)
-            with ResearchEnv(task, backend=options.backend, policy=options.policy) as env:
+            with ResearchEnv(
+                task, backend=options.backend, policy=options.policy, gpus=options.gpus
+            ) as env:
                 env.reset(seed=seed)
                 *_, info = env.step("true")
             if info["outcome"] == "infrastructure_fault":
@@ -135,7 +136,10 @@ class EpisodeJob(UnitJob):
     def subject(self, task: Task) -> dict[str, Any]:
         """Return what the record is about."""
         config, options = task.config, self.options
-        return {
+        told: dict[str, Any] = {} if options.scale == 1 else {"scale": options.scale}
+        if self.task.entry_point is not None:
+            told["task_class"] = self.task.entry_point
+        return told | {
             "task": task.id,
             "task_digest": self.task.digest,
             "env": task.env_id,
@@ -145,7 +149,7 @@ class EpisodeJob(UnitJob):
             "model": str(self.unit.agent.options.get("model", "")),
             "seed": self.unit.seed,
             "draws": draw_kind(options.draws),
-            "options": options.model_dump(mode="json", exclude={"base_url"}),
+            "options": options.recorded(),
             "packages": PackageSet.of(["ludus", *config.packages]).plain(),
             "egress": [*config.egress, *options.egress],
             "command_seconds": MlgymSettings.read().long_timeout(config.timeout),
@@ -165,13 +169,13 @@ class EpisodeJob(UnitJob):
         return Log.open(self.record_path, subject, key)
 
     def _load_task(self) -> Task:
-        task = load_task(self.task.task)
+        task = self.task.load()
         if task.digest() != self.task.digest:
             raise TaskError(
                 f"Task {task.id} is not what it was when the run began. Put it back, or start "
                 "another run."
             )
-        return task
+        return task.measured_by(self.options.scale)
 
     def _record(self, on_playing: Callable[[], None]) -> None:
         task = self._load_task()
@@ -204,8 +208,12 @@ class EpisodeJob(UnitJob):
             cost_limit=options.cost_limit,
             backend=options.backend,
             policy=options.policy,
+            gpus=options.gpus,
             grade=grade,
             draws=log.story.draws,
+            verbose=options.verbose or None,
+            log_folder=Path(self.folder, "logs"),
+            log_name=self.unit.id,
         )
         env.state_bytes = LARGEST
         view = AgentView.of(env)

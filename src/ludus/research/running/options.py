@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,8 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ludus.bench.result import read_json
 from ludus.bench.running.folder import read_from, write_json
 from ludus.errors import BenchError, ResearchError
+from ludus.registration.table import registry
 from ludus.research.grading.draws import DrawKind, draw_kind
+from ludus.research.task.discovery import load_task
+from ludus.research.task.registration import register_task
+from ludus.research.task.reward import VERSION
 from ludus.research.task.settings import MlgymSettings
+from ludus.research.task.task import Task
 from ludus.sandbox.egress.rules import parse_rules
 
 __all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
@@ -34,6 +40,10 @@ class EpisodeOptions(BaseModel):
         unlimited: Whether not to limit memory and processors, for machines that cannot.
         draws: ``"private"``, or ``"public"`` for predictable draws from the seed alone; by default
             ``LUDUS_RESEARCH_DRAWS``, or private.
+        gpus: GPUs of the agent's sandbox instead of the task's own; by default ``MLGYM_GPUS``.
+        verbose: Whether each episode has a log file.
+        scale: Version of the scale that rewards are measured with; see
+            :mod:`ludus.research.task.reward`. Runs keep the one that they were begun with.
         base_url: Of the model's server. Not compared on resumption: the same model may be served
             elsewhere.
     """
@@ -47,6 +57,9 @@ class EpisodeOptions(BaseModel):
     egress: tuple[str, ...] = ()
     unlimited: bool = False
     draws: DrawKind | None = None
+    gpus: Annotated[int, Field(ge=0)] | None = None
+    verbose: bool = False
+    scale: Annotated[int, Field(ge=1, le=VERSION)] = VERSION
     base_url: str | None = None
 
     @field_validator("egress")
@@ -60,8 +73,21 @@ class EpisodeOptions(BaseModel):
         Raises:
             ResearchError: A variable has an invalid value.
         """
-        limit = self.time_limit or MlgymSettings.read().env_timeout
-        return self.model_copy(update={"time_limit": limit, "draws": draw_kind(self.draws)})
+        variables = MlgymSettings.read()
+        pinned = {
+            "time_limit": self.time_limit or variables.env_timeout,
+            "draws": draw_kind(self.draws),
+            "gpus": variables.gpus if self.gpus is None else self.gpus,
+        }
+        return self.model_copy(update=pinned)
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the options that the record of an episode holds.
+
+        Those that records of earlier versions lack are there only if they are set.
+        """
+        told = self.model_dump(exclude={"base_url", "scale", "verbose", "gpus"})
+        return told if self.gpus is None else {**told, "gpus": self.gpus}
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -76,12 +102,29 @@ class TaskRow(BaseModel):
     Attributes:
         task: Its id, or the path of its file.
         digest: Of everything that its scores depend on.
+        entry_point: ``"module:name"`` of its class, if it has one.
+        description: As it was registered with its class.
+        max_steps: Likewise.
     """
 
     model_config = _STRICT
 
     task: str
     digest: str
+    entry_point: str | None = None
+    description: str | None = None
+    max_steps: int | None = None
+
+    def load(self) -> Task:
+        """Load the task; its class is imported.
+
+        Raises:
+            TaskError: There is no such task.
+        """
+        if self.entry_point is not None and f"mlgym/{self.task}-v0" not in registry:
+            # A worker's process has not registered what its parent has.
+            register_task(self.task, self.entry_point, self.max_steps, self.description)
+        return load_task(self.task)
 
 
 class RunFile(BaseModel):
@@ -109,8 +152,11 @@ class RunFile(BaseModel):
                     f"There is no research run in {folder}: {source} is missing. Start one with "
                     f"ludus research run TASK --out {folder}."
                 )
-            read_json(content.decode("utf-8"))
-            return cls.model_validate_json(content)
+            told = read_json(content.decode("utf-8"))
+            if isinstance(told, dict) and isinstance(told.get("options"), dict):
+                # Runs that do not say were begun before there was a second version.
+                told["options"] = {"scale": 1, **told["options"]}
+            return cls.model_validate_json(json.dumps(told))
         except (BenchError, ValueError, RecursionError) as problem:
             raise ResearchError(
                 f"{source} does not describe a research run: {str(problem)[:2000]}"

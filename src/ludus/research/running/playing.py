@@ -11,6 +11,7 @@ from ludus.bench.faults import one_line
 from ludus.errors import InfrastructureFailed
 from ludus.record.format import canonical
 from ludus.research.episode.env import ResearchEnv
+from ludus.research.episode.own_observation import own_parts
 from ludus.research.running.deciding import decide
 from ludus.research.running.log import Log
 from ludus.research.running.recorded_grading import CannotResume, LoggedGrade
@@ -63,9 +64,7 @@ class Player:
         except InfrastructureFailed as fault:
             self._log.fault(str(fault))
             raise
-        except (
-            Exception
-        ) as problem:  # errors of the agent are handled; any other is an infrastructure fault
+        except Exception as problem:  # errors of the agent are handled; any other is a fault
             self._log.fault(one_line(problem))
             raise InfrastructureFailed(one_line(problem)) from problem
 
@@ -127,6 +126,7 @@ class Player:
                 "measured": {name: info[name] for name in _MEASURED},
                 **{name: info[name] for name in _IF_ANY if info[name]},
                 "state": state,
+                **({"observation": own} if (own := own_parts(observation)) else {}),
             },
         )
         self._checkpoints.keep_only(f"agent-{number}", f"box-{number}")

@@ -120,14 +120,7 @@ def describe_episode(result: Result) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far an episode is.
-
-    Attributes:
-        episode: Agent, task and seed.
-        doing: What it is doing.
-        steps: Steps taken.
-        most: Steps allowed.
-    """
+    """How far an episode is: agent, task and seed, what it does, steps taken and allowed."""
 
     episode: str
     doing: str

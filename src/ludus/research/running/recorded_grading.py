@@ -29,11 +29,7 @@ def kept_artefacts(
 ) -> Artefacts:
     """Return files that a record has kept, checked against their digests.
 
-    Args:
-        record: Its folder.
-        story: Its contents.
-        limits: The most bytes of each path that a task accepts.
-        files: The SHA-256 of each path.
+    ``limits`` are the most bytes of each path that a task accepts, ``files`` the SHA-256 of each.
 
     Raises:
         RecordError: They are not kept.

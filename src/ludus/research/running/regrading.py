@@ -36,15 +36,7 @@ class _CannotGrade(Exception):
 
 
 class Regrader:
-    """Repeats all gradings of an episode.
-
-    Args:
-        reader: The record, whose files were checked.
-        story: Its contents.
-        task: The task, unchanged.
-        backend: Of the sandboxes.
-        unlimited: Whether not to limit memory and processors.
-    """
+    """Repeats all gradings of an episode, whose files were checked, of an unchanged task."""
 
     def __init__(
         self,

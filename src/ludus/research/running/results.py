@@ -54,7 +54,8 @@ def scale_of(subject: Mapping[str, Any]) -> Scale:
     if not isinstance(told, Mapping):
         raise ValueError("the record does not say how scores are measured")
     fields = ("threshold", "baseline", "floor", "direction")
-    return Scale(**{name: told.get(name) for name in fields})  # type: ignore[arg-type]
+    version = subject.get("scale", 1)
+    return Scale(**{name: told.get(name) for name in fields}, version=version)  # type: ignore[arg-type]
 
 
 def _claim(story: Story, subject: Mapping[str, Any], made: Outcome, end: str) -> dict[str, Any]:

@@ -38,16 +38,8 @@ def restore(
 ) -> dict[str, Any]:
     """Bring environment and agent to where the record ends.
 
-    Args:
-        env: A fresh environment.
-        grade: Its grading.
-        agent: A fresh agent, reset.
-        story: The record's contents; empty for a new episode.
-        checkpoints: Stored states.
-        seed: Of the environment.
-
-    Returns:
-        The last observation, on which the next decision is or was made.
+    Both are fresh, and the agent is reset. Returns the last observation, on which the next decision
+    is or was made.
 
     Raises:
         CannotResume: The recorded actions give other results now.
@@ -183,9 +175,7 @@ class Checkpoints:
             write_whole(self._folder / name, data, durable=False)
         except KeyboardInterrupt:
             raise
-        except (
-            BaseException
-        ):  # get_state is the agent's own code and may raise anything; so may a full disk
+        except BaseException:  # get_state is the agent's own code; and the disk may be full
             return None
         return hashlib.sha256(data).hexdigest()
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ludus.bench.agents.spec import AgentSpec
-from ludus.bench.planning.plan import BenchPlan, units_of
+from ludus.bench.planning.plan import BenchPlan, Unit, units_of
 from ludus.bench.planning.suite import Suite, suite_from
-from ludus.bench.planning.unit import Unit
 from ludus.bench.running.execute import UnitJob
 from ludus.bench.running.folder import AgentRow, BenchFolder
 from ludus.bench.running.runner import BenchRun, RunSettings, run_plan
@@ -208,7 +207,20 @@ def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> BenchPlan:
 def task_row(task: Task) -> TaskRow:
     """Return how a run remembers a task."""
     bundled = task.file.is_relative_to(BUNDLED)
-    return TaskRow(task=task.id if bundled else str(task.file), digest=task.digest())
+    if task.task_class is None:
+        return TaskRow(task=task.id if bundled else str(task.file), digest=task.digest())
+    if not isinstance(task.task_class, str):
+        raise ResearchError(
+            f"Task {task.id} is the class {task.task_class!r}. Episodes run in processes of their "
+            "own, so register it as 'module:name'."
+        )
+    return TaskRow(
+        task=task.id,
+        digest=task.digest(),
+        entry_point=task.task_class,
+        description=task.config.description,
+        max_steps=task.config.max_steps,
+    )
 
 
 def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
@@ -227,6 +239,6 @@ def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
     if scores.baseline is not None:
         source = "baseline and threshold of the task"
         row["reference"] = {"min": scores.baseline, "max": scores.threshold, "source": source}
-    if (floor := scores.scale.least) is not None:
+    if (floor := scores.measured_by(options.scale).scale.least) is not None:
         row["floor"] = floor
     return row

@@ -64,6 +64,8 @@ def solve(
     backend: str | None = None,
     unlimited: bool = False,
     draws: DrawKind | None = None,
+    gpus: int | None = None,
+    verbose: bool | None = None,
 ) -> Solved:
     """Copy a solution over the workspace of a task, run its command, and grade the result.
 
@@ -76,6 +78,8 @@ def solve(
         backend: Of the sandboxes.
         unlimited: Do not limit memory and processors.
         draws: See :class:`~ludus.research.ResearchEnv`.
+        gpus: Likewise.
+        verbose: Likewise.
 
     Raises:
         DataMissing: The task's data has to be fetched first.
@@ -89,6 +93,7 @@ def solve(
     steps = max(loaded.config.max_steps, 4)
     code, output, run_seconds = None, "", 0.0
     how: dict[str, Any] = {"backend": backend, "policy": policy, "draws": draws}
+    how |= {"gpus": gpus, "verbose": verbose}
     with ResearchEnv(loaded, max_steps=steps, **how) as env:
         env.reset(seed=seed)
         env.sandbox.put(folder, _HOME)

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ludus.bench.planning.plan import Unit
 from ludus.bench.planning.suite import Suite
-from ludus.bench.planning.unit import Unit
 from ludus.bench.result import Result
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.verifying.verification import (
@@ -28,6 +28,7 @@ from ludus.record.format.keys import PublicKey, SigningKey
 from ludus.record.format.limits import MAX_HASHED_BYTES
 from ludus.record.run.reader import RunReader
 from ludus.record.verify import RecordCheck
+from ludus.registration.table import registry
 from ludus.research.running.job import EpisodeJob
 from ludus.research.running.options import RunFile
 from ludus.research.running.regrading import Regrader
@@ -45,6 +46,7 @@ _UNTRUSTED = (
     "the run names the file {!r:.100}, which brings code. If you trust it, name it yourself: "
     "tasks=[...], or --task PATH"
 )
+_UNREGISTERED = "the class {!r:.100} is not registered here; if you trust it, call register_task"
 _OURS = ("spec", "source", "replay", "draws", "results")
 # What follows from settings of the machine where it was played.
 _MACHINE = {"command_seconds"}
@@ -166,6 +168,9 @@ def verify_research_run(
 
     def check(unit: Unit, result: Result) -> Looked:
         row = file.tasks[unit.env]
+        if row.entry_point is not None and unit.env not in registry:
+            # Its class is code that the run names; nobody imports it for that.
+            return Looked((), (f"task: {_UNREGISTERED.format(row.entry_point)}",), "")
         if not _IS_ID(row.task):
             if row.digest not in trusted:
                 return Looked((), (f"task: {_UNTRUSTED.format(row.task)}",), "")
@@ -252,6 +257,8 @@ def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> Reco
         here = load_task(name if task is None else task)
     except TaskError as problem:
         return RecordCheck("spec", "skipped", str(problem))
+    if here.grades_itself:
+        return RecordCheck("spec", "skipped", "its score is the sum of its class's rewards")
     if here.id != name or unit["kwargs"]["task_digest"] != digest:
         return RecordCheck("spec", "failed", "the record is of several tasks at once")
     if here.digest() != digest:
@@ -290,6 +297,9 @@ def _results(reader: RunReader, story: Story) -> RecordCheck:
         if said != follows:
             detail = f"{name} is said to be {said!r:.80}, and {follows!r:.80} follows"
             return RecordCheck("results", "failed", detail)
+    if subject.get("task_class") is not None:
+        reason = f"the rewards are those of the class {subject['task_class']!r:.100}"
+        return RecordCheck("results", "skipped", reason)
     if problem := _test_problem(story) or reward_problem(story, subject):
         return RecordCheck("results", "failed", problem)
     return RecordCheck(

@@ -19,9 +19,17 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
-from ludus.research.task.reward import Direction, Scale
+from ludus.research.task.reward import VERSION, Direction, Scale
 from ludus.sandbox.egress.rules import parse_rules
 from ludus.sandbox.policy import parse_size
 
@@ -64,6 +72,7 @@ class Evaluation(BaseModel):
     """
 
     model_config = _STRICT
+    _version: int = PrivateAttr(VERSION)
 
     metric: Annotated[str, Field(min_length=1, max_length=80)]
     threshold: _Number
@@ -88,7 +97,13 @@ class Evaluation(BaseModel):
     @property
     def scale(self) -> Scale:
         """What scores are normalised with."""
-        return Scale(self.threshold, self.baseline, self.floor, self.direction)
+        return Scale(self.threshold, self.baseline, self.floor, self.direction, self._version)
+
+    def measured_by(self, version: int) -> Evaluation:
+        """Return the same with another version of the scale, for records made with it."""
+        other = self.model_copy()
+        other._version = version
+        return other
 
 
 class Resources(BaseModel):
@@ -167,6 +182,7 @@ class TaskConfig(BaseModel):
         hidden: What sandboxes with the agent or its code must not show: paths such as
             ``/usr/share/datasets``, or ``module:path`` for files of an installed package. The tasks
             themselves are always hidden.
+        verbose: Whether each episode has a log file.
     """
 
     model_config = _STRICT
@@ -185,6 +201,7 @@ class TaskConfig(BaseModel):
     egress: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    verbose: Annotated[bool, Field(strict=True)] = False
 
     @field_validator("id")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from ludus.errors import TaskError
 from ludus.plain_yaml import YamlError, read_yaml
 from ludus.research.task.config import Artefact, Commands, Evaluation, Resources, TaskConfig
 
-__all__ = ["LONGEST", "Problem", "line_of", "parse_config", "read_config"]
+__all__ = ["LONGEST", "Problem", "config_of", "line_of", "parse_config", "read_config"]
 
 LONGEST = 200_000
 """Characters of a task's file; more is no task's file."""
@@ -75,6 +75,22 @@ def parse_config(text: str, source: str) -> TaskConfig:
     if config is None:
         raise TaskError("\n".join(map(str, problems)))
     return config
+
+
+def config_of(fields: Mapping[str, Any], source: str) -> TaskConfig:
+    """Return the configuration that a mapping describes; messages call it ``source``.
+
+    Raises:
+        TaskError: Something is wrong; every field and the fix are named.
+    """
+    try:
+        return TaskConfig.model_validate(dict(fields))
+    except ValidationError as problem:
+        told = (
+            f"{source}: {one.field}: {one.message}; {one.fix}"
+            for one in _problems(problem, source, lambda _: 1)
+        )
+        raise TaskError("\n".join(told)) from problem
 
 
 def read_config(text: str, source: str) -> tuple[TaskConfig | None, tuple[Problem, ...]]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ludus import foreign_files, logger
 from ludus.errors import TaskError
-from ludus.research.task.config_file import LONGEST, parse_config
+from ludus.research.task import classes
+from ludus.research.task.config import TaskConfig
+from ludus.research.task.config_file import LONGEST, config_of, parse_config
 from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 
@@ -27,6 +31,9 @@ __all__ = [
 BUNDLED = Path(__file__).parents[1] / "tasks"
 """The folder of the tasks that come with Ludus."""
 
+HERE = Path("configs", "tasks")
+"""The folder below the current one that is searched for tasks if no variable names another."""
+
 TASK_FILE = "task.yaml"
 _SUFFIXES = (".yaml", ".yml")
 
@@ -43,7 +50,9 @@ def search_path(settings: MlgymSettings | None = None) -> tuple[Path, ...]:
     """Return the folders that are searched for tasks, in order; some may not exist."""
     settings = MlgymSettings.read() if settings is None else settings
     root = settings.config_root
-    return (BUNDLED, *settings.task_config_dir, *([] if root is None else [root / "tasks"]))
+    named = (*settings.task_config_dir, *([] if root is None else [root / "tasks"]))
+    # The folder of MLGym's document, unless a variable names another.
+    return (BUNDLED, *(named or (HERE,)))
 
 
 def find_tasks(settings: MlgymSettings | None = None) -> Found:
@@ -75,12 +84,14 @@ def task_ids() -> tuple[str, ...]:
     return tuple(sorted({task.id for task in found.tasks}))
 
 
-def load_task(id_or_path: str | Path | Task) -> Task:
+def load_task(id_or_path: str | Path | Task | TaskConfig | Mapping[str, Any]) -> Task:
     """Load a task.
 
     Args:
-        id_or_path: Its id, its environment's id, or the path of its folder or file. Text with a
-            ``/`` in it, or that ends in ``.yaml``, is a path.
+        id_or_path: Its id, its environment's id, the path of its folder or file, the
+            ``"module:name"`` of its class, or its configuration. Text with a ``/`` in it, or that
+            ends in ``.yaml``, is a path. A configuration finds its other files in the folder of
+            its id on the search path.
 
     Raises:
         TaskError: There is none, there are several of this id, or its file is wrong; the message
@@ -88,8 +99,12 @@ def load_task(id_or_path: str | Path | Task) -> Task:
     """
     if isinstance(id_or_path, Task):
         return id_or_path
+    if isinstance(id_or_path, TaskConfig | Mapping):
+        return _configured(id_or_path)
     if isinstance(id_or_path, str):
         wanted = id_or_path.removeprefix("mlgym/").removesuffix("-v0")
+        if classes.is_entry_point(wanted):
+            return classes.task_of_class(wanted, files=_by_id)
         if not ("/" in wanted or wanted.endswith(_SUFFIXES) or wanted in (".", "..")):
             return _by_id(wanted)
     path = Path(id_or_path)
@@ -118,6 +133,16 @@ def _task_of(file: Path) -> Task:
     return Task(config, file, file.parent if file.name == TASK_FILE else file.with_suffix(""))
 
 
+def _configured(given: TaskConfig | Mapping[str, Any]) -> Task:
+    """Return the task of a configuration that is not in a file."""
+    config = given if isinstance(given, TaskConfig) else config_of(given, "task_config")
+    own = [folder for folder in search_path() if folder != BUNDLED]
+    places = [folder.absolute() / config.id for folder in own]
+    folder = next((place for place in places if place.is_dir()), places[-1])
+    source = config.model_dump_json().encode()
+    return classes.with_class(Task(config, folder / TASK_FILE, folder, source=source), files=_by_id)
+
+
 def _task_files(folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return the files of tasks in folders: of a task, of tasks' folders, of single files."""
     files: dict[Path, None] = {}
@@ -135,7 +160,7 @@ def _by_id(wanted: str) -> Task:
     found = find_tasks()
     matches = [task for task in found.tasks if task.id == wanted]
     if len(matches) == 1:
-        return matches[0]
+        return classes.with_class(matches[0], files=_by_id)
     if matches:
         places = " and ".join(str(task.file) for task in matches)
         raise TaskError(
@@ -145,15 +170,18 @@ def _by_id(wanted: str) -> Task:
     for file, problem in found.broken.items():
         if _claims(file, wanted):
             raise problem
+    if (registered := classes.registered_task(wanted, files=_by_id)) is not None:
+        return registered
     known = sorted({task.id for task in found.tasks})
     folded = {name.lower(): name for name in known}
     close = difflib.get_close_matches(wanted.lower(), folded, n=1)
     hint = f" Did you mean {folded[close[0]]!r}?" if close else ""
-    missing = [str(folder) for folder in search_path() if not folder.is_dir()]
+    missing = [str(one) for one in search_path() if not one.is_dir() and one != HERE]
     nowhere = f" These folders do not exist: {', '.join(missing)}." if missing else ""
     raise TaskError(
         f"There is no task {wanted!r}.{hint}{nowhere} Known: {', '.join(known) or 'none'}. Tasks "
-        "of your own are found in the folders that MLGYM_TASK_CONFIG_DIR names, or by path."
+        "of your own are found in ./configs/tasks or the folders that MLGYM_TASK_CONFIG_DIR names, "
+        "by path, or after register_task."
     )
 
 

@@ -11,7 +11,7 @@ from ludus import logger
 from ludus.core.spec import EnvSpec, SecuritySpec
 from ludus.errors import TaskError
 from ludus.registration import add_spec, registry
-from ludus.research.task.discovery import BUNDLED, find_tasks
+from ludus.research.task.discovery import BUNDLED, find_tasks, load_task
 from ludus.research.task.task import BaseTask, Task
 
 __all__ = ["ENTRY_POINT", "register_task", "register_tasks", "task_specs"]
@@ -60,7 +60,10 @@ def register_task(
         kwargs["task_class"] = entry_point
     if max_steps is not None:
         kwargs["max_steps"] = max_steps
-    add_spec(_spec(f"mlgym/{id}-v0", kwargs, description, SecuritySpec(subprocess=True)))
+    security = SecuritySpec(subprocess=True)
+    add_spec(
+        _spec(f"mlgym/{id}-v0", kwargs, description, security, _scale(id, folder, entry_point))
+    )
 
 
 def register_tasks() -> None:
@@ -89,11 +92,26 @@ def _spec_of(task: Task) -> EnvSpec:
             subprocess=True,
             trust="builtin" if bundled else "plugin",
         ),
+        task.scale.described,
     )
 
 
+def _scale(id: str, folder: str | Path | None, entry_point: object) -> str | None:
+    """Return what is known of the rewards before the task's class is imported."""
+    try:
+        found = [load_task(folder)] if folder is not None else find_tasks().tasks
+    except TaskError:  # told when the environment is made
+        return None
+    described = next((one.scale.described for one in found if folder or one.id == id), None)
+    return described if entry_point is None else "that of the task's class"
+
+
 def _spec(
-    env_id: str, kwargs: dict[str, Any], description: str | None, security: SecuritySpec
+    env_id: str,
+    kwargs: dict[str, Any],
+    description: str | None,
+    security: SecuritySpec,
+    reward_scale: str | None,
 ) -> EnvSpec:
     # The environment ends its episodes itself, since it has to grade them; a time limit around it
     # would cut them off ungraded.
@@ -106,4 +124,5 @@ def _spec(
         tags=("research",),
         family="research",
         security=security,
+        reward_scale=reward_scale,
     )

@@ -2,12 +2,17 @@
 
 A score ``s`` becomes a share of the way from the baseline to the threshold::
 
-    u(s) = max((s - baseline) / (threshold - baseline), u(floor))
+    u(s) = max((s - baseline) / (threshold - baseline), u(floor), -1)
 
 so u is 0 for the baseline, 1 for the threshold and more beyond it. Where lower scores are better,
 numerator and denominator change their signs together, and nothing else does. ``floor`` is what the
 null submission scores; a task that does not say takes its baseline, so u is never negative. A task
 without a baseline has no way to measure: u is 1 at the threshold or beyond, else 0.
+
+A fault is worth the least that u can be, so between -1 and 0 in every task. The bound is on the
+score itself: no outcome counts as less than :attr:`Scale.least`, and so rewards, tables, reports
+and leaderboards agree. Version 1 of the scale had no bound at -1; records say which version they
+were made with, see :data:`VERSION`.
 
 An episode starts at 0, where the baseline is. A validation is worth what it improves the best u so
 far by, so nothing is lost by trying. The end is worth what is missing to u of the test split::
@@ -27,9 +32,12 @@ from ludus.bench.outcome import counted_score, normalised_score
 from ludus.bench.result import OutcomeKind
 from ludus.research.task.outcome import Outcome
 
-__all__ = ["Direction", "RewardTotals", "Scale"]
+__all__ = ["VERSION", "Direction", "RewardTotals", "Scale"]
 
 Direction = Literal["higher", "lower"]
+
+VERSION = 2
+"""Of the scale; records keep theirs, and those that do not say have version 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +53,11 @@ class Scale:
     baseline: float | None = None
     floor: float | None = None
     direction: Direction = "higher"
+    version: int = VERSION
 
     def __post_init__(self) -> None:
+        if self.version not in (1, VERSION):
+            raise ValueError(f"version is {self.version!r}; expected 1 or {VERSION}")
         for name in ("threshold", "baseline", "floor"):
             value = getattr(self, name)
             if value is not None and not math.isfinite(value):
@@ -75,8 +86,26 @@ class Scale:
 
     @property
     def least(self) -> float | None:
-        """The least that a submission counts as: the floor, else the baseline's score."""
-        return self.baseline if self.floor is None else self.floor
+        """The least that a submission counts as: the floor, else the baseline's score.
+
+        A floor that is further from the baseline than the threshold counts as the score that far
+        below it, whose u is -1.
+        """
+        if self.floor is None or self.baseline is None or self.version == 1:
+            return self.baseline if self.floor is None else self.floor
+        bound = self.baseline - (self.threshold - self.baseline)
+        return bound if self.better(bound, self.floor) else self.floor
+
+    @property
+    def described(self) -> str:
+        """The reward of an episode in words: its range, 0, 1 and the value of a fault."""
+        aim = f"{self.threshold:g} or {'more' if self.direction == 'higher' else 'less'}"
+        if self.baseline is None:
+            return f"0 or 1: 1 is a score of {aim}, 0 any other and a fault"
+        return (
+            f"{self.worst:.4g} or more: 0 is the baseline's score ({self.baseline:g}), 1 the "
+            f"threshold ({self.threshold:g}), {self.worst:.4g} a fault"
+        )
 
     def normalise(self, score: float) -> float:
         """Return u of a score.

@@ -16,7 +16,7 @@ __all__ = ["MlgymSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlgymSettings:
-    """The documented ``MLGYM_*`` variables; unset and empty ones are ignored.
+    """The documented ``MLGYM_*`` variables, and ``MLGYM_GPUS``; unset and empty ones are ignored.
 
     Attributes:
         config_root: ``MLGYM_CONFIG_ROOT``; its folder ``tasks`` is searched for tasks.
@@ -28,6 +28,7 @@ class MlgymSettings:
         action_long_timeout: ``MLGYM_ACTION_LONG_TIMEOUT``; seconds for a command, instead of the
             task's ``timeout``.
         model_max_retries: ``MLGYM_MODEL_MAX_RETRIES``; retries of a request to a model.
+        gpus: ``MLGYM_GPUS``; GPUs of the agent's sandbox instead of the task's own. 0 does without.
     """
 
     config_root: Path | None = None
@@ -37,6 +38,7 @@ class MlgymSettings:
     action_short_timeout: float = 60.0
     action_long_timeout: float | None = None
     model_max_retries: int = 3
+    gpus: int | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> MlgymSettings:
@@ -96,4 +98,5 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "action_short_timeout": (_seconds, "a positive number of seconds"),
     "action_long_timeout": (_seconds, "a positive number of seconds"),
     "model_max_retries": (_count, "a whole number, 0 or more"),
+    "gpus": (_count, "a whole number, 0 or more"),
 }

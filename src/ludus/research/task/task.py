@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ludus.bench.result import OutcomeKind
 from ludus.errors import ResearchError
-from ludus.research.task.config import TaskConfig
+from ludus.research.task.config import Artefact, TaskConfig
 from ludus.research.task.reward import RewardTotals, Scale
 
-__all__ = ["ActionResult", "BaseTask", "Task", "reward_of"]
+__all__ = ["ActionResult", "BaseTask", "Task", "accepts", "reward_of"]
 
 _IGNORED = ("__pycache__", ".git")
 
@@ -29,11 +29,17 @@ class Task:
         file: The file: ``task.yaml``, or ``name.yaml`` among others.
         folder: The folder of ``task.yaml``, or the one beside ``name.yaml`` that is called
             ``name``. A task of which only a file exists has none of its parts.
+        task_class: The class that was registered for it, or its ``"module:name"``.
+        source: What is hashed in place of the file, for a task that has none.
+        grades_itself: Whether its score is the sum of the rewards that its class gave.
     """
 
     config: TaskConfig
     file: Path
     folder: Path
+    task_class: str | Callable[..., BaseTask] | None = None
+    source: bytes | None = None
+    grades_itself: bool = False
 
     @property
     def id(self) -> str:
@@ -61,6 +67,19 @@ class Task:
         return self.folder / "grader"
 
     @property
+    def has_grader(self) -> bool:
+        """Whether it has a grader of its own; others are graded by their metric's name."""
+        return self.grader.is_dir()
+
+    @property
+    def submission(self) -> tuple[Artefact, ...]:
+        """The files that are handed in; without a grader ``submission.csv``, unless declared."""
+        declared = self.config.submission
+        if declared or self.grades_itself or self.has_grader:
+            return declared
+        return (Artefact(path="submission.csv", kind="csv"),)
+
+    @property
     def baseline(self) -> Path:
         """The baseline solution: files that are laid over the workspace."""
         return self.folder / "baseline"
@@ -75,9 +94,15 @@ class Task:
         """``data.py``, which writes the data; there may be none."""
         return self.folder / "data.py"
 
+    def measured_by(self, version: int) -> Task:
+        """Return the same task with another version of the scale of rewards."""
+        evaluation = self.config.evaluation.measured_by(version)
+        return replace(self, config=self.config.model_copy(update={"evaluation": evaluation}))
+
     def digest(self) -> str:
         """Return the SHA-256 of all that scores depend on: the file and the folder's contents."""
-        total = hashlib.sha256(self.file.read_bytes())
+        own = self.file.read_bytes() if self.source is None else self.source
+        total = hashlib.sha256(own)
         found = sorted(self.folder.rglob("*")) if self.folder.is_dir() else []
         for path in found:
             inside = path.relative_to(self.folder)
@@ -115,6 +140,9 @@ class BaseTask:
     All of this runs outside the sandboxes.
     """
 
+    files: ClassVar[str | None] = None
+    """Id of a task whose files are used by one that is registered without files of its own."""
+
     execute: Callable[[Any], ActionResult] | None = None
     """Executes an action in the agent's sandbox, and the grading it asks for."""
 
@@ -122,15 +150,20 @@ class BaseTask:
         self.config = config
         self.history: list[ActionResult] = []
 
-    def reset(self, seed: int | None = None) -> dict[str, Any]:
-        """Begin an episode; what is returned is added to the environment's ``info``."""
+    def reset(self, seed: int | None = None) -> Any:
+        """Begin an episode; return the first observation, or ``None`` for the environment's.
+
+        A subclass may define it without ``seed``.
+        See :func:`~ludus.research.episode.own_observation.merged` for what an observation may be.
+        """
         self.history = []
-        return {}
+        return None
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
         """Execute an action and return observation, reward, whether the episode is over, and info.
 
-        Only the observation is for the agent; at the end reward and info reveal the test.
+        Only the observation is for the agent; at the end reward and info reveal the test. A
+        subclass need not call this method; it may do without the sandbox altogether.
 
         Raises:
             ResearchError: No environment has set ``execute``.
@@ -139,7 +172,7 @@ class BaseTask:
             raise ResearchError(
                 f"Task {self.config.id} does nothing by itself: there is no sandbox to act in. Use "
                 f"ludus.make({self.config.env_id!r}), or set task.execute to a function that "
-                "takes an action and returns a Result."
+                "takes an action and returns an ActionResult."
             )
         result = self.execute(action)
         self.history.append(result)
@@ -166,11 +199,18 @@ class BaseTask:
 def reward_of(task: BaseTask, history: Sequence[ActionResult]) -> float:
     """Return what a task's ``get_reward`` says of the last result, whichever form it has."""
     get_reward: Callable[..., float] = task.get_reward
+    if accepts(get_reward, None, None):
+        return float(get_reward(history[-1].action, history[-1]))
+    return float(get_reward(history))
+
+
+def accepts(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a function can be called with these arguments."""
     try:
-        inspect.signature(get_reward).bind(None, None)
+        inspect.signature(function).bind(*arguments)
     except TypeError:
-        return float(get_reward(history))
-    return float(get_reward(history[-1].action, history[-1]))
+        return False
+    return True
 
 
 def _settle(scale: Scale, ledger: RewardTotals, result: ActionResult) -> tuple[float, RewardTotals]:

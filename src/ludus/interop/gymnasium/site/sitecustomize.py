@@ -1,4 +1,4 @@
-"""Start-up module of Python processes that run with Ludus in place of Gymnasium.
+"""Start-up module of Python processes that run with Ludus in place of Gymnasium or MLGym.
 
 Python imports only the first ``sitecustomize`` on its path, so this one runs the next one.
 """
@@ -25,14 +25,20 @@ def _run_next() -> None:
     spec.loader.exec_module(module)
 
 
-if os.environ.get("LUDUS_AS_GYMNASIUM") == "1":
+_VARIABLES = [
+    name for name in ("LUDUS_AS_GYMNASIUM", "LUDUS_AS_MLGYM") if os.environ.get(name) == "1"
+]
+if _VARIABLES:
     try:
         import _ludus_alias
     except ModuleNotFoundError:
         sys.stderr.write(
-            "LUDUS_AS_GYMNASIUM=1 is set, but Ludus is not installed for "
-            f"{sys.executable}; Gymnasium is not replaced there.\n"
+            f"{' and '.join(_VARIABLES)}=1 is set, but Ludus is not installed for "
+            f"{sys.executable}; nothing is replaced there.\n"
         )
     else:
-        _ludus_alias.watch()
+        if "LUDUS_AS_GYMNASIUM" in _VARIABLES:
+            _ludus_alias.watch()
+        if "LUDUS_AS_MLGYM" in _VARIABLES:
+            _ludus_alias.watch_mlgym()
 _run_next()

@@ -1,0 +1,1 @@
+"""Stand-ins for the helpers that competitions import from MLE-bench."""

@@ -1,0 +1,1 @@
+"""The folder of the imported competition is added to this package's path."""

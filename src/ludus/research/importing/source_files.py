@@ -1,0 +1,93 @@
+"""Reading of foreign folders: plain files only, through no link, with limits."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from ludus.errors import TaskError
+from ludus.foreign_files import read_regular
+
+__all__ = ["inside", "read_source", "source_tree"]
+
+LONGEST_TEXT = 4 << 20
+LONGEST_FILE = 256 << 20
+MOST_FILES = 20_000
+MOST_BYTES = 1 << 30
+_IGNORED = frozenset({"__pycache__", ".git"})
+
+
+def read_source(path: Path, longest: int = LONGEST_TEXT) -> str:
+    """Return the text of a foreign file.
+
+    Raises:
+        TaskError: It cannot be read, is not a regular file, is too large, or is not UTF-8.
+    """
+    try:
+        return read_regular(path, longest, follow=False).decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise TaskError(f"{path} is not UTF-8: {problem}. Save it as UTF-8.") from problem
+    except OSError as problem:
+        raise TaskError(
+            f"{path} cannot be read: {problem.strerror}. A regular file of at most {longest:,} "
+            "bytes is expected there."
+        ) from problem
+
+
+def source_tree(folder: Path) -> dict[str, bytes]:
+    """Return the files below a foreign folder, by relative path; none if there is no folder.
+
+    Raises:
+        TaskError: Something in it is neither a regular file nor a folder, or it is too large.
+    """
+    found: dict[str, bytes] = {}
+    total = 0
+    for path in _walk(folder):
+        name = path.relative_to(folder).as_posix()
+        try:
+            found[name] = read_regular(path, LONGEST_FILE, follow=False)
+        except OSError as problem:
+            raise TaskError(f"{path} cannot be imported: {problem.strerror}.") from problem
+        total += len(found[name])
+        if len(found) > MOST_FILES or total > MOST_BYTES:
+            raise TaskError(
+                f"{folder} has more than {MOST_FILES:,} files or {MOST_BYTES >> 20:,} MiB; import "
+                "a smaller folder."
+            )
+    return found
+
+
+def inside(root: Path, name: str, what: str) -> Path:
+    """Return the path of a file that a foreign file names, below the root.
+
+    Raises:
+        TaskError: The name leads out of the root.
+    """
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+        raise TaskError(f"{what} names {name!r:.200}; expected a path below {root}.")
+    place = root
+    for part in path.parts:
+        place /= part
+        if place.is_symlink():
+            raise TaskError(f"{what} names {name!r:.200}, which is or contains a link.")
+    return place
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    if folder.is_symlink():
+        raise TaskError(f"{folder} is a link; put a copy of what it stands for there.")
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _IGNORED)
+        for name in (*folders, *sorted(files)):
+            path = Path(where, name)
+            mode = path.lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise TaskError(
+                    f"{path} is neither a file nor a folder; put a copy of what it stands for "
+                    "there, or remove it."
+                )
+            if stat.S_ISREG(mode):
+                yield path
