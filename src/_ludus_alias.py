@@ -1,8 +1,8 @@
 """Start-up code for ``LUDUS_AS_GYMNASIUM=1`` and ``LUDUS_AS_MLGYM=1``.
 
 It installs the import alias at ``import gymnasium`` or ``import mlgym``. It runs before the program
-in every Python process with the variable, so it imports only modules that Python has already loaded. NumPy must not be imported, because programs set its environment
-variables first.
+in every Python process with the variable, so it imports only modules that Python has already
+loaded. NumPy must not be imported, because programs set its environment variables first.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ludus.findings import Finding, Report
-from ludus.lazy import lazy_names
+from ludus.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from ludus.checking.checker import check_env, inspect_env
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from ludus.checking.rules import RULES
     from ludus.checking.spaces import check_space_limit
     from ludus.checking.step import check_returned_data_not_reused, check_step_determinism
+    from ludus.findings import Finding, Report
 
 __all__ = [
     "RULES",
@@ -69,22 +69,23 @@ __all__ = [
 
 # Every environment that is made needs the passive checks, and few processes the others.
 _NAMES = {
-    "checker": "check_env inspect_env",
-    "data": "data_equivalence data_shares_objects first_difference",
-    "match": "check_environments_match",
-    "passive": """
+    "checking.checker": "check_env inspect_env",
+    "checking.data": "data_equivalence data_shares_objects first_difference",
+    "checking.match": "check_environments_match",
+    "checking.passive": """
         check_action_space check_obs check_observation_space check_space
         env_data_reuse_passive_checker env_render_passive_checker env_reset_passive_checker
         env_step_passive_checker
     """,
-    "reset": """
+    "checking.reset": """
         check_reset_options check_reset_return_info_deprecation check_reset_return_type
         check_reset_seed_determinism check_seed_deprecation
     """,
-    "rule": "CheckFailed Rule",
-    "rules": "RULES",
-    "spaces": "check_space_limit",
-    "step": "check_returned_data_not_reused check_step_determinism",
+    "checking.rule": "CheckFailed Rule",
+    "checking.rules": "RULES",
+    "checking.spaces": "check_space_limit",
+    "checking.step": "check_returned_data_not_reused check_step_determinism",
+    "findings": "Finding Report",
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-__getattr__ = lazy_names(__name__, _HOMES)
+_HOMES = {name: f"ludus.{home}" for home, names in _NAMES.items() for name in names.split()}
+__getattr__ = lazy_attributes(__name__, _HOMES)

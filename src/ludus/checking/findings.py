@@ -1,30 +1,34 @@
 """Findings of environment checks.
 
 A check is a generator of findings, optionally with a return value. It does not raise or warn
-itself; :func:`enforce` does, and a report collects the findings.
+itself; :func:`enforce` does, and a report collects the findings. The rules are imported at the
+first finding: every environment that is made is checked, and few break a rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Generator
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ludus import logger
-from ludus.checking.rule import CheckFailed, Severity
-from ludus.checking.rules import BOOK
-from ludus.findings import Finding
+
+if TYPE_CHECKING:
+    from ludus.checking.rule import Severity
+    from ludus.findings import Finding
 
 __all__ = ["Findings", "enforce", "finding"]
 
 Result = TypeVar("Result")
 
 
-Findings: TypeAlias = Generator[Finding, None, Result]
+Findings: TypeAlias = "Generator[Finding, None, Result]"
 """A check: yields findings and returns a result."""
 
 
 def finding(rule: str, message: str, severity: Severity | None = None) -> Finding:
     """Return a finding, with the severity of its rule by default."""
+    from ludus.checking.rules import BOOK
+
     return BOOK.finding(rule, message, severity=severity)
 
 
@@ -47,6 +51,9 @@ def enforce(check: Findings[Result], suppress: Collection[str] = ()) -> Result:
 
 
 def _act(found: Finding) -> None:
+    from ludus.checking.rule import CheckFailed
+    from ludus.checking.rules import BOOK
+
     rule = BOOK.rule_of(found)
     if found.severity == "warning":
         text = found.message if logger.as_gymnasium else str(found)

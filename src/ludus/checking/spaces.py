@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ludus.checking.findings import Findings, enforce, finding
-from ludus.findings import Finding
 from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+
+if TYPE_CHECKING:
+    from ludus.findings import Finding
 
 __all__ = [
     "check_action_space",
@@ -31,7 +33,7 @@ _WAYS = {
 _FINITE = (Discrete, MultiDiscrete, MultiBinary)
 _NESTED = (Tuple, Dict)
 
-BoxCheck: TypeAlias = Callable[[Box], Iterable[Finding] | None]
+BoxCheck: TypeAlias = "Callable[[Box], Iterable[Finding] | None]"
 
 
 def check_action_space(

@@ -15,7 +15,7 @@ from ludus.core.state import (
     rng_to_plain,
     write_fields,
 )
-from ludus.core.types import ActType, ObsType, State
+from ludus.core.types import ActType, DefaultsToAny, ObsType, State
 from ludus.errors import StateError
 from ludus.seeding import np_random as make_np_random
 from ludus.spaces import Space
@@ -23,7 +23,7 @@ from ludus.spaces import Space
 __all__ = ["Env"]
 
 
-class Env(Generic[ObsType, ActType]):
+class Env(DefaultsToAny, Generic[ObsType, ActType]):
     """An environment that an agent interacts with in steps.
 
     Subclasses set :attr:`action_space` and :attr:`observation_space` and implement :meth:`step`

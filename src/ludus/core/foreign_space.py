@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any
 
 import numpy as np
@@ -88,6 +87,8 @@ def standard_superset(space: ForeignSpace) -> Space[Any]:
         CustomSpaceError: The members are neither texts nor arrays of a fixed shape.
     """
     if space.dtype is not None and space.dtype.kind == "U":
+        import string
+
         return Text(_LONGEST_TEXT, min_length=0, charset=string.printable)
     if space.shape is not None and space.dtype is not None and space.dtype.kind in "biuf":
         if space.dtype.kind == "f":

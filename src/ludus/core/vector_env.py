@@ -10,7 +10,7 @@ import numpy as np
 
 from ludus.core.infos import add_info
 from ludus.core.spec import EnvSpec
-from ludus.core.types import ActType, ArrayType, ObsType, State
+from ludus.core.types import ActType, ArrayType, DefaultsToAny, ObsType, State
 from ludus.errors import StateError
 from ludus.seeding import np_random as make_np_random
 from ludus.spaces import Space
@@ -29,7 +29,7 @@ class AutoresetMode(Enum):
     """The caller resets, with ``reset(options={"reset_mask": mask})``."""
 
 
-class VectorEnv(Generic[ObsType, ActType, ArrayType]):
+class VectorEnv(DefaultsToAny, Generic[ObsType, ActType, ArrayType]):
     """``num_envs`` copies of one environment, stepped together.
 
     Observations and actions are batched as by ``batch_space``, rewards and the two flags are arrays

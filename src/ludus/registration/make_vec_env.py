@@ -19,7 +19,6 @@ from ludus.errors import Error, InvalidArgument
 from ludus.registration.entry_point import check_arguments, resolve
 from ludus.registration.foreign import as_spec
 from ludus.registration.lookup import decide
-from ludus.registration.make_env import make
 from ludus.served_names import own_name
 
 if TYPE_CHECKING:
@@ -201,6 +200,9 @@ def make_vec(
     else:
 
         def build(**given: Any) -> Env:
+            # Imported here, because native batches do without.
+            from ludus.registration.make_env import make
+
             return make(env_id if known is None else spec, sandbox=sandbox, **given)
 
         env = _from_single_envs(mode, spec, num_envs, vector_kwargs, wrappers, arguments, build)

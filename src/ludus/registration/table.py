@@ -52,9 +52,11 @@ class _Registry(dict[str, EnvSpec]):
         """Return the specs of one environment by version, the unversioned one first."""
         if self._by_name is None:
             self._by_name = {}
-            for spec in sorted(self.values(), key=_version):
+            for spec in self.values():
                 self._by_name.setdefault((spec.namespace, spec.name), []).append(spec)
-        return self._by_name.get((ns, name), [])
+        specs = self._by_name.get((ns, name), [])
+        specs.sort(key=_version)
+        return specs
 
 
 def _version(spec: EnvSpec) -> int:

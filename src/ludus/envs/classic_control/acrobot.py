@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ludus.envs.arguments import number
-from ludus.envs.classic_control.acrobot_drawing import draw
 from ludus.envs.classic_control.arithmetic import clip, cos_float32, sin_float32, wrap_angle
 from ludus.envs.classic_control.parameter import KernelParameter, Parameter
 from ludus.envs.classic_control.picture_env import PictureEnv
@@ -322,6 +321,8 @@ class AcrobotEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw both links."""
+        from ludus.envs.classic_control.acrobot_drawing import draw
+
         state = self.named_state()
         draw(canvas, (state.theta_1, state.theta_2), (self.params.length_1, self.params.length_2))
 

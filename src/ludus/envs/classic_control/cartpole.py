@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ludus import logger
-from ludus.envs.classic_control.cartpole_drawing import draw
 from ludus.envs.classic_control.parameter import KernelParameter, Parameter
 from ludus.envs.classic_control.picture_env import PictureEnv
 from ludus.envs.reset_options import with_reset_bounds
@@ -262,6 +261,8 @@ class CartPoleEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the cart and its pole."""
+        from ludus.envs.classic_control.cartpole_drawing import draw
+
         state = self.named_state()
         draw(canvas, state.x, state.theta, self.params.position_limit)
 

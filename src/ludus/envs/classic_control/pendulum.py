@@ -10,7 +10,6 @@ import numpy as np
 from ludus.envs.arguments import number
 from ludus.envs.classic_control.arithmetic import clip, wrap_angle
 from ludus.envs.classic_control.parameter import Parameter
-from ludus.envs.classic_control.pendulum_drawing import draw
 from ludus.envs.classic_control.picture_env import PictureEnv
 from ludus.envs.classic_control.utils import angle_normalize
 from ludus.envs.reset_options import check_range, number_option
@@ -168,4 +167,6 @@ class PendulumEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the rod and the torque."""
+        from ludus.envs.classic_control.pendulum_drawing import draw
+
         draw(canvas, self.named_state().theta, self.last_u, self.params.max_torque)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ludus.envs.arguments import number
-from ludus.envs.classic_control.mountain_car_drawing import draw
 from ludus.envs.classic_control.parameter import Parameter
 from ludus.envs.classic_control.picture_env import PictureEnv
 from ludus.envs.reset_options import with_reset_bounds
@@ -77,4 +76,6 @@ class ValleyEnv(PictureEnv):
 
     def draw(self, canvas: Any) -> None:
         """Draw the car in its valley."""
+        from ludus.envs.classic_control.mountain_car_drawing import draw
+
         draw(canvas, self.named_state().position, self.params)
