@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 import pytest
+from typing_extensions import TypeVar
 
 import ludus
 from ludus.core import Env, Wrapper
 from ludus.core.state import copy_plain
+from ludus.core.types import ObsType
 from ludus.errors import Error, StateError
 from ludus.testing.envs import CounterEnv
 
@@ -211,3 +213,16 @@ def test_what_a_class_does_not_implement_it_says() -> None:
     assert OnlyReset().reset(seed=1) == (0, {})
     with pytest.raises(NotImplementedError, match="EmptyBatch does not implement reset"):
         EmptyBatch().reset(seed=0)
+
+
+def test_type_parameters_that_are_not_given_are_any() -> None:
+    """As in Gymnasium, also between parameters of a user's own."""
+    assert ludus.Env[int] == ludus.Env[int, Any]
+    assert ludus.Wrapper[int, str] == ludus.Wrapper[int, str, Any, Any]
+    assert ludus.vector.VectorEnv[int] == ludus.vector.VectorEnv[int, Any, Any]
+    own = TypeVar("own", default=Any)
+
+    class Pair(ludus.Env[own, int], Generic[own, ObsType]):  # type: ignore[misc]
+        """Mixes both."""
+
+    assert Pair[str, int].__args__ == (str, int)

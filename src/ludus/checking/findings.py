@@ -21,7 +21,7 @@ __all__ = ["Findings", "enforce", "finding"]
 Result = TypeVar("Result")
 
 
-Findings: TypeAlias = "Generator[Finding, None, Result]"
+Findings: TypeAlias = Generator["Finding", None, Result]
 """A check: yields findings and returns a result."""
 
 

@@ -8,10 +8,15 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 else:
     # Importing typing_extensions would take 3 % of the time to the first step.
+    import sys
     import typing
 
-    def TypeVar(name, default):  # noqa: N802, ARG001
-        return typing.TypeVar(name)
+    def TypeVar(name, default):  # noqa: N802
+        if sys.version_info >= (3, 13):
+            return typing.TypeVar(name, default=default)
+        made = typing.TypeVar(name)
+        made.__default__ = default  # where typing_extensions looks for it
+        return made
 
 
 __all__ = [
