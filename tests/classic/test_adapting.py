@@ -13,7 +13,12 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.core.classic_adapter import ClassicAdapter, adapt, needs_adapting, take_render_mode
+from ludus.core.foreign.classic_adapter import (
+    ClassicAdapter,
+    adapt,
+    needs_adapting,
+    take_render_mode,
+)
 from tests.classic.old_envs import Counter, Underscores
 from tests.reference.twins import assert_same, twin_env
 

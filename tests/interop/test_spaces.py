@@ -12,7 +12,7 @@ import pytest
 from packaging.version import Version
 
 from ludus import spaces
-from ludus.core.foreign_spaces import rebuild
+from ludus.core.foreign.spaces import rebuild
 from ludus.errors import CustomSpaceError
 from ludus.interop.gymnasium import from_gymnasium_space, to_gymnasium_space
 from tests.reference.twins import assert_same

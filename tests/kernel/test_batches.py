@@ -13,10 +13,10 @@ import pytest
 import ludus
 from ludus.core import AutoresetMode
 from ludus.errors import EpisodeOver, Error, InvalidAction, StateError
-from ludus.kernel import threads
+from ludus.kernel.batch import threads
+from ludus.kernel.batch.seeds import seeds_to_words
+from ludus.kernel.batch.threads import Team
 from ludus.kernel.generator import WORDS, seed_to_words
-from ludus.kernel.generator_seeds import seeds_to_words
-from ludus.kernel.threads import Team
 from tests.kernel.families import bare
 from tests.reference.twins import assert_same
 

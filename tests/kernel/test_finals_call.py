@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.kernel.native.call_finals import FinalObservations
+from ludus.kernel.native.call.finals import FinalObservations
 from ludus.kernel.native.final_values import FinalForm
 from tests.reference.twins import assert_same
 

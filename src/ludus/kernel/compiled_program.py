@@ -13,8 +13,8 @@ from ludus.kernel.native.abi import is_known
 from ludus.kernel.native.background import Order, compile_apart
 from ludus.kernel.native.builtin import shim_source
 from ludus.kernel.native.cache import ObjectCode, cache_folder, keep, kept
-from ludus.kernel.native.call_one import step_source
-from ludus.kernel.native.call_shared import shared_source
+from ludus.kernel.native.call.one import step_source
+from ludus.kernel.native.call.shared import shared_source
 from ludus.kernel.native.calls import (
     batch_address,
     kept_address,
@@ -101,7 +101,7 @@ class CompiledProgram(Program):
     def shared(self) -> Callable[..., int]:
         """Return ``take`` and ``step`` as a function that several threads call together.
 
-        Its arguments are those of :func:`~ludus.kernel.native.call_shared.shared_source`. Odd
+        Its arguments are those of :func:`~ludus.kernel.native.call.shared.shared_source`. Odd
         rounds take.
         """
         if self._shared is None:
@@ -116,7 +116,7 @@ class CompiledProgram(Program):
     def whole_step(self, shape: StepShape, owner: tuple[Any, ...]) -> Callable[[Any], Any]:
         """Return the step of one environment as a builtin function of the action.
 
-        The arguments are those of :func:`~ludus.kernel.native.call_one.step_source`.
+        The arguments are those of :func:`~ludus.kernel.native.call.one.step_source`.
         """
         if shape not in self._steps:
             self._steps[shape] = step_address(
@@ -127,7 +127,7 @@ class CompiledProgram(Program):
     def batch_step(self, owner: tuple[int, int, int, int]) -> Callable[[Any], int | None]:
         """Return the step of a batch as a builtin function of the array of actions.
 
-        The owner is that of :func:`~ludus.kernel.native.call_batch.batch_source`.
+        The owner is that of :func:`~ludus.kernel.native.call.batch.batch_source`.
         """
         if self._batch_step is None:
             self._batch_step = batch_address(
@@ -143,11 +143,11 @@ class CompiledProgram(Program):
     def _batch_sources(self) -> list[str]:
         """Return what a batch needs beside the step."""
         # Imported here: single environments, and plain Python, start without these.
-        from ludus.kernel.native.call_batch import batch_source
-        from ludus.kernel.native.call_finals import finals_source
-        from ludus.kernel.native.call_normalise import LARGEST, normalising_source
-        from ludus.kernel.native.call_seed import seeding_source
-        from ludus.kernel.native.call_statistics import counting_source
+        from ludus.kernel.native.call.batch import batch_source
+        from ludus.kernel.native.call.finals import finals_source
+        from ludus.kernel.native.call.normalise import LARGEST, normalising_source
+        from ludus.kernel.native.call.seed import seeding_source
+        from ludus.kernel.native.call.statistics import counting_source
         from ludus.kernel.native.final_values import likely_form
 
         _, rows, layout = self._made_from

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 StepShape = tuple[tuple[int, int] | None, tuple[str, int], bool]
-"""What is read of an action, and how an observation is: see ``native/call_one.py``."""
+"""What is read of an action, and how an observation is: see ``native/call/one.py``."""
 
 _P = TypeVar("_P", bound="Program")
 _programs: dict[tuple[Any, ...], Program] = {}

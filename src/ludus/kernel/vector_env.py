@@ -10,18 +10,18 @@ import numpy as np
 from ludus.core.batch_arguments import BatchedSpaces, episode_over, seeds_per_env
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode
-from ludus.kernel.batch_actions import BatchActions
-from ludus.kernel.batch_attributes import BatchAttributes
-from ludus.kernel.batch_results import BatchResults
-from ludus.kernel.batch_statistics import BatchStatistics
+from ludus.kernel.batch.actions import BatchActions
+from ludus.kernel.batch.attributes import BatchAttributes
+from ludus.kernel.batch.results import BatchResults
+from ludus.kernel.batch.seeds import seed_streams, seeds_to_words
+from ludus.kernel.batch.statistics import BatchStatistics
+from ludus.kernel.batch.threads import Board, Team
 from ludus.kernel.driver import FAILED, MODES, OVER
 from ludus.kernel.env import KernelEnv
 from ludus.kernel.generator import WORDS
-from ludus.kernel.generator_seeds import seed_streams, seeds_to_words
 from ludus.kernel.native.jit import checked_mode
 from ludus.kernel.program import Program, compiled_program_for
 from ludus.kernel.storage import NO_LIMIT, Storage
-from ludus.kernel.threads import Board, Team
 from ludus.kernel.tiers import Tier
 from ludus.spaces import Tuple
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ludus.core.foreign_env import loaded_gymnasium
+from ludus.core.foreign.env import loaded_gymnasium
 from ludus.core.spec import EnvSpec, WrapperSpec
 from ludus.errors import Error
 from ludus.registration.table import check_can_register, registry

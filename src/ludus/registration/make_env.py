@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ludus import logger
-from ludus.core.classic_adapter import adapt, needs_adapting, take_render_mode
 from ludus.core.constructor_args import copied_arguments
 from ludus.core.env import Env
-from ludus.core.foreign_env import wrap
+from ludus.core.foreign.classic_adapter import adapt, needs_adapting, take_render_mode
+from ludus.core.foreign.env import wrap
 from ludus.core.spec import EnvSpec
 from ludus.errors import Error, InvalidMetadata
 from ludus.registration.entry_point import check_arguments, load_env_creator, resolve

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ludus import logger
 from ludus.core.env import Env
-from ludus.core.foreign_env import as_env, as_vector_env
+from ludus.core.foreign.env import as_env, as_vector_env
 from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.errors import Error, InvalidArgument

@@ -1,8 +1,8 @@
-"""Gymnasium's module path for :mod:`ludus.core.step_api`."""
+"""Gymnasium's module path for :mod:`ludus.core.foreign.step_api`."""
 
 from __future__ import annotations
 
-from ludus.core.step_api import (
+from ludus.core.foreign.step_api import (
     DoneStepType,
     TerminatedTruncatedStepType,
     convert_to_done_step_api,

@@ -16,7 +16,7 @@ from ludus.core.batch_arguments import (
     one_per_env,
 )
 from ludus.core.env import Env
-from ludus.core.foreign_env import as_env
+from ludus.core.foreign.env import as_env
 from ludus.core.state import copy_plain
 from ludus.core.types import ActType, ObsType, State
 from ludus.core.vector_env import AutoresetMode

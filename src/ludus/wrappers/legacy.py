@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from ludus import logger
 from ludus.core import Env, ObservationWrapper, RecordConstructorArgs, Wrapper
-from ludus.core.classic_adapter import ClassicAdapter
-from ludus.core.step_api import step_api_compatibility
+from ludus.core.foreign.classic_adapter import ClassicAdapter
+from ludus.core.foreign.step_api import step_api_compatibility
 from ludus.errors import Error
 from ludus.optional import require
 from ludus.spaces import Box, Dict, Space

@@ -9,7 +9,7 @@ import pytest
 
 import ludus
 from ludus.core import AutoresetMode
-from ludus.envs.box2d import native_program
+from ludus.envs.box2d.native import program as native_program
 from ludus.envs.box2d.vector_env import Box2DVectorEnv
 from ludus.errors import EpisodeOver, InvalidAction, KernelError, ResetNeeded, StateError
 from ludus.testing import VectorEnvConformance

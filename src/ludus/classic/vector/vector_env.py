@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ludus.classic.core import Env, Wrapper
 from ludus.classic.error import ClosedEnvironmentError
 from ludus.core import env, vector_env
-from ludus.core.foreign_spaces import from_foreign
+from ludus.core.foreign.spaces import from_foreign
 from ludus.spaces import Tuple, concatenate, create_empty_array
 
 __all__ = ["Slot", "SlotBuilder", "StepResult", "VectorEnv", "VectorEnvWrapper", "infos_of"]

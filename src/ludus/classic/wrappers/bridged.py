@@ -13,7 +13,7 @@ import numpy as np
 from ludus import wrappers
 from ludus.classic.core import Wrapper
 from ludus.classic.from_ludus import FromLudus
-from ludus.core.classic_adapter import ClassicAdapter
+from ludus.core.foreign.classic_adapter import ClassicAdapter
 
 __all__ = [
     "AtariPreprocessing",

@@ -6,7 +6,7 @@ import importlib
 from functools import cache
 from typing import Any
 
-from ludus.core.foreign_spaces import rebuild
+from ludus.core.foreign.spaces import rebuild
 from ludus.envs.board.turn_based import TurnBasedEnv
 from ludus.errors import DependencyNotInstalled
 

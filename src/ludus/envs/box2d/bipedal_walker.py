@@ -14,7 +14,7 @@ from ludus.envs.box2d.bipedal_walker_drawing import CLOUD_DRAWS, draw
 from ludus.envs.box2d.engine import Touches, import_box2d, listen
 from ludus.envs.box2d.heuristics import BipedalWalkerHeuristics
 from ludus.envs.box2d.lidar import Lidar
-from ludus.envs.box2d.native_batch import WALKER, checked_shape
+from ludus.envs.box2d.native.batch import WALKER, checked_shape
 from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.box2d.walker_parts import TORQUE, WalkerParts
 from ludus.envs.box2d.walker_rules import (

@@ -40,7 +40,7 @@ from ludus.envs.box2d.lander_rules import (
     throttles,
 )
 from ludus.envs.box2d.lunar_lander_drawing import MAIN_SPARK, SIDE_SPARK, Exhaust, draw
-from ludus.envs.box2d.native_batch import LANDER, checked_shape
+from ludus.envs.box2d.native.batch import LANDER, checked_shape
 from ludus.envs.box2d.replayed_env import ReplayedEnv, StepResult
 from ludus.envs.screen import Screen
 from ludus.errors import Error, InvalidAction

@@ -17,7 +17,7 @@ from ludus.core.finite import check_finite_batch
 from ludus.core.infos import Columns
 from ludus.core.types import State
 from ludus.core.vector_env import AutoresetMode, VectorEnv
-from ludus.envs.box2d.native_batch import (
+from ludus.envs.box2d.native.batch import (
     DESTROY,
     REPLAY,
     RESTART,
@@ -27,12 +27,12 @@ from ludus.envs.box2d.native_batch import (
     make_batch,
     make_table,
 )
-from ludus.envs.box2d.native_program import NativeProgram, native_program
-from ludus.envs.box2d.native_sharing import Sharing
+from ludus.envs.box2d.native.program import NativeProgram, native_program
+from ludus.envs.box2d.native.sharing import Sharing
 from ludus.errors import StateError
-from ludus.kernel.generator_seeds import seed_rows
+from ludus.kernel.batch.seeds import seed_rows
+from ludus.kernel.batch.threads import Team
 from ludus.kernel.native.jit import checked_mode
-from ludus.kernel.threads import Team
 from ludus.spaces import Box, Space
 from ludus.vector import SyncVectorEnv
 from ludus.wrappers.common import TimeLimit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ludus.core.foreign_space import ForeignSpace
-from ludus.core.foreign_spaces import parts_of
+from ludus.core.foreign.space import ForeignSpace
+from ludus.core.foreign.spaces import parts_of
 from ludus.core.forwarding import ForwardsAttributes
 from ludus.interop.gymnasium.library import ErrorTranslation
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ludus import spaces as ludus_spaces
-from ludus.core.foreign_space import ForeignSpace
-from ludus.core.foreign_spaces import no_counterpart, rebuild
+from ludus.core.foreign.space import ForeignSpace
+from ludus.core.foreign.spaces import no_counterpart, rebuild
 from ludus.interop.gymnasium.library import gymnasium
 from ludus.spaces import Space
 
@@ -43,7 +43,7 @@ def from_gymnasium_space(space: Any) -> Space[Any]:
     """Return the equivalent Ludus space, with the same random state.
 
     A Ludus space is returned unchanged. A custom space, or a custom part of a space, becomes a
-    :class:`~ludus.core.foreign_space.ForeignSpace` around a copy.
+    :class:`~ludus.core.foreign.space.ForeignSpace` around a copy.
 
     Raises:
         CustomSpaceError: ``space`` is not a space.

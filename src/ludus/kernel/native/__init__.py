@@ -11,9 +11,8 @@ Its interface to the rest of Ludus:
 * **call**: ``calls`` (``native_function``, ``shared_function``, ``step_address``,
   ``batch_address``, ``shim_address``).
 
-The modules ``call_one``, ``call_batch``, ``call_shared``, ``call_seed``, ``call_finals``,
-``call_statistics`` and ``call_normalise`` contain the LLVM IR of one call each, ``builtin`` and
-``cpython`` the code that they share. All assumptions about CPython's and NumPy's structures are in
+The modules of ``call`` contain the LLVM IR of one kind of call each; ``builtin`` and ``cpython``
+the code that they share. All assumptions about CPython's and NumPy's structures are in
 ``abi``. The modules ``numba_rows``, ``numba_random`` and ``numba_intrinsics`` extend numba, and are
 imported only for compiling.
 

@@ -16,9 +16,9 @@ from ludus.kernel.native import load
 from ludus.kernel.native.abi import is_known
 from ludus.kernel.native.builtin import shim_source
 from ludus.kernel.native.cache import ObjectCode, cache_folder, keep, kept
-from ludus.kernel.native.call_batch import batch_source, batch_symbols
-from ludus.kernel.native.call_one import step_symbols
-from ludus.kernel.native.call_shared import shared_source
+from ludus.kernel.native.call.batch import batch_source, batch_symbols
+from ludus.kernel.native.call.one import step_symbols
+from ludus.kernel.native.call.shared import shared_source
 from ludus.kernel.native.cpython import SHIM, builtin_function, symbol_address
 from ludus.kernel.native.processor import machine
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ludus.core.env import Env
-from ludus.core.foreign_env import gymnasium_wrappers, wrap
+from ludus.core.foreign.env import gymnasium_wrappers, wrap
 from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import VectorEnv
 from ludus.core.vector_wrapper import VectorWrapper

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ludus.codec import encode
-from ludus.core.classic_adapter import take_render_mode
-from ludus.core.foreign_env import wrap
-from ludus.core.foreign_spaces import standardized
+from ludus.core.foreign.classic_adapter import take_render_mode
+from ludus.core.foreign.env import wrap
+from ludus.core.foreign.spaces import standardized
 from ludus.core.spec import EnvSpec, SecuritySpec, WrapperSpec
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import CodecError

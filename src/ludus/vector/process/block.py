@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ludus.core.env import Env
-from ludus.core.foreign_env import as_env
+from ludus.core.foreign.env import as_env
 from ludus.core.vector_env import AutoresetMode
 from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ludus.core.batch_arguments import BatchedSpaces, episode_over
 from ludus.core.env import Env
-from ludus.core.foreign_env import as_env
+from ludus.core.foreign.env import as_env
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import CustomSpaceError, StateError, WorkerCrashed, WorkerRaised
 from ludus.spaces import (

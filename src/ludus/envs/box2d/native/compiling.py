@@ -1,4 +1,4 @@
-"""Compiling what :mod:`ludus.envs.box2d.native_program` loads. Imports numba."""
+"""Compiling what :mod:`ludus.envs.box2d.native.program` loads. Imports numba."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from numba import cfunc, njit, types
 
-from ludus.envs.box2d.native_driver import drive
-from ludus.envs.box2d.native_engine import CALLBACKS
-from ludus.envs.box2d.native_joints import sweep_joints
+from ludus.envs.box2d.native.driver import drive
+from ludus.envs.box2d.native.engine import CALLBACKS
+from ludus.envs.box2d.native.joints import sweep_joints
 from ludus.kernel.native.cache import ObjectCode
 from ludus.kernel.native.calls import library_code, numba_code
 from ludus.kernel.native.load import bindings

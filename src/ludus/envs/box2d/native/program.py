@@ -51,9 +51,9 @@ SYMBOLS = (
     _SWEEP,
 )
 _PARTS = (
-    *("bipedal_terrain", "lander_rules", "lidar", "native_batch", "native_compiling"),
-    *("native_driver", "native_engine", "native_joints", "native_lander", "native_program"),
-    *("native_walker", "walker_parts", "walker_rules"),
+    *("bipedal_terrain", "lander_rules", "lidar", "walker_parts", "walker_rules"),
+    *("native/batch", "native/compiling", "native/driver", "native/engine", "native/joints"),
+    *("native/lander", "native/program", "native/walker"),
 )
 _KERNEL_PARTS = (
     *("native/jit", "native/numba_intrinsics", "native/numba_random"),
@@ -81,7 +81,7 @@ class NativeProgram:
         self.joint_table = _joint_table(places, self._address("sweep_joints"))
         drive = self._address("drive")
         self.drive: Callable[..., int] = shared_function("drive", (drive, drive))
-        """The loop, by which threads share a batch: see :class:`native_sharing.Sharing`."""
+        """The loop, by which threads share a batch: see :class:`sharing.Sharing`."""
 
     def _address(self, name: str) -> int:
         path = cache_folder() / f"box2d_{name}_{self._tag}-{machine()}.o"
@@ -92,9 +92,9 @@ class NativeProgram:
             except UnusableCode:
                 pass
         with compile_notice("Box2D", name):
-            from ludus.envs.box2d import native_compiling
+            from ludus.envs.box2d.native import compiling
 
-            function = native_compiling.compile_function(name, self._places)
+            function = compiling.compile_function(name, self._places)
             return load(keep(path, function), self._places)
 
 
@@ -140,7 +140,7 @@ def _joint_table(places: dict[str, int], sweep: int) -> Any:
 
 def _digest() -> str:
     """Return a name for everything that the code is made from."""
-    folders = {Path(__file__).parent: _PARTS, Path(generator.__file__).parent: _KERNEL_PARTS}
+    folders = {Path(__file__).parents[1]: _PARTS, Path(generator.__file__).parent: _KERNEL_PARTS}
     paths = [folder / f"{name}.py" for folder, names in folders.items() for name in names]
     texts = [path.read_bytes() for path in paths]
     versions = [*map(version, ("numba", "llvmlite")), np.__version__, sys.version]

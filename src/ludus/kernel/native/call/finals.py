@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ludus.kernel.native.abi import ARRAY, TUPLE
-from ludus.kernel.native.call_one import new_array_address
+from ludus.kernel.native.call.one import new_array_address
 from ludus.kernel.native.cpython import builtin_function, load, load_item, with_declarations, write
 from ludus.kernel.native.final_values import (
     TUPLE_BITS,

@@ -14,7 +14,7 @@ from ludus.kernel.storage import Storage
 from ludus.spaces import Discrete, Tuple
 
 if TYPE_CHECKING:
-    from ludus.kernel.native.call_finals import FinalObservations
+    from ludus.kernel.native.call.finals import FinalObservations
 
 __all__ = ["BatchResults"]
 
@@ -159,7 +159,7 @@ class BatchResults:
         if not self._native:
             return None
         # Imported here, as the native code below: plain Python starts without it.
-        from ludus.kernel.native.call_finals import FinalObservations
+        from ludus.kernel.native.call.finals import FinalObservations
         from ludus.kernel.native.final_values import FinalForm
 
         space, storage = self._space, self._storage

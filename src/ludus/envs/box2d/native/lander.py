@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ludus.envs.box2d import lander_rules as rules
-from ludus.envs.box2d import native_engine as engine
-from ludus.envs.box2d.native_batch import Batch
-from ludus.envs.box2d.native_joints import JOINTS as JOINTS_OF
-from ludus.envs.box2d.native_joints import TO_SKIP, TOUCHING, USER_DATA
+from ludus.envs.box2d.native import engine
+from ludus.envs.box2d.native.batch import Batch
+from ludus.envs.box2d.native.joints import JOINTS as JOINTS_OF
+from ludus.envs.box2d.native.joints import TO_SKIP, TOUCHING, USER_DATA
 from ludus.kernel import random as draws
 from ludus.kernel.native.numba_random import REPLACEMENTS
 

@@ -1,6 +1,6 @@
 """NumPy's seeding of PCG64 for many seeds in one native call.
 
-``generator_seeds.py`` has the same computation in NumPy and explains it.
+``kernel/batch/seeds.py`` has the same computation in NumPy and explains it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ludus.envs.box2d import native_engine as engine
+from ludus.envs.box2d.native import engine
 
 __all__ = ["sweep_joints"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ludus.kernel.batch.threads import Team
 from ludus.kernel.memory import aligned_zeros
-from ludus.kernel.threads import Team
 
 __all__ = ["Sharing"]
 

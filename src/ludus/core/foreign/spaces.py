@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ludus import spaces
-from ludus.core.foreign_space import ForeignSpace, standard_superset
+from ludus.core.foreign.space import ForeignSpace, standard_superset
 from ludus.errors import CustomSpaceError
 from ludus.spaces import Space
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ludus.envs.box2d import native_engine as engine
 from ludus.envs.box2d import walker_rules as rules
 from ludus.envs.box2d.bipedal_terrain import LENGTH, SCALE, STEP, make_terrain
 from ludus.envs.box2d.lidar import DIRECTIONS
-from ludus.envs.box2d.native_batch import Batch
+from ludus.envs.box2d.native import engine
+from ludus.envs.box2d.native.batch import Batch
 from ludus.envs.box2d.walker_parts import TORQUE
 from ludus.kernel import random as draws
 from ludus.kernel.native.jit import compiled as compiled_tree

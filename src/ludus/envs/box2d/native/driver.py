@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from ludus.envs.box2d import native_engine as engine
-from ludus.envs.box2d import native_lander as lander
-from ludus.envs.box2d import native_walker as walker
 from ludus.envs.box2d.bipedal_terrain import LENGTH, MOST_BLOCKS
-from ludus.envs.box2d.native_batch import (
+from ludus.envs.box2d.native import engine, lander, walker
+from ludus.envs.box2d.native.batch import (
     DESTROY,
     JOINTS,
     LANDER,

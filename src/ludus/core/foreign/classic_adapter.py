@@ -19,11 +19,11 @@ import numpy as np
 
 from ludus import logger
 from ludus.core.env import Env
-from ludus.core.foreign_env import as_env
-from ludus.core.foreign_spaces import from_foreign
+from ludus.core.foreign.env import as_env
+from ludus.core.foreign.spaces import from_foreign
+from ludus.core.foreign.step_api import convert_to_terminated_truncated_step_api
 from ludus.core.forwarding import ForwardsAttributes
 from ludus.core.spec import EnvSpec
-from ludus.core.step_api import convert_to_terminated_truncated_step_api
 from ludus.core.vector_env import VectorEnv
 from ludus.spaces import Tuple
 

@@ -10,8 +10,8 @@ from ludus.kernel.storage import Storage
 from ludus.kernel.tiers import Tier
 
 if TYPE_CHECKING:
-    from ludus.kernel.native.call_normalise import Normaliser
-    from ludus.kernel.native.call_statistics import EpisodeCounter
+    from ludus.kernel.native.call.normalise import Normaliser
+    from ludus.kernel.native.call.statistics import EpisodeCounter
 
 __all__ = ["BatchStatistics"]
 
@@ -43,7 +43,7 @@ class BatchStatistics(BatchEnv[Any, Any]):
         ``None`` if observations have several axes or many numbers, or this batch runs as plain
         Python.
         """
-        from ludus.kernel.native.call_normalise import LARGEST, normaliser
+        from ludus.kernel.native.call.normalise import LARGEST, normaliser
 
         if not self._lends() or len(shape) != 1 or not 1 <= shape[0] <= LARGEST:
             return None
@@ -53,7 +53,7 @@ class BatchStatistics(BatchEnv[Any, Any]):
         """Return native code that counts episodes, ``None`` if this batch runs as plain Python."""
         if not self._lends():
             return None
-        from ludus.kernel.native.call_statistics import EpisodeCounter
+        from ludus.kernel.native.call.statistics import EpisodeCounter
 
         return EpisodeCounter(self.num_envs, same_step=mode is AutoresetMode.SAME_STEP)
 

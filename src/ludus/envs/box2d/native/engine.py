@@ -3,7 +3,7 @@
 
 The binding's library exports the engine's own functions, and its objects are plain memory, so
 compiled code calls the former and reads the latter. Names and offsets are those of Box2D 2.3.10 in
-64-bit code by the rules of Unix compilers; :mod:`ludus.envs.box2d.native_program` looks
+64-bit code by the rules of Unix compilers; :mod:`ludus.envs.box2d.native.program` looks
 whether they hold here. Imports numba.
 """
 

@@ -2,7 +2,7 @@
 
 ``SeedSequence`` mixes the 32-bit words of a seed into a pool of four and draws the generator's
 first state from it, which takes 15 microseconds per seed; here every operation works on all seeds.
-``native/call_seed.py`` does the same in native code.
+``native/call/seed.py`` does the same in native code.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def seeds_to_words(seeds: Sequence[int], words: Any, *, native: bool = False) ->
     entropy = _entropy(seeds, largest)
     if native:
         # Imported here: plain Python starts without it.
-        from ludus.kernel.native.call_seed import seeding_function
+        from ludus.kernel.native.call.seed import seeding_function
 
         where = entropy.ctypes.data, entropy.shape[1], len(seeds), words.ctypes.data
         seeding_function()(*where)

@@ -1,0 +1,1 @@
+"""Batches of Box2D environments in compiled code that calls the engine."""

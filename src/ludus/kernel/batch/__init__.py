@@ -1,0 +1,1 @@
+"""Parts of compiled batches: actions, results, attributes, statistics, seeds and threads."""
