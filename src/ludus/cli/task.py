@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.table import Table
@@ -21,11 +21,13 @@ from ludus.cli.console import (
     make_table,
     out,
 )
+from ludus.cli.task_check import check_command
 from ludus.cli.task_import import import_command
 from ludus.errors import Error
 from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
+    from ludus.research.grading.draws import DrawKind
     from ludus.research.running.solving import Solved
 
 __all__ = ["app"]
@@ -33,8 +35,8 @@ __all__ = ["app"]
 _WIDE = 110
 
 app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
+app.command("check")(check_command)
 app.command("import")(import_command)
-_STYLES = {"error": "red", "warning": "yellow"}
 
 
 @app.command("new")
@@ -55,47 +57,12 @@ def new(
     echo(f"Edit its files, then run: ludus task check {made}", to_err=True)
 
 
-@app.command("check")
-def check(
-    tasks: Annotated[
-        options.Several, typer.Argument(help="Ids, folders or files.", show_default="all tasks")
-    ] = None,
-    build: Annotated[
-        bool, typer.Option(help="Also build the data and search it for leaked answers.")
-    ] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 0,
-    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Check tasks for invalid fields, missing files and leaked answers; runs the task's data.py.
-
-    Exit code 1 if there are errors, 2 if there is no such task.
-    """
-    from ludus.research.linting import check_task, to_dict
-    from ludus.research.task.discovery import find_tasks
-
-    with failing_on(Error, most=2000):
-        if not tasks:
-            found = find_tasks()
-            tasks = [str(file) for file in (*found.broken, *(task.file for task in found.tasks))]
-        reports = [check_task(task, build=build, seed=seed) for task in tasks]
-    if as_json:
-        echo(json.dumps([to_dict(report) for report in reports], indent=2))
-    else:
-        for report in reports:
-            out.print(Text(f"{printable(report.subject)}: {len(report.findings)} findings"))
-            for found_here in report.findings:
-                style = _STYLES[found_here.severity]
-                out.print(Text(f"  {printable(found_here, 2000)}", style=style), soft_wrap=True)
-    if any(not report.ok or (strict and report.findings) for report in reports):
-        raise typer.Exit(FAILED)
-
-
 @app.command("run")
 def run(
     task: Annotated[str, typer.Argument(help="Id, folder or file of the task.")],
     solution: Annotated[
-        str, typer.Option(help="baseline, reference, or a folder to copy over the workspace.")
+        str,
+        typer.Option(help="null, baseline, reference, or a folder to copy over the workspace."),
     ] = "baseline",
     command: Annotated[
         str | None,
@@ -105,6 +72,14 @@ def run(
     validate: Annotated[
         bool, typer.Option("--validate", help="Also score on the validation split.")
     ] = False,
+    draws: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What graders draw from: public (the seed alone, repeatable) or private.",
+            show_default="private",
+        ),
+    ] = None,
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
     gpus: options.Gpus = None,
@@ -115,7 +90,7 @@ def run(
 
         ludus task run battleOfSexes
 
-        ludus task run titanicSurvival --solution reference --seed 3
+        ludus task run blotto --solution reference --draws public
 
         ludus task run ./my_task --solution ./attempt --command "python solve.py"
 
@@ -133,6 +108,7 @@ def run(
             validate=validate,
             backend=backend,
             unlimited=unlimited,
+            draws=cast("DrawKind | None", draws),
             gpus=gpus,
             verbose=verbose or None,
         )

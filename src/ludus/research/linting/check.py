@@ -20,7 +20,7 @@ from ludus.research.linting.reach import (
     find_writable,
     plain_files,
 )
-from ludus.research.linting.rules import BOOK, finding
+from ludus.research.linting.rules import BOOK, finding, ordered
 from ludus.research.linting.trial import try_to_prepare
 from ludus.research.task.config_file import line_of, read_config
 from ludus.research.task.discovery import TASK_FILE, load_task, read_text
@@ -70,10 +70,7 @@ def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> 
         if max((path.stat().st_size for path in plain_files(task.folder)), default=0) <= ENORMOUS:
             found += _static(task)
             found += _built(task, seed) if build else ()
-    unique = sorted(
-        dict.fromkeys(found), key=lambda row: (BOOK.order(row), row.path, row.line, row.rule)
-    )
-    return BOOK.report(config.id if config else str(file), unique)
+    return BOOK.report(config.id if config else str(file), ordered(found))
 
 
 def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:

@@ -69,6 +69,7 @@ class Evaluation(BaseModel):
         direction: Whether higher or lower scores are better; by default as usual for the metric.
         baseline: The baseline solution's score; 0 of the normalised score.
         floor: The null submission's score; no submission counts as less.
+        reference: The reference solution's score; rewards do not depend on it.
     """
 
     model_config = _STRICT
@@ -79,6 +80,7 @@ class Evaluation(BaseModel):
     direction: Direction = "higher"
     baseline: _Number | None = None
     floor: _Number | None = None
+    reference: _Number | None = None
 
     @model_validator(mode="before")
     @classmethod
