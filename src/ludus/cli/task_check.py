@@ -75,7 +75,8 @@ def check_command(
             found = find_tasks()
             tasks = [str(file) for file in (*found.broken, *(task.file for task in found.tasks))]
         for task in tasks:
-            report, solutions = check_task(task, build=build, seed=seed), ()
+            report = check_task(task, build=build, seed=seed)
+            solutions: tuple[MeasuredSolution, ...] = ()
             if run and not any(row.rule == "field" for row in report.findings):
                 measured = measure_task(
                     task, seed=seed, backend=backend, unlimited=unlimited, write=write

@@ -76,8 +76,8 @@ def solve(
 
     Args:
         task: Its id or path.
-        solution: ``"baseline"``, ``"reference"``, ``"null"`` for the null submission, or a folder of
-            files.
+        solution: ``"baseline"``, ``"reference"``, ``"null"`` for the null submission, or a folder
+            of files.
         command: What to run; by default the task's command for the solution, nothing for a folder.
         seed: Of splits and data.
         validate: Grade on the validation split too.
