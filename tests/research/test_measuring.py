@@ -147,6 +147,8 @@ def test_the_command(folder):
     assert report["ok"]
     assert [row["agrees"] for row in report["measured"]] == [True, True, True]
     assert run(app, ["check", str(folder), "--write"]).exit_code == 2
+    no_sandbox = run(app, ["check", str(folder), "--no-build", "--run", "--backend", "process"])
+    assert (no_sandbox.exit_code, no_sandbox.stdout) == (3, "")
 
 
 YAML = "a: 1 # one\nb:\n  x: 1.5 # why\n  y: 2\n\n# the end\nc: {x: 1}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -22,13 +23,16 @@ from ludus.cli.console import (
     out,
 )
 from ludus.cli.task_check import check_command
+from ludus.cli.task_fetch import fetch_command
 from ludus.cli.task_import import import_command
 from ludus.errors import Error
 from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
+    from ludus.research.data.availability import Missing
     from ludus.research.grading.draws import DrawKind
     from ludus.research.running.solving import Solved
+    from ludus.research.task.task import Task
 
 __all__ = ["app"]
 
@@ -36,6 +40,7 @@ _WIDE = 110
 
 app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
 app.command("check")(check_command)
+app.command("fetch")(fetch_command)
 app.command("import")(import_command)
 
 
@@ -133,34 +138,32 @@ def list_tasks(
 ) -> None:
     """List the tasks that come with Ludus and those in MLGYM_TASK_CONFIG_DIR.
 
+    The column "runs" says whether a task runs here, or what it lacks.
+
     Exit code 1 if a task's file is invalid.
     """
+    from ludus.research.data.availability import find_missing
     from ludus.research.task.discovery import find_tasks
 
     with failing_on(Error, most=2000):
         found = find_tasks()
     tasks = sorted(found.tasks, key=lambda task: task.id.lower())
-    if as_json:
-        rows = [{**task.config.model_dump(mode="json"), "file": str(task.file)} for task in tasks]
-        echo(json.dumps(rows, indent=2))
-    elif ids:
+    if ids:
         for task in tasks:
             echo(task.id)
+    elif as_json:
+        rows = [
+            {
+                **task.config.model_dump(mode="json"),
+                "file": str(task.file),
+                "runs": not missing,
+                "missing": [asdict(one) for one in missing],
+            }
+            for task, missing in zip(tasks, find_missing(tasks), strict=True)
+        ]
+        echo(json.dumps(rows, indent=2))
     else:
-        table = make_table(f"{len(tasks)} tasks")
-        add_ids(table, "id", [task.config.id for task in tasks])
-        names = out.width >= _WIDE
-        for column in (*(("name",) if names else ()), "metric", "baseline", "threshold", "steps"):
-            table.add_column(column)
-        for task in tasks:
-            config, scores = task.config, task.config.evaluation
-            arrow = "↑" if scores.direction == "higher" else "↓"
-            baseline = "" if scores.baseline is None else f"{scores.baseline:g}"
-            title = (config.id, config.name) if names else (config.id,)
-            cells = (*title, f"{scores.metric} {arrow}", baseline)
-            row = (*cells, f"{scores.threshold:g}", str(config.max_steps))
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        out.print(table)
+        _print_list(tasks, find_missing(tasks))
     if found.broken:
         fail("\n".join(printable(problem, 2000) for problem in found.broken.values()), FAILED)
 
@@ -206,6 +209,27 @@ def show(
     for name, value in rows.items():
         table.add_row(name, Text(printable(value, 4000)))
     out.print(table)
+
+
+def _print_list(tasks: list[Task], missing: list[tuple[Missing, ...]]) -> None:
+    table = make_table(f"{len(tasks)} tasks", simple=True)
+    add_ids(table, "id", [task.config.id for task in tasks])
+    names = out.width >= _WIDE
+    columns = ("metric", "baseline", "threshold")
+    for column in ("name", *columns, "steps", "runs") if names else (*columns, "runs"):
+        table.add_column(column, overflow="fold")
+    for task, lacks in zip(tasks, missing, strict=True):
+        config, scores = task.config, task.config.evaluation
+        arrow = "↑" if scores.direction == "higher" else "↓"
+        baseline = "" if scores.baseline is None else f"{scores.baseline:.4g}"
+        lack = f"no: {', '.join(one.what for one in lacks)}" if lacks else "yes"
+        cells = (f"{scores.metric} {arrow}", baseline, f"{scores.threshold:g}")
+        wide = (config.id, config.name, *cells, str(config.max_steps), lack)
+        row = wide if names else (config.id, *cells, lack)
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    out.print(table)
+    if any(one.what == "data" for lacks in missing for one in lacks):
+        out.print("Get missing data: ludus task fetch ID")
 
 
 def _solved_table(found: Solved, seed: int) -> Table:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ludus.findings import Finding, Report
+from ludus.optional import is_importable
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.grading.by_metric import metric_named
 from ludus.research.linting.answers import find_answers
@@ -91,7 +92,7 @@ def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:
         else:
             yield from _command(task, part, command, line("run", part))
     for index, package in enumerate(config.packages):
-        if not _importable(package):
+        if not is_importable(package):
             detail = f"{package!r} cannot be imported here."
             yield finding("package", file, line("packages", index), detail)
 
@@ -107,13 +108,6 @@ def _command(task: Task, part: str, command: str, line: int) -> Iterator[Finding
         if word.endswith((".py", ".sh")) and not any((place / word).is_file() for place in places):
             detail = f"run.{part} runs {word!r}, which is neither in {part} nor in workspace."
             yield finding(f"no-{part}", task.file.name, line, detail)
-
-
-def _importable(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _static(task: Task) -> Iterator[Finding]:
@@ -180,7 +174,7 @@ def _sources(task: Task, read: tuple[str, ...]) -> Iterator[Finding]:
 
 def _package_folders(task: Task) -> Iterator[str]:
     for package in task.config.packages:
-        if _importable(package):
+        if is_importable(package):
             spec = importlib.util.find_spec(package.partition(".")[0])
             yield from (spec.submodule_search_locations if spec else None) or ()
 
