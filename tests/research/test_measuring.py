@@ -42,8 +42,9 @@ def told(measured):
     return [(found.rule, found.place) for found in measured.findings]
 
 
-def test_a_new_task_declares_what_it_scores(folder):
-    measured = measure(folder)
+def test_a_new_task_declares_what_it_scores(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    measured = measure(folder.name)
     assert measured.findings == ()
     assert [row.solution for row in measured.solutions] == ["null", "baseline", "reference"]
     for row in measured.solutions:

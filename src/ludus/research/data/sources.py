@@ -26,6 +26,7 @@ from ludus.research.data.downloads import Download
 __all__ = [
     "FETCHED",
     "PREFIX",
+    "Download",
     "Source",
     "fetched_root",
     "given_folders",

@@ -28,7 +28,7 @@ from ludus.research.task.discovery import TASK_FILE, load_task, read_text
 from ludus.research.task.task import Task
 from ludus.sandbox.backend.root_image import python_paths, system_folders
 
-__all__ = ["check_task"]
+__all__ = ["check_task", "file_of"]
 
 LARGEST = 20 << 20
 """Bytes of one file in a task's folder; larger ones are for data.py to write."""
@@ -53,10 +53,7 @@ def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> 
     Raises:
         TaskError: There is no such task.
     """
-    path = Path(id_or_path)
-    file = path / TASK_FILE if path.is_dir() else path
-    if not file.is_file():
-        file = load_task(id_or_path).file
+    file = file_of(id_or_path)
     text = read_text(file)
     config, problems = read_config(text, file.name)
     found = [
@@ -72,6 +69,17 @@ def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> 
             found += _static(task)
             found += _built(task, seed) if build else ()
     return BOOK.report(config.id if config else str(file), ordered(found))
+
+
+def file_of(id_or_path: str | Path) -> Path:
+    """Return the file of a task; a name is that of a folder or file here, or else an id.
+
+    Raises:
+        TaskError: There is no such task.
+    """
+    path = Path(id_or_path)
+    file = path / TASK_FILE if path.is_dir() else path
+    return file if file.is_file() else load_task(id_or_path).file
 
 
 def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from ludus.research.episode.agent_sandbox import agent_policy
 from ludus.research.episode.assessment import graded_in_sandboxes
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.draws import fresh_draw
+from ludus.research.linting.check import file_of
 from ludus.research.linting.rules import finding
 from ludus.research.running.solving import solve
 from ludus.research.task.config_file import line_of, parse_config
@@ -132,8 +133,8 @@ def measure_task(
         SandboxError: No such sandbox can be opened here.
         OSError: The file cannot be written.
     """
-    task = load_task(id_or_path)
-    if task.grades_itself or task.source is not None:
+    task = load_task(file_of(id_or_path))
+    if task.grades_itself:
         return Measurement((), ())
     try:
         workspace = CachedTask.of(task).prepared(seed).workspace

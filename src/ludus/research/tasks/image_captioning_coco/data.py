@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.research.data.downloads import Download
-from ludus.research.data.sources import Source, read_image
+from ludus.research.data.sources import Download, Source, read_image
 
 SIZE = 96
 COUNTS = {"train": 8_000, "validation": 1_000, "test": 1_000}

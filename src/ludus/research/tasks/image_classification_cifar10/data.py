@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.research.data.downloads import Download
-from ludus.research.data.sources import Source, read_image, read_rows
+from ludus.research.data.sources import Download, Source, read_image, read_rows
 
 SIZE, CLASSES = 32, 10
 VALIDATION = 0.1

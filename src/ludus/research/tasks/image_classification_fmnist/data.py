@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.research.data.downloads import Download
-from ludus.research.data.sources import Source
+from ludus.research.data.sources import Download, Source
 
 FILES = {
     "train-images-idx3": "08dc20ab1689590a0bcd66e874647b6ee8464e2d501b5a3f1f78831db19a3fdc",

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ludus.research.data.downloads import Download
-from ludus.research.data.sources import Source, read_rows
+from ludus.research.data.sources import Download, Source, read_rows
 
 POOL = 48_000_000
 """Bytes of the documents that a seed draws from: the first of the shards, in their order."""

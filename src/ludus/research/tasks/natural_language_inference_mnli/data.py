@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.research.data.downloads import Download
-from ludus.research.data.sources import Source, read_rows
+from ludus.research.data.sources import Download, Source, read_rows
 
 LABELS = ("entailment", "neutral", "contradiction")
 VALIDATION, SHARE = 10_000, 0.1
