@@ -20,7 +20,8 @@ Each command runs a solution of a bundled task at seed 0, in a sandbox, and prin
 test split. `--draws public` has graders draw from the seed alone, so that everybody gets the same
 score; episodes of agents have [private draws](research.md#how-it-is-graded). Nothing else has to be
 set. Solutions that train with floating-point numbers may differ by the tolerance on other machines
-and with other versions of NumPy or scikit-learn. `ludus task check ID --run` runs all three of a task.
+and with other versions of NumPy or scikit-learn. `ludus task check ID --run` runs all three of a
+task.
 
 | command | score | tolerance |
 |---|---|---|

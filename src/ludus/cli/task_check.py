@@ -70,7 +70,10 @@ def check_command(
     if write and not run:
         fail("--write writes what --run measures; give both.")
     reports: list[tuple[Report, tuple[MeasuredSolution, ...]]] = []
-    with failing_on(Error, OSError, most=2000), failing_on(SandboxError, code=INFRASTRUCTURE):
+    with (
+        failing_on(Error, OSError, most=2000),
+        failing_on(SandboxError, code=INFRASTRUCTURE, most=2000),
+    ):
         if not tasks:
             found = find_tasks()
             tasks = [str(file) for file in (*found.broken, *(task.file for task in found.tasks))]
