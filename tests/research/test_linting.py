@@ -437,6 +437,8 @@ class TestAnswers:
         columns = (near, rng.permutation(2 * y), np.arange(400), y.argsort().argsort(), y.round(1))
         np.save(places.workspace / "near.npy", np.column_stack(columns))
         (places.workspace / "near.bin").write_bytes(near.tobytes())
+        for shape in ((), (0,), (0, 3, 3), (1, 1, 1), (2, 2, 2), (3, 0), (1, 400, 1)):
+            np.save(places.workspace / f"{shape}.npy", np.zeros(shape))
         assert places() == []
 
     def test_a_line_is_no_answer_that_is_hidden(self, places):

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ludus.optional import require
 
@@ -205,23 +206,26 @@ def _json_tables(name: str, value: Any, spell: Spell) -> Iterator[DataTable]:
 
 
 def _array(name: str, data: bytes, spell: Spell) -> Iterator[DataTable]:
-    array = np.load(io.BytesIO(data), allow_pickle=False)
+    array = _narrow(np.load(io.BytesIO(data), allow_pickle=False))
+    if array.ndim == 2 and array.size <= _LONGEST:
+        width = array.shape[1]
+        yield DataTable(name, {str(i): [*map(spell, array[:, i].tolist())] for i in range(width)})
+
+
+def _narrow(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as columns, of which only the ends if there are many."""
     if array.ndim > 2:
-        array = array.squeeze()
-    if array.ndim == 2 and array.shape[0] < _FEW <= array.shape[1]:
-        array = array.T  # a few long rows
-    if array.ndim > 1:
-        array = array.reshape(len(array), -1)
-    if array.ndim == 2 and array.shape[1] > _WIDEST:
-        # Pictures and the like; what was added to them stands at an end.
-        array = array[:, _ENDS]
+        return _narrow(_flat(array.squeeze())) if array.size else array
     if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or array.size > _LONGEST:
-        return
-    yield DataTable(
-        name, {str(i): [*map(spell, array[:, i].tolist())] for i in range(array.shape[1])}
-    )
+        return array[:, None]
+    if array.ndim == 2 and array.shape[0] < _FEW <= array.shape[1]:
+        return _narrow(array.T)  # a few long rows
+    # Pictures and the like; what was added to them stands at an end.
+    return array[:, _ENDS] if array.ndim == 2 and array.shape[1] > _WIDEST else array
+
+
+def _flat(array: NDArray[Any]) -> NDArray[Any]:
+    return array.reshape(len(array), -1) if array.ndim > 2 else array
 
 
 def _parquet(name: str, data: bytes, spell: Spell) -> Iterator[DataTable]:
