@@ -34,8 +34,8 @@ def change(folder, old, new, file="task.yaml"):
     (folder / file).write_text(text.replace(old, new))
 
 
-def measure(folder, **given):
-    return measure_task(folder, fresh=1, unlimited=UNLIMITED, **given)
+def measure(folder, *, fresh=0, **given):
+    return measure_task(folder, fresh=fresh, unlimited=UNLIMITED, **given)
 
 
 def told(measured):
@@ -44,7 +44,7 @@ def told(measured):
 
 def test_a_new_task_declares_what_it_scores(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    measured = measure(folder.name)
+    measured = measure(folder.name, fresh=1)
     assert measured.findings == ()
     assert [row.solution for row in measured.solutions] == ["null", "baseline", "reference"]
     for row in measured.solutions:
