@@ -9,7 +9,7 @@ from typing import Any
 from ludus.distribution import pip_install
 from ludus.errors import DependencyNotInstalled
 
-__all__ = ["check_installed", "missing", "require"]
+__all__ = ["check_installed", "is_importable", "missing", "require"]
 
 
 def require(module: str, *, extra: str, purpose: str = "") -> Any:
@@ -33,6 +33,14 @@ def check_installed(module: str, *, extra: str) -> None:
     """Raise :class:`DependencyNotInstalled` like :func:`require`, without importing."""
     if find_spec(module) is None:
         raise missing(module, extra=extra)
+
+
+def is_importable(module: str) -> bool:
+    """Whether a module is installed; the packages around it are imported."""
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def missing(name: str, *, extra: str, purpose: str = "") -> DependencyNotInstalled:

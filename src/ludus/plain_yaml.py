@@ -9,15 +9,16 @@ merge keys are supported, if their expansion is within the limits.
 
 from __future__ import annotations
 
+import copy
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 import yaml
 
-__all__ = ["YamlDocument", "YamlError", "YamlLimits", "read_yaml"]
+__all__ = ["YamlDocument", "YamlError", "YamlLimits", "read_yaml", "with_numbers"]
 
 _TAG = "tag:yaml.org,2002:"
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)\Z")
@@ -89,6 +90,14 @@ class YamlDocument:
                 break
         return line
 
+    def mapping_at(self, path: Sequence[str]) -> yaml.MappingNode | None:
+        """Return the node of the mapping at a path; ``None`` if there is none."""
+        node = self._root
+        for part in path:
+            pairs = node.value if isinstance(node, yaml.MappingNode) else []
+            node = next((value for key, value in pairs if key.value == part), None)
+        return node if isinstance(node, yaml.MappingNode) and node.value else None
+
 
 def read_yaml(text: str | bytes, limits: YamlLimits | None = None) -> YamlDocument:
     r"""Read one YAML document.
@@ -128,6 +137,73 @@ def read_yaml(text: str | bytes, limits: YamlLimits | None = None) -> YamlDocume
             raise
         # An escape such as "\UFFFFFFFF" for a character that does not exist.
         raise YamlError(f"invalid YAML: {problem}", loader.line + 1 if loader else 1) from None
+
+
+def with_numbers(text: str, path: Sequence[str], numbers: Mapping[str, float]) -> str:
+    r"""Return a document with other numbers in the mapping at a path; all else is unchanged.
+
+    Fields that the mapping lacks are added after its last one.
+
+    Raises:
+        YamlError: There is no such mapping, or its text cannot be changed without changing more.
+
+    >>> with_numbers("a: {b: 1} # why\n", ["a"], {"b": 2.5, "c": 3.0})
+    'a: {b: 2.5, c: 3.0} # why\n'
+    """
+    document = read_yaml(text)
+    mapping = document.mapping_at(path)
+    if mapping is None:
+        raise YamlError(f"there are no fields in {'.'.join(path)!r}", document.line_of(path))
+    places = {key.value: value for key, value in mapping.value}
+    changes: list[tuple[int, int, str]] = []
+    for name, number in numbers.items():
+        if name in places:
+            value = places[name]
+            changes.append((value.start_mark.index, value.end_mark.index, _number(number)))
+    added = {name: number for name, number in numbers.items() if name not in places}
+    if added:
+        changes.append(_addition(text, mapping, added))
+    changed = text
+    for start, end, new in sorted(changes, reverse=True):
+        changed = changed[:start] + new + changed[end:]
+    _check_only(document.data, changed, path, numbers)
+    return changed
+
+
+def _addition(
+    text: str, mapping: yaml.MappingNode, numbers: Mapping[str, float]
+) -> tuple[int, int, str]:
+    """Return where fields are added to a mapping, and their text."""
+    key, last = mapping.value[-1]
+    place = last.end_mark.index
+    fields = [f"{name}: {_number(number)}" for name, number in numbers.items()]
+    if mapping.flow_style:
+        return place, place, "".join(f", {field}" for field in fields)
+    # Behind the comment of the last field.
+    place = max(place, 1) - (text[place - 1 : place] == "\n")
+    end = text.find("\n", place)
+    place = len(text) if end < 0 else end
+    indent = " " * key.start_mark.column
+    return place, place, "".join(f"\n{indent}{field}" for field in fields)
+
+
+def _number(value: float) -> str:
+    text = repr(float(value))
+    # An exponent without a point is a string.
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def _check_only(
+    before: Any, changed: str, path: Sequence[str], numbers: Mapping[str, float]
+) -> None:
+    """Check that nothing but these numbers was changed; an alias could refer to them elsewhere."""
+    wanted = copy.deepcopy(before)
+    inner = wanted
+    for part in path:
+        inner = inner[part]
+    inner.update(numbers)
+    if read_yaml(changed).data != wanted:
+        raise YamlError(f"{'.'.join(path)} cannot be changed alone; write the numbers yourself", 1)
 
 
 def _decoded(data: bytes) -> str:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import base64
+import bz2
+import codecs
 import csv
 import gzip
+import io
 import json
+import lzma
 import os
 import shutil
 import sys
+import tarfile
+import tracemalloc
+import zipfile
+import zlib
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from ludus.errors import TaskError
-from ludus.research.linting import RULES, check_task
+from ludus.research.linting import RULES, check_task, tables, unpacking
 from ludus.research.linting.answers import find_answers
 from ludus.research.task.scaffold import new_task
 from tests.research.support import DOCUMENTED, SAMPLES
@@ -79,12 +89,12 @@ def test_the_documented_form_alone_is_no_whole_task(tmp_path):
 def test_solutions_that_cannot_be_run(folder, part):
     for file in (folder / part).iterdir():
         file.unlink()
-    line = 21 if part == "baseline" else 22
+    line = 22 if part == "baseline" else 23
     assert places(folder, f"no-{part}", build=False) == [f"task.yaml:{line}"]
     change(folder, f"  {part}: python", f"  {part}: 'python \"'\n  #")
     assert places(folder, f"no-{part}", build=False) == [f"task.yaml:{line}"]
     change(folder, f"  {part}: ", "  #")
-    assert places(folder, f"no-{part}", build=False) == ["task.yaml:20"]
+    assert places(folder, f"no-{part}", build=False) == ["task.yaml:21"]
 
 
 def test_a_grader_that_is_none(folder):
@@ -335,7 +345,9 @@ class TestAnswers:
         assert places(("y",)) == []
         assert places(("y", "z")) == ["unchecked task.yaml:0"]
 
-    @pytest.mark.parametrize(("name", "data"), [("y.bin", b"abc"), ("y.json", b"{")])
+    @pytest.mark.parametrize(
+        ("name", "data"), [("y.bin", b"a\0c"), ("y.json", b"{"), ("y.csv.gz", b"\x1f\x8b")]
+    )
     def test_labels_that_cannot_be_read(self, places, name, data):
         places.labels.mkdir()
         (places.labels / name).write_bytes(data)
@@ -390,12 +402,194 @@ class TestAnswers:
         (places.workspace / name).write_bytes(data)
         assert places() == [f"unchecked workspace/{name}:0"]
 
+    LETTERS = ("entailment", "neutral", "contradiction")
+
+    @pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i4"])
+    @pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.csv", "x.bin", "head.npy", "row.npy"])
+    def test_scaled_numbers(self, places, kind, name):
+        rng = np.random.default_rng(1)
+        labels = rng.integers(0, 10, 64) if kind == "i4" else rng.normal(size=64).round(4)
+        self.table(places.labels / "labels.csv", id=range(64), y=labels.tolist())
+        values = (3 * labels - 7).astype(kind)
+        path = places.workspace / name
+        match name:
+            case "x.npy":
+                np.save(path, values)
+            case "head.npy":
+                np.save(path, np.concatenate([rng.normal(size=9).astype(kind), values]))
+            case "row.npy":
+                np.save(path, np.stack([values, rng.permutation(values)]))
+            case "x.npz":
+                np.savez_compressed(path, images=np.zeros((64, 3)), extra=values[:, None, None])
+            case "x.csv":
+                self.table(path, x=[f"{value:.6g}" for value in values.tolist()])
+            case "x.bin":
+                path.write_bytes(b"HEADER" + values.tobytes())
+        (found,) = places()
+        assert found.startswith(f"answers workspace/{name}:")
+
+    def test_numbers_that_are_only_near(self, places):
+        rng = np.random.default_rng(2)
+        y = rng.normal(size=400)
+        self.table(places.labels / "labels.csv", id=range(400), y=y.tolist())
+        # A good feature, another order, a line, the rank, a rounding that loses much.
+        near = y + 0.01 * rng.normal(size=400)
+        columns = (near, rng.permutation(2 * y), np.arange(400), y.argsort().argsort(), y.round(1))
+        np.save(places.workspace / "near.npy", np.column_stack(columns))
+        (places.workspace / "near.bin").write_bytes(near.tobytes())
+        for shape in ((), (0,), (0, 3, 3), (1, 1, 1), (2, 2, 2), (3, 0), (1, 400, 1)):
+            np.save(places.workspace / f"{shape}.npy", np.zeros(shape))
+        assert places() == []
+
+    def test_a_line_is_no_answer_that_is_hidden(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, y=[2 * i for i in range(30)])
+        self.table(places.workspace / "x.csv", who=self.ids, day=[5 * i for i in range(30)])
+        np.save(places.workspace / "days.npy", np.arange(30))
+        assert places() == []
+
+    @pytest.mark.parametrize("form", ["reversed", "base64", "hex", "rot13"])
+    @pytest.mark.parametrize("name", ["x.csv", "x.txt", "x.json", "notes", "upside.csv"])
+    def test_encoded_texts(self, places, form, name):
+        rng = np.random.default_rng(3)
+        labels = [f"{self.LETTERS[i % 3]} {rng.integers(10**6)}" for i in range(30)]
+        self.table(places.labels / "labels.csv", id=self.ids, y=labels)
+        encode = {
+            "reversed": lambda text: text[::-1],
+            "base64": lambda text: base64.b64encode(text.encode()).decode(),
+            "hex": lambda text: text.encode().hex(),
+            "rot13": lambda text: codecs.encode(text, "rot13"),
+        }[form]
+        held, path = [encode(text) for text in labels], places.workspace / name
+        match name:
+            case "x.csv":
+                order = rng.permutation(30)
+                self.table(path, who=[self.ids[i] for i in order], x=[held[i] for i in order])
+            case "upside.csv":
+                self.table(path, x=held[::-1])
+            case "x.json":
+                path.write_text(json.dumps({"made": held}))
+            case _:
+                path.write_text("\n".join(held))
+        (found,) = places()
+        assert found.startswith(f"answers workspace/{name}:")
+
+    def test_names_in_the_same_order(self, places):
+        labels = [self.LETTERS[i] for i in np.random.default_rng(4).integers(0, 3, 40)]
+        self.table(places.labels / "labels.csv", id=range(40), y=labels)
+        names = {"entailment": "7", "neutral": "blue", "contradiction": "ox"}
+        (places.workspace / "x.txt").write_text("\n".join(names[label] for label in labels))
+        assert places() == ["answers workspace/x.txt:1"]
+        (places.workspace / "x.txt").write_text("\n".join(sorted(map(names.get, labels))))
+        assert places() == []
+
+    def test_values_in_the_text_of_a_program(self, places):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.digits)
+        (places.workspace / "x.py").write_text(f"SEEDS = {self.digits}\n")
+        assert places() == ["answers workspace/x.py:0"]
+
+    PACKERS: ClassVar = {
+        "x.csv.gz": gzip.compress,
+        "x.gz": lambda data: gzip.compress(data[:50]) + gzip.compress(data[50:]),
+        "x.csv.bz2": bz2.compress,
+        "x.csv.xz": lzma.compress,
+        "x.csv.lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE),
+        "x.zlib": zlib.compress,
+        "weights": zlib.compress,
+        "model.bin": bz2.compress,
+        "x.b64": base64.encodebytes,
+        "token": lambda data: base64.b64encode(lzma.compress(data)),
+        "x.hex": lambda data: gzip.compress(data).hex().encode(),
+        "x.zip": lambda data: zipped({"a/b.csv": data}),
+        "nested.zip": lambda data: zipped({"in.zip": zipped({"labels": gzip.compress(data)})}),
+        "x.npz": lambda data: zipped({"labels.csv": data}),
+        "x.tar": lambda data: tarred(data),
+        "x.tar.gz": lambda data: gzip.compress(tarred(data)),
+    }
+
+    @pytest.mark.parametrize("name", PACKERS)
+    def test_packed_copies(self, places, name):
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        data = (places.labels / "labels.csv").read_bytes()
+        (places.workspace / name).write_bytes(self.PACKERS[name](data))
+        assert places() == [f"answers workspace/{name}:0"]
+        # And a column of another file, packed.
+        other = "\n".join(
+            f"{letter},{key}" for letter, key in zip(self.letters, self.ids, strict=True)
+        )
+        (places.workspace / name).write_bytes(self.PACKERS[name](f"what,who\n{other}".encode()))
+        assert places() == [f"answers workspace/{name}:0"]
+
+    def test_packed_copies_of_labels_without_columns(self, places):
+        places.labels.mkdir()
+        data = np.random.default_rng(5).bytes(400)
+        (places.labels / "masks.bin").write_bytes(data)
+        (places.workspace / "x.xz").write_bytes(lzma.compress(data))
+        assert places() == ["unchecked test/masks.bin:0", "answers workspace/x.xz:0"]
+
+    def test_parquet(self, places):
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        table = pyarrow.table({"who": self.ids, "what": self.letters, "more": [[1]] * 30})
+        parquet.write_table(table, places.workspace / "x.parquet")
+        (places.workspace / "x.zip").write_bytes(
+            zipped({"x": (places.workspace / "x.parquet").read_bytes()})
+        )
+        assert places() == ["answers workspace/x.parquet:0", "answers workspace/x.zip:0"]
+        parquet.write_table(table.drop_columns(["what"]), places.workspace / "x.parquet")
+        (places.workspace / "x.zip").unlink()
+        assert places() == []
+
+    @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zlib.compress])
+    def test_bombs(self, places, monkeypatch, pack):
+        """What is too large is told, and little of it is unpacked."""
+        monkeypatch.setattr(unpacking, "LARGEST", 1 << 20)
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        bomb = pack(bytes(64 << 20))
+        tracemalloc.start()
+        for name, data in {
+            "a": bomb,
+            "b.zip": zipped({f"{n}": bomb for n in range(20)}),
+            "c.zip": zipped({str(n): b"" for n in range(unpacking.MOST + 1)}),
+            "d": gzip.compress(gzip.compress(gzip.compress(gzip.compress(gzip.compress(b"x"))))),
+        }.items():
+            (places.workspace / name).write_bytes(data)
+            assert places() == [f"unchecked workspace/{name}:0"]
+            (places.workspace / name).unlink()
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+        tracemalloc.stop()
+
+    def test_texts_with_too_many_values(self, places, monkeypatch):
+        monkeypatch.setattr(tables, "_CELLS", 1000)
+        self.table(places.labels / "labels.csv", id=self.ids, y=self.letters)
+        for name in ("x.csv", "x.txt", "x.json"):
+            (places.workspace / name).write_text("[" + "1,\n" * 1000)
+        assert places() == [f"unchecked workspace/x.{end}:0" for end in ("csv", "json", "txt")]
+
+
+def zipped(members):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return held.getvalue()
+
+
+def tarred(data):
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        member = tarfile.TarInfo("data/x")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return held.getvalue()
+
 
 UNNAMED = {"field"}  # of which there are many, tested by their words
 
 
 def test_every_rule_is_broken_by_a_test():
-    source = Path(__file__).read_text("utf-8")
+    files = (Path(__file__), Path(__file__).with_name("test_measuring.py"))
+    source = "".join(file.read_text("utf-8") for file in files)
     assert [rule for rule in RULES if f'"{rule}' not in source and rule not in UNNAMED] == []
 
 

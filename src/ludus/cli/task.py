@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.table import Table
@@ -21,20 +22,26 @@ from ludus.cli.console import (
     make_table,
     out,
 )
+from ludus.cli.task_check import check_command
+from ludus.cli.task_fetch import fetch_command
 from ludus.cli.task_import import import_command
 from ludus.errors import Error
 from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
+    from ludus.research.data.availability import Missing
+    from ludus.research.grading.draws import DrawKind
     from ludus.research.running.solving import Solved
+    from ludus.research.task.task import Task
 
 __all__ = ["app"]
 
 _WIDE = 110
 
 app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
+app.command("check")(check_command)
+app.command("fetch")(fetch_command)
 app.command("import")(import_command)
-_STYLES = {"error": "red", "warning": "yellow"}
 
 
 @app.command("new")
@@ -55,47 +62,12 @@ def new(
     echo(f"Edit its files, then run: ludus task check {made}", to_err=True)
 
 
-@app.command("check")
-def check(
-    tasks: Annotated[
-        options.Several, typer.Argument(help="Ids, folders or files.", show_default="all tasks")
-    ] = None,
-    build: Annotated[
-        bool, typer.Option(help="Also build the data and search it for leaked answers.")
-    ] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 0,
-    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Check tasks for invalid fields, missing files and leaked answers; runs the task's data.py.
-
-    Exit code 1 if there are errors, 2 if there is no such task.
-    """
-    from ludus.research.linting import check_task, to_dict
-    from ludus.research.task.discovery import find_tasks
-
-    with failing_on(Error, most=2000):
-        if not tasks:
-            found = find_tasks()
-            tasks = [str(file) for file in (*found.broken, *(task.file for task in found.tasks))]
-        reports = [check_task(task, build=build, seed=seed) for task in tasks]
-    if as_json:
-        echo(json.dumps([to_dict(report) for report in reports], indent=2))
-    else:
-        for report in reports:
-            out.print(Text(f"{printable(report.subject)}: {len(report.findings)} findings"))
-            for found_here in report.findings:
-                style = _STYLES[found_here.severity]
-                out.print(Text(f"  {printable(found_here, 2000)}", style=style), soft_wrap=True)
-    if any(not report.ok or (strict and report.findings) for report in reports):
-        raise typer.Exit(FAILED)
-
-
 @app.command("run")
 def run(
     task: Annotated[str, typer.Argument(help="Id, folder or file of the task.")],
     solution: Annotated[
-        str, typer.Option(help="baseline, reference, or a folder to copy over the workspace.")
+        str,
+        typer.Option(help="null, baseline, reference, or a folder to copy over the workspace."),
     ] = "baseline",
     command: Annotated[
         str | None,
@@ -105,6 +77,14 @@ def run(
     validate: Annotated[
         bool, typer.Option("--validate", help="Also score on the validation split.")
     ] = False,
+    draws: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What graders draw from: public (the seed alone, repeatable) or private.",
+            show_default="private",
+        ),
+    ] = None,
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
     gpus: options.Gpus = None,
@@ -115,7 +95,7 @@ def run(
 
         ludus task run battleOfSexes
 
-        ludus task run titanicSurvival --solution reference --seed 3
+        ludus task run blotto --solution reference --draws public
 
         ludus task run ./my_task --solution ./attempt --command "python solve.py"
 
@@ -133,6 +113,7 @@ def run(
             validate=validate,
             backend=backend,
             unlimited=unlimited,
+            draws=cast("DrawKind | None", draws),
             gpus=gpus,
             verbose=verbose or None,
         )
@@ -157,34 +138,32 @@ def list_tasks(
 ) -> None:
     """List the tasks that come with Ludus and those in MLGYM_TASK_CONFIG_DIR.
 
+    The column "runs" says whether a task runs here, or what it lacks.
+
     Exit code 1 if a task's file is invalid.
     """
+    from ludus.research.data.availability import find_missing
     from ludus.research.task.discovery import find_tasks
 
     with failing_on(Error, most=2000):
         found = find_tasks()
     tasks = sorted(found.tasks, key=lambda task: task.id.lower())
-    if as_json:
-        rows = [{**task.config.model_dump(mode="json"), "file": str(task.file)} for task in tasks]
-        echo(json.dumps(rows, indent=2))
-    elif ids:
+    if ids:
         for task in tasks:
             echo(task.id)
+    elif as_json:
+        rows = [
+            {
+                **task.config.model_dump(mode="json"),
+                "file": str(task.file),
+                "runs": not missing,
+                "missing": [asdict(one) for one in missing],
+            }
+            for task, missing in zip(tasks, find_missing(tasks), strict=True)
+        ]
+        echo(json.dumps(rows, indent=2))
     else:
-        table = make_table(f"{len(tasks)} tasks")
-        add_ids(table, "id", [task.config.id for task in tasks])
-        names = out.width >= _WIDE
-        for column in (*(("name",) if names else ()), "metric", "baseline", "threshold", "steps"):
-            table.add_column(column)
-        for task in tasks:
-            config, scores = task.config, task.config.evaluation
-            arrow = "↑" if scores.direction == "higher" else "↓"
-            baseline = "" if scores.baseline is None else f"{scores.baseline:g}"
-            title = (config.id, config.name) if names else (config.id,)
-            cells = (*title, f"{scores.metric} {arrow}", baseline)
-            row = (*cells, f"{scores.threshold:g}", str(config.max_steps))
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        out.print(table)
+        _print_list(tasks, find_missing(tasks))
     if found.broken:
         fail("\n".join(printable(problem, 2000) for problem in found.broken.values()), FAILED)
 
@@ -230,6 +209,27 @@ def show(
     for name, value in rows.items():
         table.add_row(name, Text(printable(value, 4000)))
     out.print(table)
+
+
+def _print_list(tasks: list[Task], missing: list[tuple[Missing, ...]]) -> None:
+    table = make_table(f"{len(tasks)} tasks", simple=True)
+    add_ids(table, "id", [task.config.id for task in tasks])
+    names = out.width >= _WIDE
+    columns = ("metric", "baseline", "threshold")
+    for column in ("name", *columns, "steps", "runs") if names else (*columns, "runs"):
+        table.add_column(column, overflow="fold")
+    for task, lacks in zip(tasks, missing, strict=True):
+        config, scores = task.config, task.config.evaluation
+        arrow = "↑" if scores.direction == "higher" else "↓"
+        baseline = "" if scores.baseline is None else f"{scores.baseline:.4g}"
+        lack = f"no: {', '.join(one.what for one in lacks)}" if lacks else "yes"
+        cells = (f"{scores.metric} {arrow}", baseline, f"{scores.threshold:g}")
+        wide = (config.id, config.name, *cells, str(config.max_steps), lack)
+        row = wide if names else (config.id, *cells, lack)
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    out.print(table)
+    if any(one.what == "data" for lacks in missing for one in lacks):
+        out.print("Get missing data: ludus task fetch ID")
 
 
 def _solved_table(found: Solved, seed: int) -> Table:

@@ -12,7 +12,7 @@ from ludus.errors import TaskError
 from ludus.research.data.cache import cache_folder, kept_folder
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.data.preparation import Prepared, null_submission, prepare
-from ludus.research.data.sources import given_folders
+from ludus.research.data.sources import FETCHED, fetched_root, given_folders
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.by_metric import metric_named
 from ludus.research.grading.metrics import METRICS
@@ -181,7 +181,11 @@ def _header(file: Path) -> str:
 
 
 def _given() -> str:
-    """Return the user's data folders, on which the made data depends."""
-    folders = given_folders()
-    said = "\0".join(f"{name}={folder}" for name, folder in folders.items())
-    return f"-{hashlib.sha256(said.encode()).hexdigest()[:12]}" if folders else ""
+    """Return a digest of the user's and the fetched data, on which the made data depends."""
+    said = [f"{name}={folder}" for name, folder in given_folders().items()]
+    said += [
+        f"{file.parent.name}:{hashlib.sha256(file.read_bytes()).hexdigest()}"
+        for file in sorted(fetched_root().glob(f"*/{FETCHED}"))
+    ]
+    told = "\0".join(said)
+    return f"-{hashlib.sha256(told.encode()).hexdigest()[:12]}" if said else ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from ludus.research.data.sources import given_folders, hub_cache
+from ludus.research.data.sources import fetched_root, given_folders, hub_cache
 from ludus.research.task.discovery import BUNDLED, bundled_tasks
 from ludus.research.task.task import Task
 
@@ -27,7 +27,7 @@ def hidden_paths(task: Task) -> tuple[Path, ...]:
     """
     hidden = dict.fromkeys((*task.config.hidden, *bundled_hidden()))
     named = (path for place in hidden for path in _resolved(place))
-    places = [BUNDLED, task.folder, *named, *given_folders().values(), hub_cache()]
+    places = [BUNDLED, task.folder, *named, *given_folders().values(), fetched_root(), hub_cache()]
     found = dict.fromkeys(path.resolve() for path in places if path.exists())
     return tuple(path for path in found if not any(parent in found for parent in path.parents))
 

@@ -1,7 +1,8 @@
-"""Datasets that come with no package: where the user has put them, and what to say otherwise.
+"""Datasets that come with no package: where they are, and what to say otherwise.
 
-They are searched in the folder that a variable such as ``LUDUS_DATA_CIFAR10`` names, and then in
-the cache of Hugging Face's tools. Nothing is downloaded.
+They are searched in the folder that a variable such as ``LUDUS_DATA_CIFAR10`` names; without one in
+the folder into which ``ludus task fetch`` has put them, in folders of the system, and in the cache
+of Hugging Face's tools. Nothing is downloaded here.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,25 @@ from numpy.typing import NDArray
 
 from ludus.errors import DataMissing, DependencyNotInstalled
 from ludus.optional import require
+from ludus.research.data.cache import cache_folder
+from ludus.research.data.downloads import Download
 
-__all__ = ["PREFIX", "Source", "given_folders", "hub_cache", "read_image", "read_rows"]
+__all__ = [
+    "FETCHED",
+    "PREFIX",
+    "Download",
+    "Source",
+    "fetched_root",
+    "given_folders",
+    "hub_cache",
+    "read_image",
+    "read_rows",
+]
 
 PREFIX = "LUDUS_DATA_"
 """How the names of variables begin that name a folder of data."""
+FETCHED = "fetched.json"
+"""What is written beside fetched data: where it is from, its digests and its rows."""
 _BATCH = 1024
 
 
@@ -40,9 +55,18 @@ def hub_cache() -> Path:
     return Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser() / "hub"
 
 
+def fetched_root() -> Path:
+    """Return the folder that holds all fetched datasets."""
+    return cache_folder("datasets")
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A dataset that the user has to provide.
+    """A dataset that has to be fetched.
+
+    A task's ``data.py`` has it as ``SOURCE``, so that ``ludus task fetch`` knows it. It may also
+    have a function ``count_rows()``, which reads what ``SOURCE`` finds and returns the number of
+    rows of each part.
 
     Attributes:
         name: Its usual name.
@@ -50,6 +74,11 @@ class Source:
         files: What must be in that folder, in words.
         origin: Where to get it.
         hub: Repositories of Hugging Face's hub with the same files.
+        layouts: Lists of glob patterns that must all match in the same folder.
+        places: Folders of the system where it may be.
+        downloads: The files to fetch.
+        rows: The number of rows of each part, in the whole dataset.
+        folder: Searched instead of everything else.
     """
 
     name: str
@@ -57,18 +86,28 @@ class Source:
     files: str
     origin: str
     hub: tuple[str, ...] = ()
+    layouts: tuple[Sequence[str], ...] = ()
+    places: tuple[str, ...] = ()
+    downloads: tuple[Download, ...] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @property
+    def fetched(self) -> Path:
+        """The folder into which it is fetched; it may not exist."""
+        return fetched_root() / self.variable.removeprefix(PREFIX).lower()
 
     def find(self, *wanted: Sequence[str]) -> list[list[Path]]:
         """Return the files of the first layout that exists, sorted, a list for each pattern.
 
         Args:
-            wanted: Layouts; each is a list of glob patterns that must all match in the same folder.
+            wanted: Layouts instead of its own.
 
         Raises:
             DataMissing: There is none; the message says what to get and where to put it.
         """
         for folder in self._folders():
-            for layout in wanted:
+            for layout in wanted or self.layouts:
                 found = [_matches(folder, pattern) for pattern in layout]
                 if all(found):
                     return found
@@ -82,16 +121,18 @@ class Source:
         return DataMissing(
             f"The data of {self.name} is missing{': ' + detail if detail else ''}. Get it from "
             f"{self.origin}, and set {self.variable} ({said}) to a folder with {self.files}."
+            + (" 'ludus task fetch' does that." if self.downloads else "")
             + (f" A copy of {hub} in {hub_cache()} is found by itself." if hub else "")
         )
 
     def _folders(self) -> list[Path]:
-        given = given_folders().get(self.variable)
+        given = self.folder or given_folders().get(self.variable)
         if given is not None:
             # A folder that the user names is the only one searched.
             return [given]
         kept = [hub_cache() / f"datasets--{name.replace('/', '--')}" for name in self.hub]
-        return [place for folder in kept for place in _matches(folder, "snapshots/*")]
+        hub = [place for folder in kept for place in _matches(folder, "snapshots/*")]
+        return [self.fetched, *map(Path, self.places), *hub]
 
 
 def read_rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:

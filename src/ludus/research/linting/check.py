@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ludus.findings import Finding, Report
+from ludus.optional import is_importable
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.grading.by_metric import metric_named
 from ludus.research.linting.answers import find_answers
@@ -20,14 +21,14 @@ from ludus.research.linting.reach import (
     find_writable,
     plain_files,
 )
-from ludus.research.linting.rules import BOOK, finding
+from ludus.research.linting.rules import BOOK, finding, ordered
 from ludus.research.linting.trial import try_to_prepare
 from ludus.research.task.config_file import line_of, read_config
 from ludus.research.task.discovery import TASK_FILE, load_task, read_text
 from ludus.research.task.task import Task
 from ludus.sandbox.backend.root_image import python_paths, system_folders
 
-__all__ = ["check_task"]
+__all__ = ["check_task", "file_of"]
 
 LARGEST = 20 << 20
 """Bytes of one file in a task's folder; larger ones are for data.py to write."""
@@ -52,10 +53,7 @@ def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> 
     Raises:
         TaskError: There is no such task.
     """
-    path = Path(id_or_path)
-    file = path / TASK_FILE if path.is_dir() else path
-    if not file.is_file():
-        file = load_task(id_or_path).file
+    file = file_of(id_or_path)
     text = read_text(file)
     config, problems = read_config(text, file.name)
     found = [
@@ -70,10 +68,18 @@ def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> 
         if max((path.stat().st_size for path in plain_files(task.folder)), default=0) <= ENORMOUS:
             found += _static(task)
             found += _built(task, seed) if build else ()
-    unique = sorted(
-        dict.fromkeys(found), key=lambda row: (BOOK.order(row), row.path, row.line, row.rule)
-    )
-    return BOOK.report(config.id if config else str(file), unique)
+    return BOOK.report(config.id if config else str(file), ordered(found))
+
+
+def file_of(id_or_path: str | Path) -> Path:
+    """Return the file of a task; a name is that of a folder or file here, or else an id.
+
+    Raises:
+        TaskError: There is no such task.
+    """
+    path = Path(id_or_path)
+    file = path / TASK_FILE if path.is_dir() else path
+    return file if file.is_file() else load_task(id_or_path).file
 
 
 def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:
@@ -94,7 +100,7 @@ def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:
         else:
             yield from _command(task, part, command, line("run", part))
     for index, package in enumerate(config.packages):
-        if not _importable(package):
+        if not is_importable(package):
             detail = f"{package!r} cannot be imported here."
             yield finding("package", file, line("packages", index), detail)
 
@@ -110,13 +116,6 @@ def _command(task: Task, part: str, command: str, line: int) -> Iterator[Finding
         if word.endswith((".py", ".sh")) and not any((place / word).is_file() for place in places):
             detail = f"run.{part} runs {word!r}, which is neither in {part} nor in workspace."
             yield finding(f"no-{part}", task.file.name, line, detail)
-
-
-def _importable(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _static(task: Task) -> Iterator[Finding]:
@@ -183,7 +182,7 @@ def _sources(task: Task, read: tuple[str, ...]) -> Iterator[Finding]:
 
 def _package_folders(task: Task) -> Iterator[str]:
     for package in task.config.packages:
-        if _importable(package):
+        if is_importable(package):
             spec = importlib.util.find_spec(package.partition(".")[0])
             yield from (spec.submodule_search_locations if spec else None) or ()
 

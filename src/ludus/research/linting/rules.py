@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ludus.findings import Finding, Report, Rule, RuleBook
 
-__all__ = ["BOOK", "RULES", "finding", "to_dict"]
+__all__ = ["BOOK", "RULES", "finding", "ordered", "to_dict"]
 
 _TABLE = (
     Rule("field", "error", "A field of the task's file is wrong.", "Correct it."),
@@ -134,6 +135,24 @@ _TABLE = (
     ),
     Rule("data-failed", "error", "data.py failed.", "Correct it."),
     Rule(
+        "solution-failed",
+        "error",
+        "A solution of the task has no score.",
+        "Correct it, or the grader; 'ludus task run TASK --solution NAME' shows all of its output.",
+    ),
+    Rule(
+        "wrong-score",
+        "error",
+        "A declared score is not what the solution scores.",
+        "Write the measured score; 'ludus task check TASK --run --write' does.",
+    ),
+    Rule(
+        "score-order",
+        "error",
+        "A solution is better than one that should be better than it.",
+        "Improve the baseline or the reference, or correct the grader or evaluation.direction.",
+    ),
+    Rule(
         "data-random",
         "error",
         "The same seed gave other data.",
@@ -165,6 +184,16 @@ def finding(
     as in an episode: ``workspace/train.csv``.
     """
     return BOOK.finding(rule, message or None, str(path), line, advice=advice)
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return different findings, the most severe first."""
+    return tuple(
+        sorted(
+            dict.fromkeys(findings),
+            key=lambda row: (BOOK.order(row), row.path, row.line, row.rule),
+        )
+    )
 
 
 def to_dict(report: Report) -> dict[str, Any]:

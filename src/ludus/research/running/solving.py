@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ludus.bench.result import OutcomeKind
 from ludus.errors import ResearchError
+from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode.env import ResearchEnv
 from ludus.research.grading.draws import DrawKind
 from ludus.research.task.discovery import load_task
@@ -27,7 +30,7 @@ class Solved:
 
     Attributes:
         task: The task.
-        solution: ``"baseline"``, ``"reference"``, or a folder.
+        solution: ``"null"``, ``"baseline"``, ``"reference"``, or a folder.
         outcome: ``"scored"``, or whose fault it is that it was not.
         score: On the test split.
         normalised: 0 is the baseline's, 1 the threshold.
@@ -36,6 +39,7 @@ class Solved:
         details: Further results of the grader.
         exit_code: Of the solution's command; ``None`` if there is none.
         output: Of the command.
+        files: The files that were graded, by their paths.
         run_seconds: Time of the command.
         grade_seconds: Time of all gradings.
     """
@@ -50,6 +54,7 @@ class Solved:
     details: Mapping[str, Any]
     exit_code: int | None
     output: str
+    files: Mapping[str, bytes]
     run_seconds: float
     grade_seconds: float
 
@@ -71,7 +76,8 @@ def solve(
 
     Args:
         task: Its id or path.
-        solution: ``"baseline"``, ``"reference"``, or a folder of files.
+        solution: ``"baseline"``, ``"reference"``, ``"null"`` for the null submission, or a folder
+            of files.
         command: What to run; by default the task's command for the solution, nothing for a folder.
         seed: Of splits and data.
         validate: Grade on the validation split too.
@@ -87,14 +93,14 @@ def solve(
         SandboxError: No such sandbox can be opened here.
     """
     loaded = load_task(task)
-    folder, command = _solution(loaded, solution, command)
     policy = {"memory": None, "cpus": None} if unlimited else {}
     # A command, a validation and the end are not the agent's steps.
     steps = max(loaded.config.max_steps, 4)
     code, output, run_seconds = None, "", 0.0
     how: dict[str, Any] = {"backend": backend, "policy": policy, "draws": draws}
     how |= {"gpus": gpus, "verbose": verbose}
-    with ResearchEnv(loaded, max_steps=steps, **how) as env:
+    files = _solution(loaded, solution, command, seed)
+    with files as (folder, command), ResearchEnv(loaded, max_steps=steps, **how) as env:
         env.reset(seed=seed)
         env.sandbox.put(folder, _HOME)
         info: Mapping[str, Any] = {"outcome": "running"}
@@ -109,7 +115,7 @@ def solve(
             validation = (info["validation"] or {}).get("score")
         if info["outcome"] == "running":
             *_, info = env.finish("solution")
-        grade_seconds = time.monotonic() - began
+        grade_seconds, graded = time.monotonic() - began, dict(env.artefacts)
     return Solved(
         task=loaded,
         solution=str(solution),
@@ -121,13 +127,22 @@ def solve(
         details=(info["final"] or {}).get("details", {}),
         exit_code=code,
         output=output,
+        files=graded,
         run_seconds=run_seconds,
         grade_seconds=grade_seconds,
     )
 
 
-def _solution(task: Task, solution: str | Path, command: str | None) -> tuple[Path, str | None]:
-    """Return the files and the command of a solution."""
+@contextmanager
+def _solution(
+    task: Task, solution: str | Path, command: str | None, seed: int
+) -> Iterator[tuple[Path, str | None]]:
+    """Yield the files and the command of a solution."""
+    if solution == "null":
+        with tempfile.TemporaryDirectory(prefix="ludus-null-") as place:
+            _write_null(task, seed, Path(place))
+            yield Path(place), command
+        return
     if solution in _SOLUTIONS:
         folder = task.baseline if solution == "baseline" else task.reference
         own = task.config.run.baseline if solution == "baseline" else task.config.run.reference
@@ -135,9 +150,22 @@ def _solution(task: Task, solution: str | Path, command: str | None) -> tuple[Pa
     else:
         folder, own = Path(solution), None
         missing = (
-            f"There is no folder {folder}. A solution is 'baseline', 'reference', or a folder of "
-            "files that are laid over the workspace."
+            f"There is no folder {folder}. A solution is 'baseline', 'reference', 'null', or a "
+            "folder of files that are laid over the workspace."
         )
     if not folder.is_dir():
         raise ResearchError(missing)
-    return folder, own if command is None else command
+    yield folder, own if command is None else command
+
+
+def _write_null(task: Task, seed: int, folder: Path) -> None:
+    known = CachedTask.of(task).known_good(seed)
+    if known is None:
+        raise ResearchError(
+            f"Task {task.id} has no null submission. Add null.py with null_submission(workspace), "
+            "which returns the submitted files by path; neither workspace nor baseline holds them."
+        )
+    for path, data in known.files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)

@@ -69,6 +69,7 @@ class Evaluation(BaseModel):
         direction: Whether higher or lower scores are better; by default as usual for the metric.
         baseline: The baseline solution's score; 0 of the normalised score.
         floor: The null submission's score; no submission counts as less.
+        reference: The reference solution's score; rewards do not depend on it.
     """
 
     model_config = _STRICT
@@ -79,6 +80,7 @@ class Evaluation(BaseModel):
     direction: Direction = "higher"
     baseline: _Number | None = None
     floor: _Number | None = None
+    reference: _Number | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -112,7 +114,7 @@ class Resources(BaseModel):
     Attributes:
         memory: Bytes, or a text such as ``8G``.
         cpu: Processors, fractions included.
-        gpu: GPUs; a machine without them refuses the task.
+        gpu: GPUs. No sandbox passes them through, so that more than 0 needs ``--gpus 0``.
         disk: Size of the workspace.
     """
 
@@ -156,7 +158,12 @@ class Artefact(BaseModel):
 
 
 class Commands(BaseModel):
-    """The commands that produce the artefacts of the two solutions, run in the workspace."""
+    """The commands that produce the artefacts of the two solutions, run in the workspace.
+
+    Attributes:
+        baseline: Run after the folder ``baseline`` was laid over the workspace.
+        reference: Run after the folder ``reference`` was laid over it.
+    """
 
     model_config = _STRICT
 
@@ -173,8 +180,11 @@ class TaskConfig(BaseModel):
         description: What the agent is told.
         max_steps: Actions in an episode.
         timeout: Seconds for one long command.
+        evaluation: How scores are interpreted.
+        resources: Limits of the agent's sandbox.
         submission: Everything that is copied out of the agent's sandbox and graded.
-        validations: How many are allowed; all are counted. ``None`` allows any number.
+        validations: How many are allowed; all are counted. Without it any number is.
+        run: The commands of the two solutions.
         packages: Modules that can be imported in the sandboxes.
         egress: Hosts that the agent's sandbox may reach, such as ``pypi.org:443``; none by default.
             Private addresses are for the operator to allow.

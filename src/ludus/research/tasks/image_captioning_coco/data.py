@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.research.data.sources import Source, read_image
+from ludus.research.data.sources import Download, Source, read_image
 
 SIZE = 96
 COUNTS = {"train": 8_000, "validation": 1_000, "test": 1_000}
@@ -23,9 +23,14 @@ SOURCE = Source(
     "pictures in train2017 and val2017 (or the same of 2014)",
     origin="https://cocodataset.org/#download (annotations_trainval2017.zip, train2017.zip, "
     "val2017.zip)",
-)
-LAYOUTS = tuple(
-    [f"**/captions_train{year}.json", f"**/captions_val{year}.json"] for year in (2017, 2014)
+    layouts=tuple(
+        [f"**/captions_train{year}.json", f"**/captions_val{year}.json"] for year in (2017, 2014)
+    ),
+    downloads=tuple(
+        Download(f"http://images.cocodataset.org/{path}.zip", ".", unpack=True)
+        for path in ("annotations/annotations_trainval2017", "zips/val2017", "zips/train2017")
+    ),
+    rows={"train2017": 118_287, "val2017": 5_000},
 )
 
 Picture = tuple[Path, list[str]]
@@ -33,7 +38,7 @@ Picture = tuple[Path, list[str]]
 
 def build(folder: Path, seed: int) -> None:
     """Write pictures into the workspace, with captions those for training only."""
-    (train_file, *_), (test_file, *_) = SOURCE.find(*LAYOUTS)
+    (train_file, *_), (test_file, *_) = SOURCE.find()
     rng = np.random.default_rng(seed)
     known, test = _drawn(_read(train_file), rng), _drawn(_read(test_file), rng)
     held_back = min(COUNTS["validation"], int(HELD_BACK * len(known)))
@@ -49,6 +54,18 @@ def build(folder: Path, seed: int) -> None:
         _write_captions(place / f"{split}_captions.json", (words for _, words in pictures))
         pixels = [_pixels(path) for path, _ in pictures]
         np.save(folder / "workspace" / f"{split}_images.npy", np.stack(pixels))
+
+
+def count_rows() -> dict[str, int]:
+    """Return the number of pictures with captions, of each part."""
+    counts = {}
+    for name, (file, *_) in zip(SOURCE.rows, SOURCE.find(), strict=True):
+        pictures = _read(file)
+        missing = [path for path, _ in pictures if not path.is_file()]
+        if missing:
+            raise SOURCE.missing(f"there is no picture {missing[0]}")
+        counts[name] = len(pictures)
+    return counts
 
 
 def _read(file: Path) -> list[Picture]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.research.data.sources import Source, read_image, read_rows
+from ludus.research.data.sources import Download, Source, read_image, read_rows
 
 SIZE, CLASSES = 32, 10
 VALIDATION = 0.1
@@ -23,6 +23,19 @@ SOURCE = Source(
     origin="https://www.cs.toronto.edu/~kriz/cifar.html (the binary version; the Python version is "
     "pickled, and not read)",
     hub=("uoft-cs/cifar10", "cifar10"),
+    layouts=(
+        ["**/data_batch_*.bin", "**/test_batch.bin"],
+        ["**/train-*.parquet", "**/test-*.parquet"],
+    ),
+    downloads=(
+        Download(
+            "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+            ".",
+            "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+            unpack=True,
+        ),
+    ),
+    rows={"train": 50_000, "test": 10_000},
 )
 
 Labelled = tuple[Any, Any]
@@ -40,11 +53,14 @@ def build(folder: Path, seed: int) -> None:
     _write_labels(folder / "workspace" / "train_labels.csv", labels[held_back:])
 
 
+def count_rows() -> dict[str, int]:
+    """Return the number of images of each part."""
+    return {name: len(part[1]) for name, part in zip(SOURCE.rows, _load(), strict=True)}
+
+
 def _load() -> tuple[Labelled, Labelled]:
     """Return the images and labels for training, and those of the test."""
-    binary = ["**/data_batch_*.bin", "**/test_batch.bin"]
-    packed = ["**/train-*.parquet", "**/test-*.parquet"]
-    first, second = SOURCE.find(binary, packed)
+    first, second = SOURCE.find()
     read = _read_packed if first[0].suffix == ".parquet" else _read_binary
     return read(first), read(second)
 

@@ -9,12 +9,31 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ludus.errors import DataMissing
-from ludus.research.data.sources import given_folders
+from ludus.research.data.sources import Download, Source
 
-VARIABLE = "LUDUS_DATA_FASHION_MNIST"
-SOURCE = "/usr/share/datasets/fashion-mnist"
-FILES = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+FILES = {
+    "train-images-idx3": "08dc20ab1689590a0bcd66e874647b6ee8464e2d501b5a3f1f78831db19a3fdc",
+    "train-labels-idx1": "b0197879cbda89f3dc7b894f9fd52b858e68ea4182b6947c9d8c2b67e5f18dcc",
+    "t10k-images-idx3": "78dcbbfb5a27efaf1b6c1d616caca68560be8766c5bffcb2791df9273a534229",
+    "t10k-labels-idx1": "42bd18137a62d5998cdeae52bf3a0676ac6b706f5cf8439b47bb5b151ae3dccf",
+}
+"""The beginnings of the files' names, and their SHA-256."""
+ORIGIN = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
+
+SOURCE = Source(
+    name="Fashion-MNIST",
+    variable="LUDUS_DATA_FASHION_MNIST",
+    files=", ".join(f"{name}-ubyte.gz" for name in FILES),
+    origin="Debian (apt-get install dataset-fashion-mnist, which is found by itself) or "
+    "https://github.com/zalandoresearch/fashion-mnist",
+    layouts=([f"**/{name}-ubyte.gz" for name in FILES],),
+    places=("/usr/share/datasets/fashion-mnist",),
+    downloads=tuple(
+        Download(f"{ORIGIN}/{name}-ubyte.gz", f"{name}-ubyte.gz", digest)
+        for name, digest in FILES.items()
+    ),
+    rows={"train": 60_000, "t10k": 10_000},
+)
 _Array = NDArray[np.uint8]
 
 
@@ -24,8 +43,7 @@ def build(folder: Path, seed: int) -> None:
     Raises:
         DataMissing: The files of Fashion-MNIST are not here.
     """
-    source = _source()
-    images, labels, test_images, test_labels = (_read_idx(source / name) for name in _names())
+    images, labels, test_images, test_labels = (_read_idx(file) for file, *_ in SOURCE.find())
     rng = np.random.default_rng(seed)
     order, test = _shuffled(images, rng), _shuffled(test_images, rng)
     train, held_out = order[: -len(test)], order[-len(test) :]
@@ -51,21 +69,13 @@ def _write_graded(folder: Path, split: str, images: _Array, labels: _Array) -> N
     (folder / split / "labels.csv").write_text("".join(["id,label\n", *lines]), "utf-8")
 
 
-def _names() -> list[str]:
-    return [f"{name}-ubyte.gz" for name in FILES]
-
-
-def _source() -> Path:
-    """Return the folder of the files."""
-    folder = given_folders().get(VARIABLE, Path(SOURCE))
-    missing = [name for name in _names() if not (folder / name).is_file()]
-    if missing:
-        raise DataMissing(
-            f"Fashion-MNIST is not here: {folder} has no {missing[0]}. On Debian: apt-get install "
-            f"dataset-fashion-mnist. Elsewhere put the four files {', '.join(_names())} into a "
-            f"folder and set {VARIABLE} to it."
-        )
-    return folder
+def count_rows() -> dict[str, int]:
+    """Return the number of labelled pictures of each part."""
+    images, labels, test_images, test_labels = (_read_idx(file) for file, *_ in SOURCE.find())
+    return {
+        "train": min(len(images), len(labels)),
+        "t10k": min(len(test_images), len(test_labels)),
+    }
 
 
 def _read_idx(path: Path) -> _Array:

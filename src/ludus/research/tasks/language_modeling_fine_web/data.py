@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ludus.research.data.sources import Source, read_rows
+from ludus.research.data.sources import Download, Source, read_rows
 
 POOL = 48_000_000
 """Bytes of the documents that a seed draws from: the first of the shards, in their order."""
@@ -23,6 +23,15 @@ SOURCE = Source(
     files="shards of it (.parquet, .jsonl or .jsonl.gz with a column 'text')",
     origin="https://huggingface.co/datasets/HuggingFaceFW/fineweb (a shard of sample/10BT will do)",
     hub=("HuggingFaceFW/fineweb",),
+    layouts=(["**/*.parquet"], ["**/*.jsonl"], ["**/*.jsonl.gz"]),
+    downloads=(
+        Download(
+            "https://huggingface.co/datasets/HuggingFaceFW/fineweb/resolve/main/"
+            "sample/10BT/000_00000.parquet",
+            "sample/10BT/000_00000.parquet",
+        ),
+    ),
+    rows={"bytes": POOL},
 )
 
 
@@ -40,8 +49,13 @@ def build(folder: Path, seed: int) -> None:
     (folder / "workspace" / "train.txt").write_bytes(train.encode())
 
 
+def count_rows() -> dict[str, int]:
+    """Return the bytes of text, as far as a seed draws from them."""
+    return {"bytes": min(POOL, sum(map(_size, _documents())))}
+
+
 def _documents() -> Iterator[str]:
-    shards = SOURCE.find(["**/*.parquet"], ["**/*.jsonl"], ["**/*.jsonl.gz"])[0]
+    shards = SOURCE.find()[0]
     left = POOL
     for shard in shards:
         for row in read_rows(shard, ["text"]):

