@@ -65,13 +65,15 @@ class Problem:
         return f"{self.file}, line {self.line}: {self.field}: {self.message}; {self.fix}"
 
 
-def parse_config(text: str, source: str) -> TaskConfig:
+def parse_config(text: str, source: str, base: TaskConfig | None = None) -> TaskConfig:
     """Parse the text of a task's file; messages call it ``source``.
+
+    Fields that it lacks, but for the id, are those of the task that it extends, its ``base``.
 
     Raises:
         TaskError: Something is wrong; every field, its line and the fix are named.
     """
-    config, problems = read_config(text, source)
+    config, problems = read_config(text, source, base)
     if config is None:
         raise TaskError("\n".join(map(str, problems)))
     return config
@@ -93,7 +95,9 @@ def config_of(fields: Mapping[str, Any], source: str) -> TaskConfig:
         raise TaskError("\n".join(told)) from problem
 
 
-def read_config(text: str, source: str) -> tuple[TaskConfig | None, tuple[Problem, ...]]:
+def read_config(
+    text: str, source: str, base: TaskConfig | None = None
+) -> tuple[TaskConfig | None, tuple[Problem, ...]]:
     """Return what the text of a task's file says, or ``None`` and what is wrong with it."""
 
     def whole(message: str, fix: str, line: int = 1) -> tuple[None, tuple[Problem, ...]]:
@@ -108,6 +112,9 @@ def read_config(text: str, source: str) -> tuple[TaskConfig | None, tuple[Proble
     data = document.data
     if not isinstance(data, dict):
         return whole(f"expected fields, found {type(data).__name__}", "begin with 'id: my_task'")
+    if base is not None:
+        own = {name: value for name, value in data.items() if name != "extends"}
+        data = {**base.model_dump(exclude={"id"}, exclude_unset=True), **own}
     try:
         return TaskConfig.model_validate(data), ()
     except ValidationError as problem:
