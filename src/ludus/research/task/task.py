@@ -113,7 +113,7 @@ class Task:
         return replace(self, config=self.config.model_copy(update={"evaluation": evaluation}))
 
     def digest(self) -> str:
-        """Return the SHA-256 of all that scores depend on: the file, the folder's contents, the base."""
+        """Return the SHA-256 of all that scores depend on: file, folder and base."""
         own = self.file.read_bytes() if self.source is None else self.source
         total = hashlib.sha256(own)
         found = sorted(self.folder.rglob("*")) if self.folder.is_dir() else []
