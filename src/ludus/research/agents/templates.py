@@ -1,7 +1,7 @@
 """Prompts of one's own in place of those of :mod:`ludus.research.agents.prompts`.
 
-In a template ``{name}`` stands for one of ``VARIABLES``, and ``{{name}}`` for the text ``{name}``; other
-braces are text.
+In a template ``{name}`` stands for one of ``VARIABLES``, and ``{{name}}`` for the text ``{name}``;
+other braces are text.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,16 @@ from numpy.typing import NDArray
 from ludus.errors import DataMissing, DependencyNotInstalled
 from ludus.optional import require
 
-__all__ = ["PREFIX", "Source", "given_folders", "hub_cache", "read_image", "read_rows"]
+__all__ = [
+    "PREFIX",
+    "Source",
+    "data_variable",
+    "given_folder",
+    "given_folders",
+    "hub_cache",
+    "read_image",
+    "read_rows",
+]
 
 PREFIX = "LUDUS_DATA_"
 """How the names of variables begin that name a folder of data."""
@@ -31,6 +41,17 @@ def given_folders() -> dict[str, Path]:
     """Return the folders of data that the user names, by the variables' names."""
     found = sorted((name, value) for name, value in os.environ.items() if name.startswith(PREFIX))
     return {name: Path(value).expanduser().absolute() for name, value in found if value}
+
+
+def data_variable(id: str) -> str:
+    """Return the variable that names the folder with the data of an imported task."""
+    return PREFIX + re.sub(r"\W", "_", id).upper()
+
+
+def given_folder(id: str) -> Path | None:
+    """Return the folder that the user names for the data of an imported task."""
+    folders = {name.upper(): place for name, place in given_folders().items()}
+    return folders.get(data_variable(id))
 
 
 def hub_cache() -> Path:
