@@ -61,7 +61,8 @@ def system_prompt(style: str) -> str:
     """Return the rules of the work, for models that call tools or that write commands."""
     if style == "tools":
         return _COMMON + _TOOLS
-    return f"{_COMMON}\n\nBesides the usual programs there are these commands:\n{command_docs()}{_TEXT}"
+    more = f"Besides the usual programs there are these commands:\n{command_docs()}"
+    return f"{_COMMON}\n\n{more}{_TEXT}"
 
 
 def command_docs() -> str:

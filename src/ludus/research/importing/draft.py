@@ -19,7 +19,7 @@ from ludus.errors import TaskError
 from ludus.research.importing.report import Rows
 from ludus.research.task.config_file import parse_config
 
-__all__ = ["Draft", "artefact_kind", "imported_packages", "plain_id"]
+__all__ = ["Draft", "artefact_kind", "imported_packages", "is_program", "plain_id"]
 
 _KINDS = {
     ".csv": "csv",
@@ -88,6 +88,14 @@ def plain_id(name: str) -> str:
 def artefact_kind(path: str) -> str:
     """Return the kind of a submitted file by its name."""
     return _KINDS.get(PurePosixPath(path).suffix.lower(), "text")
+
+
+def is_program(path: str) -> bool:
+    """Whether a submitted file may be a program, or be run by one; what holds data only is none."""
+    return PurePosixPath(path).suffix.lower() not in (
+        ".csv", ".json", ".jsonl", ".txt", ".md", ".npz", ".npy", ".safetensors", ".html", ".xml",
+        ".yaml", ".yml", ".toml", ".log", ".tsv", ".png", ".jpg", ".parquet", ".onnx", ".svg",
+    )  # fmt: skip
 
 
 def imported_packages(sources: Iterable[bytes]) -> tuple[list[str], list[str]]:

@@ -29,7 +29,13 @@ from typing import Any
 
 from ludus.errors import TaskError
 from ludus.research.importing.dockerfile import Image, read_dockerfile
-from ludus.research.importing.draft import Draft, artefact_kind, imported_packages, plain_id
+from ludus.research.importing.draft import (
+    Draft,
+    artefact_kind,
+    imported_packages,
+    is_program,
+    plain_id,
+)
 from ludus.research.importing.importer import ImportOptions
 from ludus.research.importing.report import ImportReport
 from ludus.research.importing.rewriting import move_paths, packed, rewritten
@@ -142,7 +148,7 @@ def _submission(
             "It is not clear which files the agent hands in: task.toml lists no artifacts that are "
             f"files below {workdir}. Name them with --submit, such as --submit result.txt."
         )
-    programs = [path for path in paths if _is_program(path)]
+    programs = [path for path in paths if is_program(path)]
     if programs and not options.code_beside_tests:
         raise TaskError(
             f"{programs[0]} is a program. Tests would run it in their own sandbox, where it can "
@@ -154,7 +160,8 @@ def _submission(
     getattr(draft.rows, note)("artifacts", f"{', '.join(paths)} ({how}){warning}")
     kinds = {path: artefact_kind(path) for path in paths}
     # Programs run where the tests run them, so no sandbox of their own is opened.
-    draft.config["code_beside_tests"] = bool(programs)
+    if programs:
+        draft.config["code_beside_tests"] = True
     draft.config["submission"] = [
         {"path": path, "kind": "text" if kind in ("code", "onnx") else kind}
         for path, kind in kinds.items()
@@ -168,13 +175,6 @@ def _named(tests: Mapping[str, bytes], workdir: str, given: Mapping[str, bytes])
     texts = [data.decode("utf-8", "replace") for data in tests.values()]
     found = {match for text in texts for match in pattern.findall(text)}
     return sorted(found - given.keys())
-
-
-def _is_program(path: str) -> bool:
-    return PurePosixPath(path).suffix.lower() not in (
-        ".csv", ".json", ".jsonl", ".txt", ".md", ".npz", ".npy", ".safetensors", ".html", ".xml",
-        ".yaml", ".yml", ".toml", ".log", ".tsv", ".png", ".jpg", ".parquet", ".onnx", ".svg",
-    )  # fmt: skip
 
 
 def _resources(draft: Draft, settings: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ field                              counterpart
 from __future__ import annotations
 
 import shlex
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -60,10 +61,10 @@ _PACK = """
 
 Hand in {archive}, an archive of all files that the evaluation needs, with paths relative to the
 workspace, such as `python -m zipfile -c {archive} checkpoints src` makes."""
+_GENERIC = ("numpy", "pandas", "scipy", "sklearn")
 _IGNORED = {
     "benchmark_name": "a suite lists tasks in Ludus",
     "memory_path": "notes begin empty in each episode",
-    "use_generic_conda": "sandboxes have the packages that the task declares",
 }
 
 
@@ -217,7 +218,7 @@ def _solutions(task: TaskSource) -> None:
     elif handed_in in task.starter:
         command = f"test -f {shlex.quote(handed_in)}"
         rows.adapted("baseline_paths", f"the starter code is handed in as it is: {handed_in}")
-    elif handed_in == TABLE and SAMPLE in task.starter:
+    elif handed_in == TABLE and SAMPLE in task.starter.keys() - set(task.secret):
         command = f"cp {SAMPLE} {TABLE}"
         rows.adapted("baseline_paths", "none is given; the sample submission stands in for it")
     else:
@@ -236,6 +237,8 @@ def _null(task: TaskSource) -> None:
     draft, sample = task.draft, rows_of(task.starter.get(SAMPLE, b""))
     if [item["path"] for item in draft.config["submission"]] != [TABLE]:
         return
+    if SAMPLE in task.secret:
+        sample = []
     lengths = {
         len(rows_of(file))
         for path, file in draft.files.items()
@@ -257,8 +260,8 @@ def _workspace(task: TaskSource) -> None:
     rows.mapped("starter_code", f"{len(shown)} files are in the workspace")
     if task.evaluation in shown:
         rows.adapted("starter_code", f"{task.evaluation}: a copy, which decides nothing")
-    if task.secret:
-        rows.mapped("secret_files", f"for the grader only: {', '.join(task.secret)}")
+    if task.fields.get("secret_files"):
+        rows.mapped("secret_files", "for the grader only; MLGym shows them")
 
 
 def _rest(task: TaskSource) -> None:
@@ -266,8 +269,11 @@ def _rest(task: TaskSource) -> None:
     here, missing = imported_packages(task.programs(task.starter))
     parts = (part for path in task.starter for part in PurePosixPath(path).parts)
     local = {part.removesuffix(".py") for part in parts}
-    packages = sorted({*here, *(["pandas"] if task.entrypoint == "CSVSubmissionTasks" else [])})
-    task.draft.config["packages"] = [name for name in packages if name not in local]
+    generic = [name for name in _GENERIC if find_spec(name) is not None]
+    if fields.get("use_generic_conda", True):
+        here = sorted({*here, *generic})
+        rows.adapted("use_generic_conda", f"of it there are {', '.join(generic)}")
+    task.draft.config["packages"] = [name for name in here if name not in local]
     if (path := fields.get("requirements_path")) is not None:
         rows.adapted(
             "requirements_path", f"{path}: packages as programs import them, of this Python"
@@ -289,4 +295,5 @@ _KNOWN = {
     *("id", "name", "description", "dataset_configs", "task_entrypoint", "training_timeout"),
     *("requirements_path", "starter_code", "baseline_paths", "baseline_scores", "secret_files"),
     *("sample_submission", "evaluation_paths", "evaluation_read_only", *_IGNORED),
+    "use_generic_conda",
 }

@@ -135,18 +135,18 @@ def _template(field: str, text: Any, known: Mapping[str, str], rows: Rows) -> st
         parts = list(Formatter().parse(text))
     except (TypeError, ValueError) as problem:
         raise TaskError(f"{field} is no template: {problem}. Write {{{{ for a brace.") from problem
-    made, unknown = "", set()
-    for literal, name, *_ in parts:
-        made += escaped(literal)
+    made, literal, unknown = "", "", set()
+    for text_before, name, *_ in parts:
+        literal += text_before
         if name is None:
             continue
-        if name in known:
-            made += escaped(known[name])
-        elif name in VARIABLES:
-            made += f"{{{name}}}"
-        else:
-            unknown.add(name)
-            made += "n/a"
+        if name in known or name not in VARIABLES:
+            literal += known.get(name, "n/a")
+            unknown |= {name} - known.keys()
+            continue
+        made += f"{escaped(literal)}{{{name}}}"
+        literal = ""
+    made += escaped(literal)
     if unknown:
         shown = ", ".join(sorted(unknown))
         rows.adapted(field, f"n/a for what Ludus does not know: {shown}")

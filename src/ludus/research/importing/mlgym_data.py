@@ -107,6 +107,11 @@ def _add(task: TaskSource, data: dict[str, bytes], missing: list[str]) -> None:
     shown, graded = divided(data, settings)
     rows.mapped("dataset_configs", f"for the agent: {_listed(set(shown))}")
     rows.adapted("labels", f"for the grader only: {_listed(set(graded) - set(shown))}")
+    hidden = {data[name]: name for name in set(graded) - set(shown)}
+    for path, content in task.starter.items():
+        if content in hidden:
+            task.secret = (*task.secret, path)
+            rows.left_out(path, f"it has the content of {hidden[content]}, which holds the answers")
     if both := set(shown) & set(graded):
         rows.adapted("dataset_configs", f"for agent and grader: {_listed(both)}")
 

@@ -65,7 +65,7 @@ class TaskSource:
     Attributes:
         starter: By their paths in the workspace.
         evaluation: Path of the evaluation among them.
-        secret: Paths of those that the agent must not see.
+        secret: Paths of those that the agent must not see: secret files, and copies of answers.
         calls: Functions of submitted files that are called in the submission's sandbox.
     """
 

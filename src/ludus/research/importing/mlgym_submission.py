@@ -8,7 +8,7 @@ import json
 from pathlib import PurePosixPath
 
 from ludus.errors import TaskError
-from ludus.research.importing.draft import artefact_kind
+from ludus.research.importing.draft import artefact_kind, is_program
 from ludus.research.importing.mlgym_code import called_functions, imported_files, named_in
 from ludus.research.importing.mlgym_files import TaskSource
 from ludus.research.importing.rewriting import packed, rewritten
@@ -39,7 +39,7 @@ def import_submission(task: TaskSource) -> None:
         rows.adapted("task_entrypoint", f"{named!r:.60} is unknown: taken as {kind}")
     paths = list(options.submit) or _usual(task)
     source = "given by --submit" if options.submit else _KINDS[kind]
-    programs = [path for path in paths if path == ARCHIVE or path.endswith((".py", ".pkl"))]
+    programs = [path for path in paths if is_program(path)]
     if kind == "PythonSubmissionTasks":
         graded = {name: data for name, data in task.starter.items() if name not in paths}
         for path in [path for path in programs if path in task.starter]:
@@ -72,14 +72,15 @@ def import_submission(task: TaskSource) -> None:
         }
         for path in paths
     ]
-    task.draft.config["code_beside_tests"] = bool(beside)
+    if beside:
+        task.draft.config["code_beside_tests"] = True
     if kind == "CSVSubmissionTasks" and not _reads_answers(task):
         rows.adapted("evaluation", "it names no data, so the score may be what is handed in")
-    repeated = _repeated(task)
+    ids, repeated = _columns(task)
     settings = {
         "paths": paths, "archive": ARCHIVE, "calls": task.calls, "entrypoint": kind,
         "evaluation": task.evaluation, "metric": task.draft.config["evaluation"]["metric"],
-        "repeated": repeated, "seconds": task.draft.config["timeout"],
+        "ids": ids, "repeated": repeated, "seconds": task.draft.config["timeout"],
         "code_beside_tests": bool(beside),
     }  # fmt: skip
     task.draft.add_text("grader/settings.json", json.dumps(settings))
@@ -113,11 +114,13 @@ def rows_of(table: bytes) -> list[list[str]]:
         return []
 
 
-def _repeated(task: TaskSource) -> list[str]:
-    """Return the columns whose values the sample submission repeats."""
+def _columns(task: TaskSource) -> tuple[list[str], list[str]]:
+    """Return the column of the sample submission that seems to hold ids, and those that do not."""
     rows = rows_of(task.starter.get(SAMPLE, b""))
     columns = zip(*rows, strict=True) if len({len(row) for row in rows}) == 1 else ()
-    return [name for name, *values in columns if len(set(values)) < len(values)]
+    repeated = [name for name, *values in columns if len(set(values)) < len(values)]
+    is_named = len(rows) > 2 and len(rows[0]) > 1 and rows[0][0] not in repeated
+    return (rows[0][:1] if is_named else []), repeated
 
 
 def _reads_answers(task: TaskSource) -> bool:

@@ -59,7 +59,7 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
         else:
             _write(_WORK / path, data)
         if path.endswith(".csv"):
-            _check_ids(path, data, settings["repeated"])
+            _check_ids(path, data, settings["ids"], settings["repeated"])
     # The evaluation's own files come last, so that no submitted file replaces one.
     with zipfile.ZipFile(home / "files.zip") as archive:
         archive.extractall(_WORK)
@@ -80,17 +80,16 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
 
 
 def read_metrics(printed: str, metric: str) -> tuple[float, dict[str, float]]:
-    """Return a metric, and all numbers, of the last line that is a JSON object.
+    """Return a metric, and all numbers, of the last line that is a JSON object, or of the whole.
 
     Raises:
         ValueError: There is no such line, or no finite number of this name in it.
     """
-    for line in reversed(printed.splitlines()):
-        if not line.strip().startswith("{"):
-            continue
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(line)
-            break
+    for text in (*reversed(printed.splitlines()), printed):
+        if text.strip().startswith("{"):
+            with contextlib.suppress(ValueError, RecursionError):
+                found = json.loads(text)
+                break
     else:
         raise ValueError("The evaluation printed no line with metrics in JSON.")
     numbers = {
@@ -100,7 +99,7 @@ def read_metrics(printed: str, metric: str) -> tuple[float, dict[str, float]]:
     }
     folded = {name.lower(): value for name, value in numbers.items()}
     if metric.lower() not in folded:
-        raise ValueError(f"The evaluation printed no finite {metric!r}: {line[:500]}")
+        raise ValueError(f"The evaluation printed no finite {metric!r}: {text[:500]}")
     return folded[metric.lower()], numbers
 
 
@@ -214,7 +213,7 @@ def _write(target: Path, data: bytes) -> None:
     target.write_bytes(data)
 
 
-def _check_ids(path: str, data: bytes, repeated: list[str]) -> None:
+def _check_ids(path: str, data: bytes, ids: list[str], repeated: list[str]) -> None:
     """Refuse a table that repeats an id: many evaluations join by ids, and would count it twice.
 
     Raises:
@@ -226,7 +225,7 @@ def _check_ids(path: str, data: bytes, repeated: list[str]) -> None:
         text = f"{path} is no table: {type(problem).__name__}."
         raise SubmissionRejected(text, told=text) from None
     for index, name in enumerate(rows[0] if rows else []):
-        if name in repeated or not _ID.search(name):
+        if name in repeated or not (name in ids or _ID.search(name)):
             continue
         values = [_plain(row[index]) for row in rows[1:] if index < len(row)]
         if len(set(values)) < len(values):
