@@ -124,7 +124,7 @@ def run(
         if model is not None:
             given["model"] = model
         if given and len(agent) > 1:
-            fail("--agent-option, --agent-config and --model are for one agent; run them singly.")
+            fail("--agent-option, --agent-config and --model apply to a single agent; use one.")
         specs = [parse_agent(text, given) for text in agent]
         kept = Variables.read().workspace_path
         short = name or (tasks[0] if len(tasks) == 1 and "/" not in tasks[0] else "research")

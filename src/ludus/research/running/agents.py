@@ -137,6 +137,8 @@ def parse_agent(text: str, options: Mapping[str, Any]) -> AgentSpec:
         name, use = "", text
     if use in _OPTIONS:
         _check_options(use, options)
+        if use == "react":
+            _conversation(options)
         model = options.get("model") if use == "react" else None
         return AgentSpec(name or (f"react-{model}" if model else use), use, options=dict(options))
     where, colon, thing = use.rpartition(":")
@@ -207,12 +209,10 @@ def _check_options(use: str, options: Mapping[str, Any]) -> None:
 def _react(given: dict[str, Any], options: EpisodeOptions) -> Any:
     from ludus.research.agents.accounting import Caps, price_table
     from ludus.research.agents.react import ReactAgent, ReactConfig
-    from ludus.research.agents.templates import Templates, checked_demonstrations
 
     caps = {"cost": options.cost_limit, "seconds": options.time_limit, **(given.pop("caps", {}))}
     prices = price_table(given.pop("prices", {}))
-    given["templates"] = Templates.of(given.get("templates", {}))
-    given["demonstrations"] = checked_demonstrations(given.get("demonstrations", ()))
+    given |= _conversation(given)
     try:
         config = ReactConfig(**given, base_url=options.base_url, caps=Caps(**caps), prices=prices)
     except TypeError as problem:
@@ -221,3 +221,13 @@ def _react(given: dict[str, Any], options: EpisodeOptions) -> Any:
             f"The options of the agent react are wrong: {problem}. Caps are {known}."
         ) from problem
     return ReactAgent(config)
+
+
+def _conversation(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the prompts and messages of the agent react that its options hold."""
+    from ludus.research.agents.templates import Templates, checked_demonstrations
+
+    return {
+        "templates": Templates.of(given.get("templates", {})),
+        "demonstrations": checked_demonstrations(given.get("demonstrations", ())),
+    }
