@@ -28,6 +28,7 @@ _ELSEWHERE = {
     "baseline_paths": "put the baseline solution into the folder 'baseline'",
     "baseline_scores": "write it as evaluation.baseline",
     "dataset_configs": "write the data with data.py, or put it into the folder 'workspace'",
+    "extends": "write it into a file: only a task's file can extend another task",
     "evaluation_paths": "put the grader into grader/grade.py",
     "requirements_path": "list what is imported under 'packages'",
     "starter_code": "put it into the folder 'workspace'",
@@ -35,7 +36,7 @@ _ELSEWHERE = {
     "task_entrypoint": "give it to register_task(entry_point=...)",
     "training_timeout": "write it as timeout",
 }
-"""Fields of MLGym's own files that are not part of its documented form."""
+"""Fields that belong elsewhere: those of MLGym's own files, and ``extends``."""
 
 _Path = tuple[str | int, ...]
 _KINDS: dict[str, tuple[str, str]] = {
