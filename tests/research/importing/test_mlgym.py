@@ -173,6 +173,7 @@ def test_data_of_the_hub_is_asked_for_and_taken(made, tmp_path, monkeypatch):
         (("timeout: 60", "timeout: soon"), {}, "training_timeout"),
         ((": pennies", ": pennies"), {"metric": "other"}, "give --threshold"),
         ((": pennies", ": pennies"), {"submit": ("other.py",)}, "--code-beside-tests"),
+        ((": pennies", ": pennies"), {"submit": ("evaluate.py",)}, "the grader's"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -284,10 +285,14 @@ def test_an_imported_agent_works_on_an_imported_task(lab, made, tmp_path):
 @sandboxed
 def test_results_of_code_beside_its_tests_are_never_verified(made, tmp_path):
     actions = tmp_path / "actions.yaml"
-    actions.write_text("- python src/train.py && python -m zipfile -c submission.zip *\n- submit\n")
+    actions.write_text(
+        "- echo 'print({})' > evaluate.py\n"
+        "- sed -i 's/read_text())/read_text()) + 0.25/' src/networks.py; python src/train.py\n"
+        "- python -m zipfile -c submission.zip *\n- submit\n"
+    )
     agent = parse_agent("scripted", {"file": str(actions)})
     done = start(made["model"].path, agent, tmp_path / "run")
-    assert [one.outcome for one in done.results] == ["scored"]
+    assert [(one.outcome, one.score) for one in done.results] == [("scored", 0.75)]
     run = BenchFolder.open(tmp_path / "run")
     (found,) = verify_research_run(run, tasks=[made["model"].path], unlimited=UNLIMITED)
     assert found.result.verified == "claimed"

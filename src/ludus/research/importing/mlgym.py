@@ -46,7 +46,7 @@ __all__ = ["import_mlgym"]
 
 _WORKSPACE = {"/home/agent/workspace": "/workspace", "/home/agent": "/workspace"}
 _SECONDS = 3600.0
-_LONGEST = 18_000
+_LONGEST, _LONGEST_NAME = 18_000, 80
 _SHARES = ("accuracy", "auc", "bleu", "f1", "precision", "r2", "recall")
 """Metrics of at most 1, by their names or parts of them."""
 _NULL = '''\
@@ -142,11 +142,13 @@ def _evaluation(task: TaskSource) -> None:
     rows, options = task.draft.rows, task.options
     scores = task.fields.get("baseline_scores") or [{}]
     first = scores[0] if isinstance(scores, list) and isinstance(scores[0], dict) else None
-    if first is None or not all(_is_number(value) for value in first.values()):
+    if first is None or not all(_is_score(*item) for item in first.items()):
         raise TaskError(f"baseline_scores is {scores!r:.80}; expected a list of numbers by name.")
     metric = options.metric or next(iter(first), None)
     if metric is None:
         raise TaskError("There are no baseline_scores, so give --metric and --threshold.")
+    if len(metric) > _LONGEST_NAME:
+        raise TaskError(f"The metric's name has more than {_LONGEST_NAME} characters.")
     baseline = {name.lower(): value for name, value in first.items()}.get(metric.lower())
     if baseline is None and options.threshold is None:
         raise TaskError(f"No baseline_scores has {metric!r}, so give --threshold.")
@@ -197,6 +199,8 @@ def _describe(task: TaskSource, docs: str) -> None:
         told += _PACK.format(archive=ARCHIVE)
         how += f"; it asks for {ARCHIVE}"
     told, count = move_paths(told, _WORKSPACE)
+    if len(told) > _LONGEST:
+        how += f"; cut after {_LONGEST:,} characters"
     task.draft.config["description"] = told[:_LONGEST]
     task.draft.rows.adapted("description", f"{how}; {count} paths rewritten")
 
@@ -287,8 +291,9 @@ def _rest(task: TaskSource) -> None:
         rows.left_out(name, f"no counterpart for {str(fields[name])!r:.80}")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_score(name: Any, value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME
 
 
 _KNOWN = {

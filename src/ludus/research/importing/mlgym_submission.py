@@ -38,6 +38,8 @@ def import_submission(task: TaskSource) -> None:
     if named != kind:
         rows.adapted("task_entrypoint", f"{named!r:.60} is unknown: taken as {kind}")
     paths = list(options.submit) or _usual(task)
+    if own := sorted({task.evaluation, *task.secret}.intersection(paths)):
+        raise TaskError(f"{own[0]} is the grader's, and cannot be handed in.")
     source = "given by --submit" if options.submit else _KINDS[kind]
     programs = [path for path in paths if is_program(path)]
     if kind == "PythonSubmissionTasks":
@@ -81,7 +83,7 @@ def import_submission(task: TaskSource) -> None:
         "paths": paths, "archive": ARCHIVE, "calls": task.calls, "entrypoint": kind,
         "evaluation": task.evaluation, "metric": task.draft.config["evaluation"]["metric"],
         "ids": ids, "repeated": repeated, "seconds": task.draft.config["timeout"],
-        "code_beside_tests": bool(beside),
+        "code_beside_tests": bool(beside), "own": [task.evaluation, *task.secret],
     }  # fmt: skip
     task.draft.add_text("grader/settings.json", json.dumps(settings))
     task.draft.add_text("grader/grade.py", _GRADE)

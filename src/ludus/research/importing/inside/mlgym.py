@@ -52,17 +52,17 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     if not submission.folder.is_relative_to("/workspace"):
         raise GradingFailed("Imported evaluations need an isolating sandbox; 'process' is none.")
     _WORK.mkdir()
-    kept = {path: data for path, data in files.items() if path not in settings["calls"]}
-    for path, data in kept.items():
+    with zipfile.ZipFile(home / "files.zip") as archive:
+        archive.extractall(_WORK)
+    for path, data in files.items():
+        if path in settings["calls"]:
+            continue
         if path == settings["archive"]:
-            _unpack(path, data)
+            _unpack(path, data, settings["own"])
         else:
             _write(_WORK / path, data)
         if path.endswith(".csv"):
             _check_ids(path, data, settings["ids"], settings["repeated"])
-    # The evaluation's own files come last, so that no submitted file replaces one.
-    with zipfile.ZipFile(home / "files.zip") as archive:
-        archive.extractall(_WORK)
     if (labels / "data").is_dir():
         shutil.rmtree(_WORK / "data", ignore_errors=True)
         (_WORK / "data").symlink_to(labels / "data")
@@ -184,8 +184,8 @@ def _stand_in(submission: Submission, path: str, names: list[str]) -> ModuleType
     return module
 
 
-def _unpack(name: str, data: bytes) -> None:
-    """Extract an archive: plain files, below the folder, of limited size.
+def _unpack(name: str, data: bytes, own: list[str]) -> None:
+    """Extract an archive: plain files, below the folder, of limited size; no file of its ``own``.
 
     Raises:
         SubmissionRejected: It is something else.
@@ -202,7 +202,8 @@ def _unpack(name: str, data: bytes) -> None:
                 if path.is_absolute() or ".." in path.parts:
                     text += "a path in it leads out."
                     raise SubmissionRejected(text, told=text)
-                _write(_WORK / path, archive.read(item))
+                if path.as_posix() not in own:
+                    _write(_WORK / path, archive.read(item))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as problem:
         text += f"{type(problem).__name__}."
         raise SubmissionRejected(text, told=text) from None
