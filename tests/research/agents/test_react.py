@@ -475,7 +475,7 @@ def test_an_answer_that_drips_is_given_up_in_time():
 TEMPLATES = {
     "system": "Commands:\n{command_docs}\nYou have {training_timeout} s. {{id}} {{",
     "task": "{description} ({current_step}+{remaining_steps}) in {working_dir}",
-    "next_step": "{observation}|{open_file}|{current_step}|{exit_code}",
+    "next_step": "{observation}|{open_file}|{current_step}|{exit_code}|{validation_score}",
     "next_step_no_output": "silence at {current_step}",
     "malformed": "No: {reason}",
 }
@@ -504,7 +504,7 @@ def test_templates_and_demonstrations_make_the_conversation():
     assert first[1:3] == SHOWN
     assert first[3]["content"] == "Predict the weather. (0+9) in /workspace"
     said = [message["content"] for message in last[4:]]
-    assert said[1] == "{description}|a.py|1|0"
+    assert said[1] == "{description}|a.py|1|0|n/a"
     assert said[3].startswith("No: the reply has no fenced blocks")
     assert said[5] == "silence at 2"
 

@@ -9,6 +9,7 @@ from ludus.research.agents.replies import utf8
 from ludus.research.tools.inside.table import TOOLS
 
 __all__ = [
+    "UNKNOWN",
     "command_docs",
     "malformed_prompt",
     "observation_label",
@@ -38,7 +39,7 @@ Begin by reading what is in the workspace. Keep a working solution there at all 
 it in small steps that you check."""
 
 # How an observation says that there is no limit, or no score yet.
-_UNKNOWN = ("nan", "inf", "-inf")
+UNKNOWN = ("nan", "inf", "-inf")
 
 _TOOLS = """\
 
@@ -117,7 +118,7 @@ def _facts(observation: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
     for key, name in names.items():
         value = plain(observation.get(key))
-        if value and value not in _UNKNOWN and (key, value) != ("exit_code", "-1"):
+        if value and value not in UNKNOWN and (key, value) != ("exit_code", "-1"):
             found.append((name, value))
     return found
 

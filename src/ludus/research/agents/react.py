@@ -173,7 +173,7 @@ class ReactAgent:
     def _observe(self, observation: Mapping[str, Any]) -> None:
         history = self._history
         if not history.turns:
-            history.system = self._prompts.system()
+            history.system = self._prompts.system(observation)
             history.task, history.opening = self._prompts.opening(observation)
             return
         last = history.turns[-1]

@@ -101,10 +101,12 @@ class Prompts:
     style: str
     facts: Mapping[str, str]
 
-    def system(self) -> str:
+    def system(self, observation: Mapping[str, Any]) -> str:
         """Return the system prompt."""
         own = self.templates.system
-        return prompts.system_prompt(self.style) if own is None else self._filled(own, {})
+        if own is None:
+            return prompts.system_prompt(self.style)
+        return self._filled(own, _seen(observation, 0))
 
     def opening(self, observation: Mapping[str, Any]) -> tuple[str, str]:
         """Return the first message: the task, and what may be shortened."""
@@ -174,7 +176,7 @@ def _seen(observation: Mapping[str, Any], step: int) -> dict[str, str]:
     known = {name: prompts.plain(observation.get(key)) for name, key in names.items()}
     texts = {"observation": "output", "description": "task"}
     return {
-        **{name: value for name, value in known.items() if value},
+        **{name: value for name, value in known.items() if value and value not in prompts.UNKNOWN},
         **{name: utf8(str(observation.get(key, ""))) for name, key in texts.items()},
         "current_step": str(step),
     }
