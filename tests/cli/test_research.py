@@ -119,6 +119,11 @@ def test_a_server_that_is_not_there(here, monkeypatch):
         (["run", GUESS, "--agent", "react"], "give --model NAME"),
         (["run", GUESS, "--agent", "random", "--agent-option", "x"], "expected key=value"),
         (["run", GUESS, "--agent", "random", "--agent", "human", "--model", "m"], "a single agent"),
+        (["run", GUESS, "--agent", "react", "--agent-config", "nowhere.yaml"], "cannot be read"),
+        (
+            ["run", GUESS, "--agent", "react", "--model", "m", "--agent-option", "templates=3"],
+            "templates is 3",
+        ),
         (["resume", "nowhere"], "There is no run"),
         (["verify", "nowhere"], "There is no run"),
         (["show", "nowhere"], "There is no run"),

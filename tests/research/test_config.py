@@ -92,7 +92,7 @@ def test_direction_follows_the_metric(metric, direction):
         ("gpu: 1", "gpu: 1\npackages: [numpy>=1]", 14, "packages", "no name that can be imported"),
         ("gpu: 1", "gpu: 1\nhidden: [../a]", 14, "hidden", "absolute"),
         ("gpu: 1", "gpu: 1\nhidden: [/]", 14, "hidden", "absolute"),
-        ("gpu: 1", "gpu: 1\nxyz: 1", 14, "xyz", "use one of: answers, description"),
+        ("gpu: 1", "gpu: 1\nxyz: 1", 14, "xyz", "use one of: answers, code_beside_tests"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_its_line_and_fix(old, new, line, field, words):

@@ -19,7 +19,7 @@ from tests.research.support import SAMPLES
 def task():
     def made(*hidden):
         folder = SAMPLES / "guess_number"
-        return SimpleNamespace(folder=folder, config=SimpleNamespace(hidden=hidden))
+        return SimpleNamespace(base=None, folder=folder, config=SimpleNamespace(hidden=hidden))
 
     assert load_task(SAMPLES / "guess_number").config.hidden == ()
     return made

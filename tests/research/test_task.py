@@ -14,6 +14,7 @@ from ludus.errors import DataMissing, ResearchError, TaskError
 from ludus.registration import registry
 from ludus.research.data.hiding import hidden_paths
 from ludus.research.data.preparation import prepare
+from ludus.research.linting.reach import contents
 from ludus.research.task import registration
 from ludus.research.task.discovery import BUNDLED, find_tasks, load_task, search_path, task_ids
 from ludus.research.task.registration import register_task, register_tasks
@@ -323,3 +324,46 @@ class TestNew:
         new_task("mine", tmp_path)
         with pytest.raises(TaskError, match="there already"):
             new_task("mine", tmp_path)
+
+
+def test_a_variant_has_what_it_lacks_from_the_task_it_extends(tmp_path):
+    base, variant = new_task("slope", tmp_path), tmp_path / "steeper"
+    (variant / "workspace").mkdir(parents=True)
+    (variant / "task.yaml").write_text("id: steeper\nextends: ../slope\nmax_steps: 7\n")
+    (variant / "workspace" / "README.md").write_text("Steeper.\n")
+    one, other = load_task(base), load_task(variant)
+    assert (other.id, other.config.max_steps) == ("steeper", 7)
+    assert other.config.evaluation == one.config.evaluation
+    assert (other.grader, other.data_program) == (one.grader, one.data_program)
+    assert base.resolve() in hidden_paths(other)
+    made, known = (prepare(task, 0, tmp_path / task.id / "made") for task in (other, one))
+    assert contents(made.test) == contents(known.test)
+    assert contents(made.workspace).keys() == contents(known.workspace).keys()
+    assert (made.workspace / "README.md").read_text() == "Steeper.\n"
+    before = other.digest()
+    (base / "grader" / "grade.py").write_text("# other\n")
+    assert other.digest() != before
+
+
+@pytest.mark.parametrize(
+    "extends", ["../nowhere", "/slope", "[a]", "../steeper"], ids=["none", "path", "kind", "itself"]
+)
+def test_what_cannot_be_extended_is_told(tmp_path, extends):
+    (tmp_path / "steeper").mkdir()
+    file = tmp_path / "steeper" / "task.yaml"
+    file.write_text(f"id: steeper\nextends: {extends}\n")
+    with pytest.raises(TaskError, match=r"extends|no task at"):
+        load_task(file)
+
+
+def test_levels_of_bundled_tasks_share_data_and_grader():
+    for level, base in {
+        "imageClassificationCifar10L1": "imageClassificationCifar10",
+        "regressionKaggleHousePriceL1": "regressionKaggleHousePrice",
+        "rlMountainCarContinuousReinforce": "rlMountainCarContinuous",
+    }.items():
+        one, other = load_task(base), load_task(level)
+        assert other.base is not None
+        assert (other.grader, other.data_program) == (one.grader, one.data_program)
+        assert other.config.description != one.config.description
+        assert other.config.submission == one.config.submission

@@ -53,6 +53,10 @@ def run(
         options.Several,
         typer.Option(help="key=value for the agent, the value as YAML. Repeatable."),
     ] = None,
+    agent_config: Annotated[
+        Path | None,
+        typer.Option(help="YAML file with options of the agent; --agent-option overrides it."),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Model that the agent react uses.")] = None,
     base_url: BaseUrl = None,
     runs: Annotated[int, typer.Option(min=1, help="Episodes of each agent on each task.")] = 4,
@@ -104,16 +108,23 @@ def run(
     Then: ludus bench report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
     """  # noqa: E501 - examples are copied as they are
     from ludus.cli.results import conclude_research
-    from ludus.research.running import EpisodeOptions, parse_agent, parse_options, run_research
+    from ludus.research.running import (
+        EpisodeOptions,
+        parse_agent,
+        parse_options,
+        read_agent_config,
+        run_research,
+    )
     from ludus.research.task.settings import MlgymSettings as Variables
 
     options.see_current_folder()
     with failing_on(Error, ValueError, OSError, most=4000):
-        given = parse_options(agent_option)
+        given = {} if agent_config is None else read_agent_config(agent_config)
+        given |= parse_options(agent_option)
         if model is not None:
             given["model"] = model
         if given and len(agent) > 1:
-            fail("--agent-option and --model apply to a single agent; run several one by one.")
+            fail("--agent-option, --agent-config and --model apply to a single agent; use one.")
         specs = [parse_agent(text, given) for text in agent]
         kept = Variables.read().workspace_path
         short = name or (tasks[0] if len(tasks) == 1 and "/" not in tasks[0] else "research")

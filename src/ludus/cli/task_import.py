@@ -21,8 +21,10 @@ _STYLES = {"mapped": "green", "adapted": "yellow", "left out": "red"}
 
 def import_command(
     source: Annotated[Path, typer.Argument(help="Folder or file of the other system.")],
-    format: Annotated[str, typer.Option("--from", help="harbor or mle-bench.")],
-    folder: Annotated[Path, typer.Option("--out", help="Folder to create.")],
+    format: Annotated[str, typer.Option("--from", help="harbor, mle-bench or mlgym.")],
+    folder: Annotated[
+        Path, typer.Option("--out", help="Folder to create; a file for an agent of MLGym.")
+    ],
     submit: Annotated[
         options.Several, typer.Option(help="File that the agent hands in. Repeatable.")
     ] = None,
@@ -30,20 +32,31 @@ def import_command(
     threshold: Annotated[
         float | None, typer.Option(help="Score that counts as solved.", show_default="derived")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Which number of an MLGym evaluation is the score.",
+            show_default="the first of baseline_scores",
+        ),
+    ] = None,
     code_beside_tests: Annotated[
         bool,
         typer.Option(
             "--code-beside-tests",
-            help="Accept that Harbor tests run submitted programs, which can forge the reward.",
+            help="Accept that tests run submitted programs, which can forge the score.",
         ),
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Import a task of another system, and report how each field was mapped.
+    """Import a task or agent of another system, and report how each field was mapped.
 
         ludus task import terminal-bench/hello --from harbor --out hello
 
         ludus task import competitions/my-data --from mle-bench --data raw --out my_data
+
+        ludus task import MLGym/configs/tasks/titanic.yaml --from mlgym --out titanic
+
+        ludus task import MLGym/configs/agents/default.yaml --from mlgym --out agent.yaml
 
     No imported program is run. Exit code 2 if the source cannot be imported.
     """
@@ -53,6 +66,7 @@ def import_command(
         submit=tuple(submit or ()),
         data=data,
         threshold=threshold,
+        metric=metric,
         code_beside_tests=code_beside_tests,
     )
     with failing_on(Error, OSError, most=4000):
@@ -67,4 +81,7 @@ def import_command(
         status = Text(row.status, style=_STYLES[row.status])
         table.add_row(Text(printable(row.field)), status, Text(printable(row.detail)))
     out.print(table)
-    echo(f"Then run: ludus task check {printable(report.path)}", to_err=True)
+    path = printable(report.path)
+    then = f"task check {path}" if report.kind == "task" else "research run TASK --agent react"
+    more = "" if report.kind == "task" else f" --model NAME --agent-config {path}"
+    echo(f"Then run: ludus {then}{more}", to_err=True)

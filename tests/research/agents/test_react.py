@@ -13,6 +13,7 @@ import pytest
 from ludus.errors import DependencyNotInstalled, ModelServerError, ResearchError
 from ludus.research.agents import AgentStopped, Caps, Price, StopReason, client
 from ludus.research.agents.client import Backoff
+from ludus.research.agents.templates import Templates, checked_demonstrations
 from ludus.research.model_server.policies import Break, Call, Fail, Raw, Say, Slow, in_order
 from ludus.research.model_server.server import ModelServer
 from tests.research.agents.support import LS, Waits, agent_on, seen
@@ -469,3 +470,54 @@ def test_an_answer_that_drips_is_given_up_in_time():
 
     with pytest.raises(client._Passing, match="did not end in time"):
         client._read(Dripping(), time.monotonic() + 0.01)
+
+
+TEMPLATES = {
+    "system": "Commands:\n{command_docs}\nYou have {training_timeout} s. {{id}} {{",
+    "task": "{description} ({current_step}+{remaining_steps}) in {working_dir}",
+    "next_step": "{observation}|{open_file}|{current_step}|{exit_code}|{validation_score}",
+    "next_step_no_output": "silence at {current_step}",
+    "malformed": "No: {reason}",
+}
+SHOWN = [{"role": "user", "content": "How?"}, {"role": "assistant", "content": "So."}]
+
+
+def test_templates_and_demonstrations_make_the_conversation():
+    script = [Say("```\nls\n```"), Say("none"), Say("```\ncat a\n```"), Say("```\nsubmit\n```")]
+    with ModelServer(in_order(script)) as server:
+        agent = agent_on(
+            server, style="text", templates=Templates.of(TEMPLATES), demonstrations=SHOWN
+        )
+        agent.act(seen())
+        agent.act(seen("{description}", open_file="a.py"))
+        state = agent.get_state()
+        again = agent_on(
+            server, style="text", templates=Templates.of(TEMPLATES), demonstrations=SHOWN
+        )
+        again.set_state(state)
+        again.act(seen(""))
+        agent.close()
+        again.close()
+        first, last = server.requests[0].messages, server.requests[-1].messages
+    assert "search_dir" in first[0]["content"]
+    assert first[0]["content"].endswith("You have n/a s. {id} {{")
+    assert first[1:3] == SHOWN
+    assert first[3]["content"] == "Predict the weather. (0+9) in /workspace"
+    said = [message["content"] for message in last[4:]]
+    assert said[1] == "{description}|a.py|1|0|n/a"
+    assert said[3].startswith("No: the reply has no fenced blocks")
+    assert said[5] == "silence at 2"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"system": "{nothing}"}, {"sistem": ""}, {"task": 3}, "text"], ids=str
+)
+def test_wrong_templates_are_refused(wrong):
+    with pytest.raises(ResearchError, match="template"):
+        Templates.of(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["x", [1], [{"role": "system", "content": ""}]], ids=str)
+def test_wrong_demonstrations_are_refused(wrong):
+    with pytest.raises(ResearchError, match="demonstrations"):
+        checked_demonstrations(wrong)

@@ -99,7 +99,7 @@ def workspace_of(task_id: str, seed: int = 0) -> Path:
 
 def recorded(task_id: str) -> dict[str, Any]:
     """Return what the task's ``scores.json`` says."""
-    return json.loads((load_task(task_id).folder / "scores.json").read_text("utf-8"))
+    return json.loads(load_task(task_id).part("scores.json").read_text("utf-8"))
 
 
 def check_record(task_id: str, *, reference: bool = True) -> None:

@@ -11,10 +11,14 @@ from tests.sandbox.support import needs
 
 pytestmark = [needs("bubblewrap", root=True), pytest.mark.slow, pytest.mark.timeout(600)]
 
-POLICIES = ("rlBreakoutMinAtar", "rlMetaMaze", "rlMountainCarContinuous")
+POLICIES = (
+    *("rlBreakoutMinAtar", "rlMetaMaze", "rlMountainCarContinuous"),
+    "rlMountainCarContinuousReinforce",
+)
 RECORDED = (
     *("3SATTime", "battleOfSexes", "blotto", "digits", "languageModelingCorpus"),
     *("prisonersDilemma", "regressionKaggleHousePrice", "titanicSurvival"),
+    "regressionKaggleHousePriceL1",
     *POLICIES,
 )
 

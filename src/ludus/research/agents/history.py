@@ -47,7 +47,7 @@ class View:
     said: int = 10**9
     """Characters of what the model said, and of a call's arguments."""
     middle: bool = True
-    """Whether turns without output are shown at all."""
+    """Whether demonstrations, and turns without output, are shown at all."""
 
 
 @dataclass(slots=True)
@@ -67,6 +67,8 @@ class History:
     task: str = ""
     opening: str = ""
     """What was seen before the first turn; shortened like an output."""
+    demonstrations: tuple[Message, ...] = ()
+    """Messages between system prompt and task, as long as there is room."""
     turns: list[Turn] = field(default_factory=list)
 
     def messages(self, budget: float = math.inf) -> list[Message] | None:
@@ -101,7 +103,9 @@ class History:
     def _shown(self, view: View) -> Iterator[Message]:
         yield {"role": "system", "content": self.system}
         opening = shorten(self.opening, view.characters)
-        yield {"role": "user", "content": f"{self.task}\n\n{opening}"}
+        if view.middle:
+            yield from self.demonstrations
+        yield {"role": "user", "content": f"{self.task}\n\n{opening}" if opening else self.task}
         last = max(len(self.turns) - view.last, 0)
         hidden = 0
         for index, turn in enumerate(self.turns):

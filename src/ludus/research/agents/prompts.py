@@ -9,9 +9,12 @@ from ludus.research.agents.replies import utf8
 from ludus.research.tools.inside.table import TOOLS
 
 __all__ = [
+    "UNKNOWN",
+    "command_docs",
     "malformed_prompt",
     "observation_label",
     "observation_prompt",
+    "plain",
     "system_prompt",
     "task_prompt",
 ]
@@ -36,7 +39,7 @@ Begin by reading what is in the workspace. Keep a working solution there at all 
 it in small steps that you check."""
 
 # How an observation says that there is no limit, or no score yet.
-_UNKNOWN = ("nan", "inf", "-inf")
+UNKNOWN = ("nan", "inf", "-inf")
 
 _TOOLS = """\
 
@@ -59,8 +62,13 @@ def system_prompt(style: str) -> str:
     """Return the rules of the work, for models that call tools or that write commands."""
     if style == "tools":
         return _COMMON + _TOOLS
-    commands = "\n".join(f"- `{_usage(name)}`: {tool.about}" for name, tool in TOOLS.items())
-    return f"{_COMMON}\n\nBesides the usual programs there are these commands:\n{commands}{_TEXT}"
+    more = f"Besides the usual programs there are these commands:\n{command_docs()}"
+    return f"{_COMMON}\n\n{more}{_TEXT}"
+
+
+def command_docs() -> str:
+    """Return the commands of the shell that are tools, a line for each."""
+    return "\n".join(f"- `{_usage(name)}`: {tool.about}" for name, tool in TOOLS.items())
 
 
 def task_prompt(observation: Mapping[str, Any]) -> str:
@@ -109,14 +117,14 @@ def _facts(observation: Mapping[str, Any]) -> list[tuple[str, str]]:
     }
     found = []
     for key, name in names.items():
-        value = _plain(observation.get(key))
-        if value and value not in _UNKNOWN and (key, value) != ("exit_code", "-1"):
+        value = plain(observation.get(key))
+        if value and value not in UNKNOWN and (key, value) != ("exit_code", "-1"):
             found.append((name, value))
     return found
 
 
-def _plain(value: Any) -> str | None:
-    """Return a number of any kind, or an array of one, as people write it."""
+def plain(value: Any) -> str | None:
+    """Return a text, or a number of any kind or an array of one, as people write it."""
     if value is None or isinstance(value, str):
         return value
     number = float(value.item() if hasattr(value, "item") else value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,21 +23,17 @@ from ludus.research.agents.client import (
     ServerFailed,
 )
 from ludus.research.agents.history import History, Turn, estimate_tokens
-from ludus.research.agents.prompts import (
-    malformed_prompt,
-    observation_label,
-    observation_prompt,
-    system_prompt,
-    task_prompt,
-)
+from ludus.research.agents.prompts import observation_label
 from ludus.research.agents.protocol import Action, AgentStopped, StopReason
 from ludus.research.agents.replies import Answer, Parsed, Reply, parse_reply
+from ludus.research.agents.templates import Prompts, Templates
 from ludus.research.tools.calls import tool_schemas
 
 __all__ = ["ReactAgent", "ReactConfig"]
 
 SMALLEST_CONTEXT = 1024
 _PROBE_TOKENS = 16
+_MALFORMED = "malformed reply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +61,10 @@ class ReactConfig:
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """What the server calls the limit of a reply."""
     backoff: Backoff = field(default_factory=Backoff)
+    templates: Templates = field(default_factory=Templates)
+    """Prompts instead of the agent's own."""
+    demonstrations: Sequence[Mapping[str, str]] = ()
+    """Messages, with ``role`` and ``content``, that are shown before the task."""
 
     def __post_init__(self) -> None:
         if self.context_tokens - self.reply_tokens < SMALLEST_CONTEXT:
@@ -107,11 +107,13 @@ class ReactAgent:
         self.reset()
 
     def reset(self, seed: int | None = None, env: Any = None) -> None:
-        """Forget the episode before."""
+        """Forget the episode before; ``env`` is what the agent may know of the next one."""
         config = self.config
         price = config.prices.get(config.model)
         self._meter = Meter(config.caps, price)
         self._history = History(config.keep_first, config.keep_last)
+        self._history.demonstrations = tuple(map(dict, config.demonstrations))
+        self._prompts = Prompts(config.templates, config.style, _facts(env))
         self._budget = config.context_tokens - config.reply_tokens
         self._ratio = 1.0
         """How many times more tokens a prompt has had than was estimated, at most."""
@@ -171,12 +173,12 @@ class ReactAgent:
     def _observe(self, observation: Mapping[str, Any]) -> None:
         history = self._history
         if not history.turns:
-            history.system = system_prompt(self.config.style)
-            history.task = task_prompt(observation)
-            history.opening = observation_prompt(observation)
+            history.system = self._prompts.system(observation)
+            history.task, history.opening = self._prompts.opening(observation)
             return
         last = history.turns[-1]
-        result = observation_prompt(observation)
+        steps = sum(turn.label != _MALFORMED for turn in history.turns)
+        result = self._prompts.result(observation, steps)
         last.output = f"{result}\n{last.output}" if last.output else result
         last.label = observation_label(observation)
 
@@ -189,9 +191,9 @@ class ReactAgent:
                 self._history.turns.append(_turn(reply, parsed))
                 return parsed.action
             reason = parsed.reason
-            told = malformed_prompt(reason, style)
+            told = self._prompts.malformed(reason)
             # As plain text: a call that is no call could not be sent back to the server.
-            self._history.turns.append(Turn(_quoted(reply), output=told, label="malformed reply"))
+            self._history.turns.append(Turn(_quoted(reply), output=told, label=_MALFORMED))
         raise AgentStopped(
             f"The model gave {self.config.max_malformed} malformed replies in a row; the last one: "
             f"{reason}",
@@ -250,7 +252,12 @@ class ReactAgent:
     def _answers_first_request(self, schemas: Any) -> bool:
         """Ask what was asked first in this episode, when nothing was the agent's yet."""
         history = self._history
-        opening = History(system=history.system, task=history.task, opening=history.opening)
+        opening = History(
+            system=history.system,
+            task=history.task,
+            opening=history.opening,
+            demonstrations=history.demonstrations,
+        )
         messages = opening.messages() or []
         try:
             answer = self._client.ask(
@@ -279,6 +286,13 @@ class ReactAgent:
             retries=answer.retries,
             estimated=not stated,
         )
+
+
+def _facts(view: Any) -> dict[str, str]:
+    """Return the variables of templates that an episode begins with."""
+    task, seconds = getattr(view, "task", None), getattr(view, "command_seconds", None)
+    facts = {"id": task} if isinstance(task, str) else {}
+    return facts if seconds is None else {**facts, "training_timeout": f"{seconds:g}"}
 
 
 def _refused(problem: Exception) -> AgentStopped:

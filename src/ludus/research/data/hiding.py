@@ -27,7 +27,9 @@ def hidden_paths(task: Task) -> tuple[Path, ...]:
     """
     hidden = dict.fromkeys((*task.config.hidden, *bundled_hidden()))
     named = (path for place in hidden for path in _resolved(place))
-    places = [BUNDLED, task.folder, *named, *given_folders().values(), fetched_root(), hub_cache()]
+    base = [] if task.base is None else [task.base.folder]
+    given = (*given_folders().values(), fetched_root(), hub_cache())
+    places = [BUNDLED, task.folder, *base, *named, *given]
     found = dict.fromkeys(path.resolve() for path in places if path.exists())
     return tuple(path for path in found if not any(parent in found for parent in path.parents))
 

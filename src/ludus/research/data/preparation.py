@@ -50,8 +50,8 @@ def prepare(task: Task, seed: int, folder: Path) -> Prepared:
             "agent is to start from."
         )
     for name in ("workspace", *_SECRET):
-        if (task.folder / name).is_dir():
-            _copy(task.folder / name, folder / name)
+        for layer in task.layers(name):
+            _copy(layer, folder / name)
         (folder / name).mkdir(exist_ok=True)
     if task.data_program.is_file():
         _build(task, seed, folder)
@@ -118,7 +118,7 @@ def null_submission(task: Task, workspace: Path) -> dict[str, bytes] | None:
     Raises:
         TaskError: ``null.py`` failed, or returned something else.
     """
-    program = task.folder / "null.py"
+    program = task.part("null.py")
     paths = [item.path for item in task.submission]
     if not program.is_file():
         found = {path: _found(path, workspace, task.baseline) for path in paths}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,9 @@ __all__ = [
     "PREFIX",
     "Download",
     "Source",
+    "data_variable",
     "fetched_root",
+    "given_folder",
     "given_folders",
     "hub_cache",
     "read_image",
@@ -46,6 +49,17 @@ def given_folders() -> dict[str, Path]:
     """Return the folders of data that the user names, by the variables' names."""
     found = sorted((name, value) for name, value in os.environ.items() if name.startswith(PREFIX))
     return {name: Path(value).expanduser().absolute() for name, value in found if value}
+
+
+def data_variable(id: str) -> str:
+    """Return the variable that names the folder with the data of an imported task."""
+    return PREFIX + re.sub(r"\W", "_", id).upper()
+
+
+def given_folder(id: str) -> Path | None:
+    """Return the folder that the user names for the data of an imported task."""
+    folders = {name.upper(): place for name, place in given_folders().items()}
+    return folders.get(data_variable(id))
 
 
 def hub_cache() -> Path:

@@ -19,7 +19,7 @@ from ludus.errors import TaskError
 from ludus.research.importing.report import Rows
 from ludus.research.task.config_file import parse_config
 
-__all__ = ["Draft", "artefact_kind", "imported_packages", "plain_id"]
+__all__ = ["Draft", "artefact_kind", "imported_packages", "is_program", "plain_id"]
 
 _KINDS = {
     ".csv": "csv",
@@ -90,6 +90,14 @@ def artefact_kind(path: str) -> str:
     return _KINDS.get(PurePosixPath(path).suffix.lower(), "text")
 
 
+def is_program(path: str) -> bool:
+    """Whether a submitted file may be a program, or be run by one; what holds data only is none."""
+    return PurePosixPath(path).suffix.lower() not in (
+        ".csv", ".json", ".jsonl", ".txt", ".md", ".npz", ".npy", ".safetensors", ".html", ".xml",
+        ".yaml", ".yml", ".toml", ".log", ".tsv", ".png", ".jpg", ".parquet", ".onnx", ".svg",
+    )  # fmt: skip
+
+
 def imported_packages(sources: Iterable[bytes]) -> tuple[list[str], list[str]]:
     """Return top-level packages that programs import: those that are here, and those that are not.
 
@@ -103,6 +111,6 @@ def imported_packages(sources: Iterable[bytes]) -> tuple[list[str], list[str]]:
                     names |= {alias.name.partition(".")[0] for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     names.add(node.module.partition(".")[0])
-    names -= {*sys.stdlib_module_names, "ludus", "mlebench"}
+    names -= {*sys.stdlib_module_names, "__main__", "ludus", "mlebench"}
     here = {name for name in names if name.isascii() and importlib.util.find_spec(name)}
     return sorted(here), sorted(names - here)

@@ -20,20 +20,25 @@ their paths are rewritten in text files.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import tomllib
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ludus.errors import TaskError
 from ludus.research.importing.dockerfile import Image, read_dockerfile
-from ludus.research.importing.draft import Draft, artefact_kind, imported_packages, plain_id
+from ludus.research.importing.draft import (
+    Draft,
+    artefact_kind,
+    imported_packages,
+    is_program,
+    plain_id,
+)
 from ludus.research.importing.importer import ImportOptions
 from ludus.research.importing.report import ImportReport
+from ludus.research.importing.rewriting import move_paths, packed, rewritten
 from ludus.research.importing.source_files import read_source, source_tree
 
 __all__ = ["import_harbor"]
@@ -77,7 +82,7 @@ def import_harbor(source: Path, out: Path, options: ImportOptions) -> ImportRepo
     # Tests work in a folder of their own, on copies of the inputs that no agent can change.
     verifying = {**_HERE, workdir or "/app": "/tmp/work"}  # noqa: S108 - in the sandbox
     draft.add("grader/tests", _moved(draft, "tests", tests, verifying))
-    draft.files["grader/files.zip"] = _packed(_rewritten(image.files, verifying))
+    draft.files["grader/files.zip"] = packed(rewritten(image.files, verifying))
     draft.add_text("grader/grade.py", _GRADE)
     seconds = _seconds(_table(settings, "verifier").get("timeout_sec"), 600.0)
     draft.rows.mapped("verifier.timeout_sec", f"the tests may take {seconds:g} s")
@@ -100,7 +105,7 @@ def _describe(draft: Draft, source: Path, settings: Any, moved: Mapping[str, str
     draft.config["id"] = plain_id(name.rpartition("/")[2])
     draft.config["name"] = str(task.get("description") or name)[:200]
     draft.rows.mapped("task.name", f"id: {draft.config['id']}")
-    instruction, count = _move(read_source(source / "instruction.md"), moved)
+    instruction, count = move_paths(read_source(source / "instruction.md"), moved)
     if len(instruction) > 20_000:
         raise TaskError(
             f"{source / 'instruction.md'} has {len(instruction):,} characters; a description has "
@@ -143,7 +148,7 @@ def _submission(
             "It is not clear which files the agent hands in: task.toml lists no artifacts that are "
             f"files below {workdir}. Name them with --submit, such as --submit result.txt."
         )
-    programs = [path for path in paths if _is_program(path)]
+    programs = [path for path in paths if is_program(path)]
     if programs and not options.code_beside_tests:
         raise TaskError(
             f"{programs[0]} is a program. Tests would run it in their own sandbox, where it can "
@@ -155,6 +160,8 @@ def _submission(
     getattr(draft.rows, note)("artifacts", f"{', '.join(paths)} ({how}){warning}")
     kinds = {path: artefact_kind(path) for path in paths}
     # Programs run where the tests run them, so no sandbox of their own is opened.
+    if programs:
+        draft.config["code_beside_tests"] = True
     draft.config["submission"] = [
         {"path": path, "kind": "text" if kind in ("code", "onnx") else kind}
         for path, kind in kinds.items()
@@ -168,13 +175,6 @@ def _named(tests: Mapping[str, bytes], workdir: str, given: Mapping[str, bytes])
     texts = [data.decode("utf-8", "replace") for data in tests.values()]
     found = {match for text in texts for match in pattern.findall(text)}
     return sorted(found - given.keys())
-
-
-def _is_program(path: str) -> bool:
-    return PurePosixPath(path).suffix.lower() not in (
-        ".csv", ".json", ".jsonl", ".txt", ".md", ".npz", ".npy", ".safetensors", ".html", ".xml",
-        ".yaml", ".yml", ".toml", ".log", ".tsv", ".png", ".jpg", ".parquet", ".onnx", ".svg",
-    )  # fmt: skip
 
 
 def _resources(draft: Draft, settings: Mapping[str, Any]) -> None:
@@ -199,7 +199,7 @@ def _resources(draft: Draft, settings: Mapping[str, Any]) -> None:
 
 
 def _workspace(draft: Draft, image: Image, moved: Mapping[str, str]) -> None:
-    draft.add("workspace", _rewritten(image.files, moved))
+    draft.add("workspace", rewritten(image.files, moved))
     draft.rows.mapped("environment/", f"{len(image.files)} files are in the workspace")
     for line in image.left_out:
         draft.rows.left_out("Dockerfile", f"not carried out: {line:.120}")
@@ -238,36 +238,10 @@ def _rest(draft: Draft, settings: Mapping[str, Any]) -> None:
 def _moved(
     draft: Draft, name: str, files: Mapping[str, bytes], moved: Mapping[str, str]
 ) -> dict[str, bytes]:
-    made = _rewritten(files, moved)
+    made = rewritten(files, moved)
     changed = sum(made[path] != files[path] for path in files)
     draft.rows.adapted(f"{name}/", f"{len(files)} files, paths rewritten in {changed}")
     return made
-
-
-def _rewritten(files: Mapping[str, bytes], moved: Mapping[str, str]) -> dict[str, bytes]:
-    made = {}
-    for path, data in files.items():
-        try:
-            made[path] = _move(data.decode(), moved)[0].encode() if b"\0" not in data else data
-        except UnicodeDecodeError:
-            made[path] = data
-    return made
-
-
-def _packed(files: Mapping[str, bytes]) -> bytes:
-    """Return files as an archive, the same bytes each time."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(path), data)
-    return made.getvalue()
-
-
-def _move(text: str, moved: Mapping[str, str]) -> tuple[str, int]:
-    """Rewrite whole paths in one pass, so that no result is rewritten again."""
-    names = "|".join(re.escape(name) for name in sorted(moved, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w./-])({names})(?![\w-])")
-    return pattern.subn(lambda match: moved[match[1]], text)
 
 
 def _table(settings: Mapping[str, Any], name: str) -> dict[str, Any]:

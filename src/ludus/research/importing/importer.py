@@ -20,13 +20,15 @@ class ImportOptions:
         submit: Files below the workspace that are handed in.
         data: Folder with raw data.
         threshold: The score that counts as solved.
-        code_beside_tests: Whether a Harbor verifier may run submitted programs in its own sandbox,
-            where they can forge the reward.
+        metric: Which of the numbers of an evaluation is the score.
+        code_beside_tests: Whether imported tests may run submitted programs in their own sandbox,
+            where they can forge the score.
     """
 
     submit: tuple[str, ...] = ()
     data: Path | None = None
     threshold: float | None = None
+    metric: str | None = None
     code_beside_tests: bool = False
 
 
@@ -42,9 +44,16 @@ def _mle_bench(source: Path, out: Path, options: ImportOptions) -> ImportReport:
     return import_mle_bench(source, out, options)
 
 
+def _mlgym(source: Path, out: Path, options: ImportOptions) -> ImportReport:
+    from ludus.research.importing.mlgym import import_mlgym
+
+    return import_mlgym(source, out, options)
+
+
 _IMPORTERS: dict[str, Callable[[Path, Path, ImportOptions], ImportReport]] = {
     "harbor": _harbor,
     "mle-bench": _mle_bench,
+    "mlgym": _mlgym,
 }
 FORMATS = tuple(_IMPORTERS)
 

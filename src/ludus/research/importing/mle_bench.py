@@ -23,6 +23,7 @@ from typing import Any
 
 from ludus.errors import TaskError
 from ludus.plain_yaml import YamlError, read_yaml
+from ludus.research.data.sources import data_variable
 from ludus.research.importing.draft import Draft, imported_packages, plain_id
 from ludus.research.importing.importer import ImportOptions
 from ludus.research.importing.leaderboard import Leaderboard, read_leaderboard
@@ -180,7 +181,7 @@ def _describe(draft: Draft, source: Path, config: Mapping[str, Any], sample: str
 def _raw(draft: Draft, options: ImportOptions) -> None:
     place = options.data
     if place is None:
-        variable = "LUDUS_DATA_" + re.sub(r"\W", "_", draft.config["id"]).upper()
+        variable = data_variable(draft.config["id"])
         draft.rows.left_out("raw data", f"set {variable}, or put it into the folder raw")
         return
     files = source_tree(place)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from ludus import logger
 from ludus.errors import DataMissing, PolicyNotEnforceable, SandboxError, TaskError
-from ludus.research.data.sources import given_folders
+from ludus.research.data.sources import data_variable, given_folder
 from ludus.sandbox.contract import Sandbox
 from ludus.sandbox.opening import open_sandbox
 from ludus.sandbox.policy import Mount, Policy
@@ -70,14 +69,12 @@ def prepare_competition(task: Path, folder: Path) -> None:
 
 
 def _raw_folder(task: Path, id: str) -> Path:
-    variable = "LUDUS_DATA_" + re.sub(r"\W", "_", id).upper()
-    given = {name.upper(): place for name, place in given_folders().items()}
-    for place in (task / "raw", given.get(variable), given.get(variable[len("LUDUS_DATA_") :])):
+    for place in (task / "raw", given_folder(id)):
         if place is not None and place.is_dir():
             return place
     raise DataMissing(
         f"The raw data of the competition {id} is not here. Put it into {task / 'raw'}, or name "
-        f"its folder in the variable {variable}."
+        f"its folder in the variable {data_variable(id)}."
     )
 
 

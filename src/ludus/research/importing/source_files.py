@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from ludus.errors import TaskError
 from ludus.foreign_files import read_regular
 
-__all__ = ["inside", "read_source", "source_tree"]
+__all__ = ["inside", "plain_paths", "read_source", "source_bytes", "source_tree"]
 
 LONGEST_TEXT = 4 << 20
 LONGEST_FILE = 256 << 20
@@ -36,6 +36,18 @@ def read_source(path: Path, longest: int = LONGEST_TEXT) -> str:
         ) from problem
 
 
+def source_bytes(path: Path) -> bytes:
+    """Return the content of a foreign file.
+
+    Raises:
+        TaskError: It cannot be read, is not a regular file, or is too large.
+    """
+    try:
+        return read_regular(path, LONGEST_FILE, follow=False)
+    except OSError as problem:
+        raise TaskError(f"{path} cannot be imported: {problem.strerror}.") from problem
+
+
 def source_tree(folder: Path) -> dict[str, bytes]:
     """Return the files below a foreign folder, by relative path; none if there is no folder.
 
@@ -44,12 +56,9 @@ def source_tree(folder: Path) -> dict[str, bytes]:
     """
     found: dict[str, bytes] = {}
     total = 0
-    for path in _walk(folder):
+    for path in plain_paths(folder):
         name = path.relative_to(folder).as_posix()
-        try:
-            found[name] = read_regular(path, LONGEST_FILE, follow=False)
-        except OSError as problem:
-            raise TaskError(f"{path} cannot be imported: {problem.strerror}.") from problem
+        found[name] = source_bytes(path)
         total += len(found[name])
         if len(found) > MOST_FILES or total > MOST_BYTES:
             raise TaskError(
@@ -76,7 +85,12 @@ def inside(root: Path, name: str, what: str) -> Path:
     return place
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def plain_paths(folder: Path) -> Iterator[Path]:
+    """Yield the files below a foreign folder.
+
+    Raises:
+        TaskError: The folder is a link, or something in it is neither a file nor a folder.
+    """
     if folder.is_symlink():
         raise TaskError(f"{folder} is a link; put a copy of what it stands for there.")
     for where, folders, files in os.walk(folder):

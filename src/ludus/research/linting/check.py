@@ -24,7 +24,7 @@ from ludus.research.linting.reach import (
 from ludus.research.linting.rules import BOOK, finding, ordered
 from ludus.research.linting.trial import try_to_prepare
 from ludus.research.task.config_file import line_of, read_config
-from ludus.research.task.discovery import TASK_FILE, load_task, read_text
+from ludus.research.task.discovery import TASK_FILE, base_of, load_task, read_text
 from ludus.research.task.task import Task
 from ludus.sandbox.backend.root_image import python_paths, system_folders
 
@@ -55,7 +55,8 @@ def check_task(id_or_path: str | Path, *, build: bool = True, seed: int = 0) -> 
     """
     file = file_of(id_or_path)
     text = read_text(file)
-    config, problems = read_config(text, file.name)
+    base = base_of(text, file)
+    config, problems = read_config(text, file.name, None if base is None else base.config)
     found = [
         finding("field", file.name, row.line, f"{row.field}: {row.message};", row.fix)
         for row in problems
@@ -106,7 +107,7 @@ def _parts(task: Task, line: Callable[..., int]) -> Iterator[Finding]:
 
 
 def _command(task: Task, part: str, command: str, line: int) -> Iterator[Finding]:
-    places = (task.folder / part, task.workspace)
+    places = (task.part(part), *task.layers("workspace"))
     try:
         words = shlex.split(command)
     except ValueError as problem:
@@ -136,7 +137,7 @@ def _sizes(task: Task) -> Iterator[Finding]:
 
 def _secrets(task: Task) -> dict[str, Path]:
     names = ("grader", "reference", *_SPLITS, "data.py")
-    return {name: task.folder / name for name in names if (task.folder / name).exists()}
+    return {name: task.part(name) for name in names if task.part(name).exists()}
 
 
 def _grader(task: Task, workspace: Path) -> Iterator[Finding]:

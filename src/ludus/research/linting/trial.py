@@ -78,7 +78,8 @@ def _main(file: str, seed: str, folder: str, report: str) -> None:
     except TaskError as problem:
         found["failed"] = str(problem)
     paths = [Path(path).absolute() for path in list(opened)]
-    own = (task.folder, Path(folder))
+    base = () if task.base is None else (task.base.folder,)
+    own = (task.folder, *base, Path(folder))
     found["read"] = [
         str(path) for path in paths if path.is_file() and not any(map(path.is_relative_to, own))
     ]

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from ludus.research.running.agents import parse_agent, parse_options
+from ludus.research.running.agents import parse_agent, parse_options, read_agent_config
 from ludus.research.running.options import EpisodeOptions
 from ludus.research.running.run import is_research_run, resume_research, run_research
 
@@ -19,6 +19,7 @@ __all__ = [
     "is_research_run",
     "parse_agent",
     "parse_options",
+    "read_agent_config",
     "resume_research",
     "run_research",
 ]

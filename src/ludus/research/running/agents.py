@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ludus.bench.agents.loading import load_agent
 from ludus.bench.agents.spec import AgentSpec, source_of
 from ludus.errors import ResearchError
+from ludus.foreign_files import read_text
 from ludus.plain_yaml import YamlError, read_yaml
 from ludus.research.episode.actions import ActionSpace
 from ludus.research.running.options import EpisodeOptions
@@ -33,7 +34,14 @@ from ludus.spaces import Space
 if TYPE_CHECKING:
     from ludus.research.episode.env import ResearchEnv
 
-__all__ = ["BUILT_IN", "AgentView", "make_agent", "parse_agent", "parse_options"]
+__all__ = [
+    "BUILT_IN",
+    "AgentView",
+    "make_agent",
+    "parse_agent",
+    "parse_options",
+    "read_agent_config",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class AgentView:
     task: str
     description: str
     max_steps: int
+    command_seconds: float
     action_space: ActionSpace
     observation_space: Space[Any]
 
@@ -55,12 +64,14 @@ class AgentView:
         """Return the view of an environment; its spaces are its own."""
         config, steps = env.task.config, env.limits.steps
         space = copy.deepcopy(env.observation_space)
-        return cls(config.id, config.description, steps, ActionSpace(), space)
+        seconds = env.limits.long
+        return cls(config.id, config.description, steps, seconds, ActionSpace(), space)
 
 
 _REACT = (
-    "caps", "context_tokens", "keep_first", "keep_last", "limit_field", "max_malformed",
-    "max_retries", "model", "options", "prices", "reply_tokens", "request_timeout", "style",
+    "caps", "context_tokens", "demonstrations", "keep_first", "keep_last", "limit_field",
+    "max_malformed", "max_retries", "model", "options", "prices", "reply_tokens",
+    "request_timeout", "style", "templates",
 )  # fmt: skip
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "human": (),
@@ -69,6 +80,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "replay": ("run",),
     "scripted": ("file",),
 }
+_LONGEST = 1 << 20
 _NEEDED = {"react": "model", "replay": "run", "scripted": "file"}
 BUILT_IN = tuple(_OPTIONS)
 
@@ -95,6 +107,25 @@ def parse_options(texts: list[str] | None) -> dict[str, Any]:
     return found
 
 
+def read_agent_config(file: Path) -> dict[str, Any]:
+    """Return the options of an agent that a YAML file holds.
+
+    Raises:
+        ResearchError: It cannot be read, is no YAML, or holds something else than options.
+    """
+    try:
+        found = read_yaml(read_text(file, _LONGEST)).data
+    except (YamlError, UnicodeDecodeError) as problem:
+        raise ResearchError(f"{file} is no YAML: {problem}") from problem
+    except OSError as problem:
+        raise ResearchError(f"{file} cannot be read: {problem.strerror}.") from problem
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise ResearchError(
+            f"{file} holds a {type(found).__name__}; expected options such as 'style: text'."
+        )
+    return found
+
+
 def parse_agent(text: str, options: Mapping[str, Any]) -> AgentSpec:
     """Return the agent that a text names; a prefix ``name=`` renames it.
 
@@ -106,6 +137,8 @@ def parse_agent(text: str, options: Mapping[str, Any]) -> AgentSpec:
         name, use = "", text
     if use in _OPTIONS:
         _check_options(use, options)
+        if use == "react":
+            _conversation(options)
         model = options.get("model") if use == "react" else None
         return AgentSpec(name or (f"react-{model}" if model else use), use, options=dict(options))
     where, colon, thing = use.rpartition(":")
@@ -179,6 +212,7 @@ def _react(given: dict[str, Any], options: EpisodeOptions) -> Any:
 
     caps = {"cost": options.cost_limit, "seconds": options.time_limit, **(given.pop("caps", {}))}
     prices = price_table(given.pop("prices", {}))
+    given |= _conversation(given)
     try:
         config = ReactConfig(**given, base_url=options.base_url, caps=Caps(**caps), prices=prices)
     except TypeError as problem:
@@ -187,3 +221,13 @@ def _react(given: dict[str, Any], options: EpisodeOptions) -> Any:
             f"The options of the agent react are wrong: {problem}. Caps are {known}."
         ) from problem
     return ReactAgent(config)
+
+
+def _conversation(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the prompts and messages of the agent react that its options hold."""
+    from ludus.research.agents.templates import Templates, checked_demonstrations
+
+    return {
+        "templates": Templates.of(given.get("templates", {})),
+        "demonstrations": checked_demonstrations(given.get("demonstrations", ())),
+    }

@@ -259,6 +259,8 @@ def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> Reco
         return RecordCheck("spec", "skipped", str(problem))
     if here.grades_itself:
         return RecordCheck("spec", "skipped", "its score is the sum of its class's rewards")
+    if here.config.code_beside_tests:
+        return RecordCheck("spec", "skipped", "submitted code runs beside its tests")
     if here.id != name or unit["kwargs"]["task_digest"] != digest:
         return RecordCheck("spec", "failed", "the record is of several tasks at once")
     if here.digest() != digest:

@@ -107,9 +107,9 @@ def with_class(task: Task, *, files: _Files) -> Task:
     steps = spec.kwargs.get("max_steps") if spec is not None else None
     config = task.config if steps is None else _changed(task.config, max_steps=steps)
     made = replace(task, config=config, task_class=registered)
-    has_files = any((task.folder / one).exists() for one in ("workspace", "data.py", "grader"))
+    has_files = any(task.part(one).exists() for one in ("workspace", "data.py", "grader"))
     source = None if has_files else _files_of(resolve(registered, task.id), files)
-    return made if source is None else replace(made, folder=source.folder)
+    return made if source is None else replace(made, folder=source.folder, base=source.base)
 
 
 def registered_task(id: str, *, files: _Files) -> Task | None:

@@ -192,6 +192,8 @@ class TaskConfig(BaseModel):
         hidden: What sandboxes with the agent or its code must not show: paths such as
             ``/usr/share/datasets``, or ``module:path`` for files of an installed package. The tasks
             themselves are always hidden.
+        code_beside_tests: Whether submitted code runs beside the grader and could forge scores.
+            Results of such tasks are never verified.
         verbose: Whether each episode has a log file.
     """
 
@@ -211,6 +213,7 @@ class TaskConfig(BaseModel):
     egress: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    code_beside_tests: Annotated[bool, Field(strict=True)] = False
     verbose: Annotated[bool, Field(strict=True)] = False
 
     @field_validator("id")

@@ -28,6 +28,7 @@ _ELSEWHERE = {
     "baseline_paths": "put the baseline solution into the folder 'baseline'",
     "baseline_scores": "write it as evaluation.baseline",
     "dataset_configs": "write the data with data.py, or put it into the folder 'workspace'",
+    "extends": "write it into a file: only a task's file can extend another task",
     "evaluation_paths": "put the grader into grader/grade.py",
     "requirements_path": "list what is imported under 'packages'",
     "starter_code": "put it into the folder 'workspace'",
@@ -35,7 +36,7 @@ _ELSEWHERE = {
     "task_entrypoint": "give it to register_task(entry_point=...)",
     "training_timeout": "write it as timeout",
 }
-"""Fields of MLGym's own files that are not part of its documented form."""
+"""Fields that belong elsewhere: those of MLGym's own files, and ``extends``."""
 
 _Path = tuple[str | int, ...]
 _KINDS: dict[str, tuple[str, str]] = {
@@ -65,13 +66,15 @@ class Problem:
         return f"{self.file}, line {self.line}: {self.field}: {self.message}; {self.fix}"
 
 
-def parse_config(text: str, source: str) -> TaskConfig:
+def parse_config(text: str, source: str, base: TaskConfig | None = None) -> TaskConfig:
     """Parse the text of a task's file; messages call it ``source``.
+
+    Fields that it lacks, but for the id, are those of the task that it extends, its ``base``.
 
     Raises:
         TaskError: Something is wrong; every field, its line and the fix are named.
     """
-    config, problems = read_config(text, source)
+    config, problems = read_config(text, source, base)
     if config is None:
         raise TaskError("\n".join(map(str, problems)))
     return config
@@ -93,7 +96,9 @@ def config_of(fields: Mapping[str, Any], source: str) -> TaskConfig:
         raise TaskError("\n".join(told)) from problem
 
 
-def read_config(text: str, source: str) -> tuple[TaskConfig | None, tuple[Problem, ...]]:
+def read_config(
+    text: str, source: str, base: TaskConfig | None = None
+) -> tuple[TaskConfig | None, tuple[Problem, ...]]:
     """Return what the text of a task's file says, or ``None`` and what is wrong with it."""
 
     def whole(message: str, fix: str, line: int = 1) -> tuple[None, tuple[Problem, ...]]:
@@ -108,6 +113,9 @@ def read_config(text: str, source: str) -> tuple[TaskConfig | None, tuple[Proble
     data = document.data
     if not isinstance(data, dict):
         return whole(f"expected fields, found {type(data).__name__}", "begin with 'id: my_task'")
+    if base is not None:
+        own = {name: value for name, value in data.items() if name != "extends"}
+        data = {**base.model_dump(exclude={"id"}, exclude_unset=True), **own}
     try:
         return TaskConfig.model_validate(data), ()
     except ValidationError as problem:

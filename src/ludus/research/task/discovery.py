@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 from ludus import foreign_files, logger
 from ludus.errors import TaskError
+from ludus.plain_yaml import YamlError, read_yaml
 from ludus.research.task import classes
 from ludus.research.task.config import TaskConfig
 from ludus.research.task.config_file import LONGEST, config_of, parse_config
@@ -20,6 +22,7 @@ from ludus.research.task.task import Task
 __all__ = [
     "BUNDLED",
     "Found",
+    "base_of",
     "bundled_tasks",
     "find_tasks",
     "load_task",
@@ -128,9 +131,39 @@ def read_text(file: Path) -> str:
         ) from problem
 
 
+def base_of(text: str, file: Path) -> Task | None:
+    """Return the task that a task extends, by the text of its file.
+
+    ``extends`` names the other task's folder, relative to the file's.
+
+    Raises:
+        TaskError: There is no such task, or it extends another one itself.
+    """
+    if re.search(r"^extends\b", text, re.MULTILINE) is None:
+        return None
+    try:
+        data = read_yaml(text).data
+    except YamlError:
+        return None  # parse_config says what is wrong
+    named = data.get("extends") if isinstance(data, dict) else None
+    if not isinstance(named, str) or Path(named).is_absolute():
+        raise TaskError(
+            f"{file}: extends is {named!r:.80}; expected the path of another task's folder, "
+            "relative to this file, such as ../my_task."
+        )
+    other = Path(os.path.normpath(file.parent / named / TASK_FILE))
+    said = read_text(other)
+    if re.search(r"^extends\b", said, re.MULTILINE):
+        raise TaskError(f"{file}: extends names {named!r}, which extends another task itself.")
+    return Task(parse_config(said, str(other)), other, other.parent)
+
+
 def _task_of(file: Path) -> Task:
-    config = parse_config(read_text(file), str(file))
-    return Task(config, file, file.parent if file.name == TASK_FILE else file.with_suffix(""))
+    text = read_text(file)
+    base = base_of(text, file)
+    config = parse_config(text, str(file), None if base is None else base.config)
+    folder = file.parent if file.name == TASK_FILE else file.with_suffix("")
+    return Task(config, file, folder, base=base)
 
 
 def _configured(given: TaskConfig | Mapping[str, Any]) -> Task:

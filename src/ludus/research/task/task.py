@@ -32,6 +32,7 @@ class Task:
         task_class: The class that was registered for it, or its ``"module:name"``.
         source: What is hashed in place of the file, for a task that has none.
         grades_itself: Whether its score is the sum of the rewards that its class gave.
+        base: The task that it extends: whose fields and files it has, unless it has its own.
     """
 
     config: TaskConfig
@@ -40,6 +41,7 @@ class Task:
     task_class: str | Callable[..., BaseTask] | None = None
     source: bytes | None = None
     grades_itself: bool = False
+    base: Task | None = None
 
     @property
     def id(self) -> str:
@@ -58,13 +60,13 @@ class Task:
 
     @property
     def workspace(self) -> Path:
-        """What the agent sees."""
-        return self.folder / "workspace"
+        """What the agent sees; laid over the workspace of its base."""
+        return self.part("workspace")
 
     @property
     def grader(self) -> Path:
         """The folder of ``grade.py``; never in the agent's sandbox."""
-        return self.folder / "grader"
+        return self.part("grader")
 
     @property
     def has_grader(self) -> bool:
@@ -82,17 +84,28 @@ class Task:
     @property
     def baseline(self) -> Path:
         """The baseline solution: files that are laid over the workspace."""
-        return self.folder / "baseline"
+        return self.part("baseline")
 
     @property
     def reference(self) -> Path:
         """The reference solution, in the same form; never in the agent's sandbox."""
-        return self.folder / "reference"
+        return self.part("reference")
 
     @property
     def data_program(self) -> Path:
         """``data.py``, which writes the data; there may be none."""
-        return self.folder / "data.py"
+        return self.part("data.py")
+
+    def part(self, name: str) -> Path:
+        """Return the path of a file or folder of the task: its own, else its base's."""
+        own = self.folder / name
+        return own if self.base is None or own.exists() else self.base.part(name)
+
+    def layers(self, name: str) -> tuple[Path, ...]:
+        """Return the folders that are laid over each other to make a part, its base's first."""
+        below = () if self.base is None else self.base.layers(name)
+        own = self.folder / name
+        return (*below, own) if own.is_dir() else below
 
     def measured_by(self, version: int) -> Task:
         """Return the same task with another version of the scale of rewards."""
@@ -100,7 +113,7 @@ class Task:
         return replace(self, config=self.config.model_copy(update={"evaluation": evaluation}))
 
     def digest(self) -> str:
-        """Return the SHA-256 of all that scores depend on: the file and the folder's contents."""
+        """Return the SHA-256 of all that scores depend on: file, folder and base."""
         own = self.file.read_bytes() if self.source is None else self.source
         total = hashlib.sha256(own)
         found = sorted(self.folder.rglob("*")) if self.folder.is_dir() else []
@@ -109,6 +122,8 @@ class Task:
             if path.is_file() and path != self.file and not set(inside.parts) & set(_IGNORED):
                 content = hashlib.sha256(path.read_bytes()).hexdigest()
                 total.update(f"{inside.as_posix()}\0{content}\n".encode())
+        if self.base is not None:
+            total.update(self.base.digest().encode())
         return total.hexdigest()
 
 

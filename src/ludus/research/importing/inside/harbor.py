@@ -11,11 +11,8 @@ import json
 import math
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ from ludus.errors import GradingFailed
 from ludus.foreign_files import read_regular
 from ludus.research.grading import Score, Split, Submission
 from ludus.research.importing.inside import verifier_tools
+from ludus.research.importing.inside.programs import run_program
 from ludus.untrusted.packages import PACKAGES
 
 __all__ = ["grade", "read_reward"]
@@ -30,7 +28,6 @@ __all__ = ["grade", "read_reward"]
 _TMP = Path("/tmp")  # noqa: S108 - the sandbox's own
 _WORK = _TMP / "work"
 _LONGEST = 64 << 10
-_SHOWN = 4000
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:  # noqa: ARG001
@@ -60,7 +57,9 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     try:
         value, rewards = read_reward(logs, low, high)
     except (OSError, ValueError) as problem:
-        raise GradingFailed(f"The tests wrote no valid reward: {problem}\n{printed}") from None
+        raise GradingFailed(
+            f"The tests wrote no valid reward: {problem}\n{printed[-4000:]}"
+        ) from None
     return Score(value, {"rewards": rewards, "code_beside_tests": settings["code_beside_tests"]})
 
 
@@ -109,27 +108,6 @@ def _run_tests(seconds: float) -> str:
         "PYTHONSAFEPATH": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    output = _TMP / "printed"
-    with output.open("wb") as file:
-        # The script is the imported one, in a sandbox made for it.
-        process = subprocess.Popen(  # noqa: S603
-            ["/bin/bash", str(_TMP / "tests" / "test.sh")],
-            cwd=_WORK,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise GradingFailed(f"The tests took more than {seconds:g} seconds.") from None
-        finally:
-            # What the tests left running must not write while the reward is read.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    with output.open("rb") as file:
-        file.seek(max(output.stat().st_size - _SHOWN, 0))
-        return file.read(_SHOWN).decode("utf-8", "replace")
+    # The script is the imported one, in a sandbox made for it.
+    argv = ["/bin/bash", str(_TMP / "tests" / "test.sh")]
+    return run_program("The tests", argv, _WORK, environment, seconds)[1]
