@@ -19,7 +19,7 @@ from ludus.research.episode import jobs as jobs_module
 from ludus.research.episode.actions import read_action
 from ludus.research.running import job as job_module
 from ludus.research.tools.calls import tool_schemas
-from tests.research.env_support import FakeGrade, answer, make, write_task
+from tests.research.env_support import FakeGrade, answer, make, size_of, write_task
 from tests.research.grading.support import boxed
 from tests.research.running.support import answers, fake_grade, record_of, start, write_script
 
@@ -40,19 +40,10 @@ class Watching(FakeGrade):
         self.grew = []
 
     def __call__(self, task, artefacts, split, seed, *, draw):
-        folder = self.env.sandbox._root("/workspace")
-        before = size(folder)
+        before = size_of(self.env.sandbox, "beat")
         time.sleep(0.4)
-        self.grew.append((split, size(folder) - before))
+        self.grew.append((split, size_of(self.env.sandbox, "beat") - before))
         return super().__call__(task, artefacts, split, seed, draw=draw)
-
-
-def size(folder: int) -> int:
-    descriptor = os.open("beat", os.O_RDONLY, dir_fd=folder)
-    try:
-        return os.fstat(descriptor).st_size
-    finally:
-        os.close(descriptor)
 
 
 @pytest.fixture
@@ -72,10 +63,9 @@ def do(env, action):
 
 
 def grows(env) -> bool:
-    folder = env.sandbox._root("/workspace")
-    before = size(folder)
+    before = size_of(env.sandbox, "beat")
     time.sleep(0.3)
-    return size(folder) > before
+    return size_of(env.sandbox, "beat") > before
 
 
 def wait_for(env, text: str, seconds: float = 5.0) -> str:
@@ -201,10 +191,9 @@ def test_a_checkpoint_sees_files_at_rest_and_a_restored_episode_says_that_jobs_a
     real = episode_state._contents
 
     def watch(sandbox, place, limit):
-        folder = sandbox._root("/workspace")
-        before = size(folder)
+        before = size_of(sandbox, "beat")
         time.sleep(0.2)
-        taken.append(size(folder) - before)
+        taken.append(size_of(sandbox, "beat") - before)
         return real(sandbox, place, limit)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -165,6 +165,31 @@ class Sandbox(Files):
         """
         raise SandboxError(f"The {self.backend} backend cannot freeze processes; use bubblewrap.")
 
+    @contextmanager
+    def frozen(self) -> Iterator[bool]:
+        """Keep shells, and processes in :meth:`freezer`, from running in the block.
+
+        What the commands of shells left running is killed. Yields whether all processes are frozen;
+        where the backend cannot do that, its shells are stopped only.
+        """
+        with self._guard:
+            shells = [*self._shells]
+        for shell in shells:
+            shell.sweep()
+        try:
+            freezer = self.freezer()
+            for shell in shells:
+                shell.join(freezer)
+            done = freezer.freeze()
+        except (SandboxError, OSError):
+            yield False
+            return
+        try:
+            yield done
+        finally:
+            with suppress(OSError):
+                freezer.thaw()
+
     def _listen(self) -> socket.socket:
         """Listen on the loopback of the sandbox, for its proxy; where ``has_egress`` is true."""
         raise NotImplementedError
@@ -314,10 +339,10 @@ class Sandbox(Files):
         for job in jobs:
             with suppress(OSError):
                 job.kill()
-        for shell in shells:
-            shell.close()
         if self._freezer is not None:
             self._freezer.thaw()  # frozen, they would not end
+        for shell in shells:
+            shell.close()
         for job in jobs:
             with suppress(OSError):
                 job.wait(_ENDING)

@@ -207,18 +207,14 @@ class Jobs:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Keep all jobs from running in the block; those that cannot be stopped are killed."""
-        if not any(job.is_alive for job in self._jobs):
-            yield
-            return
-        freezer = self._sandbox.freezer()
-        try:
-            if not _has_frozen(freezer):
+        """Keep all jobs, and the shell, from running in the block.
+
+        Jobs that cannot be stopped are killed.
+        """
+        with self._sandbox.frozen() as done:
+            if not done:
                 self.stop_all("killed: it could not be stopped for a while")
             yield
-        finally:
-            with suppress(OSError):
-                freezer.thaw()
 
     def stop_all(self, state: str = "stopped: the episode is over") -> None:
         """Kill all jobs, and wait for their ends."""
