@@ -304,6 +304,14 @@ class Sandbox(Files):
         """What the sandbox's proxy passed and refused; ``None`` if it has no egress."""
         return None if self._proxy is None else self._proxy.log
 
+    def end_egress(self) -> None:
+        """Cut off all connections of the sandbox's egress, which has none from then on.
+
+        Its journal is complete: it tells those that were still open too.
+        """
+        if self._proxy is not None:
+            self._proxy.close()
+
     def usage(self) -> Usage:
         """Return what the sandbox used so far.
 
@@ -346,8 +354,7 @@ class Sandbox(Files):
         for job in jobs:
             with suppress(OSError):
                 job.wait(_ENDING)
-        if self._proxy is not None:
-            self._proxy.close()
+        self.end_egress()
         self._callers.wait_for_others(_PATIENCE)
         try:
             self._close()
