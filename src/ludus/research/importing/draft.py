@@ -103,6 +103,6 @@ def imported_packages(sources: Iterable[bytes]) -> tuple[list[str], list[str]]:
                     names |= {alias.name.partition(".")[0] for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     names.add(node.module.partition(".")[0])
-    names -= {*sys.stdlib_module_names, "ludus", "mlebench"}
+    names -= {*sys.stdlib_module_names, "__main__", "__mp_main__", "ludus", "mlebench"}
     here = {name for name in names if name.isascii() and importlib.util.find_spec(name)}
     return sorted(here), sorted(names - here)

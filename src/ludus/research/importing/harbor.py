@@ -23,6 +23,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import tomllib
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -40,6 +41,8 @@ __all__ = ["import_harbor"]
 
 _HERE = {"/tests": "/tmp/tests", "/logs": "/tmp/logs", "/solution": "/workspace/solution"}  # noqa: S108
 _IGNORED = ("schema_version", "source", "metadata", "steps", "multi_step_reward_strategy")
+# Runners of tests take options and commands from them.
+_SETTINGS = frozenset({"cargo.toml", "deno.json", "package.json", "pyproject.toml", "pytest.toml"})
 _GRADE = (
     '"""Runs the imported tests."""\n\nfrom ludus.research.importing.inside.harbor import grade\n'
 )
@@ -171,7 +174,8 @@ def _named(tests: Mapping[str, bytes], workdir: str, given: Mapping[str, bytes])
 
 
 def _is_program(path: str) -> bool:
-    return PurePosixPath(path).suffix.lower() not in (
+    name = PurePosixPath(path.lower())
+    return name.name in _SETTINGS or name.suffix not in (
         ".csv", ".json", ".jsonl", ".txt", ".md", ".npz", ".npy", ".safetensors", ".html", ".xml",
         ".yaml", ".yml", ".toml", ".log", ".tsv", ".png", ".jpg", ".parquet", ".onnx", ".svg",
     )  # fmt: skip
@@ -208,7 +212,8 @@ def _workspace(draft: Draft, image: Image, moved: Mapping[str, str]) -> None:
 def _solutions(
     draft: Draft, solution: Mapping[str, bytes], paths: list[str], moved: Mapping[str, str]
 ) -> None:
-    lines = [f"mkdir -p '{PurePosixPath(p).parent}' && touch '{p}'" for p in paths]
+    places = [(shlex.quote(str(PurePosixPath(path).parent)), shlex.quote(path)) for path in paths]
+    lines = [f"mkdir -p {folder} && touch {path}" for folder, path in places]
     draft.add_text("baseline/baseline.sh", "\n".join([*lines, ""]))
     run = {"baseline": "bash baseline.sh", "reference": "bash baseline.sh"}
     draft.config["run"] = run

@@ -38,12 +38,9 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     invalid = importlib.import_module("mlebench.grade_helpers").InvalidSubmissionError
     answers = pd.read_csv(labels / "private" / settings["answers"])
     table = _table(submission.raw(_SUBMISSION))
-    # Many grading functions join tables by ids; a repeated row would then count more than once.
     first = answers.columns[0]
-    unique = first in table.columns and answers[first].is_unique
-    if unique and not table[first].is_unique:
-        text = f"{_SUBMISSION}: the column {str(first)[:80]!r} has a value more than once."
-        raise SubmissionRejected(text, told=text)
+    if first in table.columns and answers[first].is_unique:
+        _check_ids(table[first], answers[first])
     try:
         value = function(table, answers)
     except invalid as problem:
@@ -52,6 +49,29 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise GradingFailed(f"The grading function returned {value!r:.200}; expected a number.")
     return Score(float(value), {"rows": len(table)})
+
+
+def _check_ids(given: Any, answers: Any) -> None:
+    """Refuse ids that are missing, or there twice in whatever spelling.
+
+    Many grading functions join tables by ids and score the rows that they find.
+    """
+    import pandas as pd
+
+    def spelt(ids: Any) -> Any:
+        if pd.api.types.is_numeric_dtype(answers):
+            return pd.to_numeric(ids, errors="coerce")
+        return ids.astype(str).str.strip()
+
+    found, wanted = spelt(given), spelt(answers)
+    problem = "" if found.is_unique else "has a value more than once"
+    if found.isna().any():
+        problem = "has values of another kind than the test data"
+    elif not wanted.isin(found).all():
+        problem = "lacks values of the test data"
+    if problem:
+        text = f"{_SUBMISSION}: the column {str(given.name)[:80]!r} {problem}."
+        raise SubmissionRejected(text, told=text)
 
 
 def prepare(code: str, raw: str) -> None:
