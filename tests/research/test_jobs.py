@@ -331,3 +331,50 @@ def test_an_owner_that_is_killed_while_jobs_are_frozen(tmp_path):
     for pid in pids:
         stat = Path(f"/proc/{pid}/stat")
         assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+PASS_ON = """
+import array, socket, sys, time
+made = socket.socket(socket.AF_UNIX)
+if sys.argv[1] == "give":
+    made.bind("/workspace/socket"); made.listen(); other, _ = made.accept()
+    other.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))])
+else:
+    while made.connect_ex("/workspace/socket"): time.sleep(0.01)
+    _, fds, _, _ = socket.recv_fds(made, 1, 1)
+    with open(fds[0], "wb", 0) as pipe:
+        while True: pipe.write(b"x" * 65536)
+"""
+
+
+def test_a_job_that_hands_its_output_to_another(env, monkeypatch):
+    """The other one's flood is bounded too, and the one that has ended has ended."""
+    monkeypatch.setattr(jobs_module, "MOST_WRITTEN", 3 << 20)
+    env.sandbox.write_bytes("/workspace/pass_on.py", PASS_ON.encode())
+    do(env, "jobs start python3 pass_on.py give")
+    do(env, "jobs start python3 pass_on.py take")
+    for _ in range(2):
+        told = wait_for(env, "Job 1: ended with status 0")
+    first = env._episode.jobs._jobs[0]
+    first.join(5)
+    assert not first.is_alive, told
+    assert first.plain()["bytes"] <= jobs_module.MOST_WRITTEN + (2 << 20)
+
+
+@pytest.mark.parametrize("command", ["true " + "x" * 300_000, "echo \ud800", "echo \udcff"])
+def test_commands_that_no_program_is_started_with(env, command):
+    said, _, info = do(env, {"tool": "jobs", "arguments": {"action": "start", "command": command}})
+    assert info["end"] == "", said
+    assert do(env, "echo alive")[0].endswith("alive\n")
+
+
+def test_jobs_that_end_while_they_are_frozen_and_begin_many_processes(env):
+    do(env, "jobs start for i in $(seq 200); do sleep 60 & done; wait")
+    do(env, f"jobs start {BEAT}")
+    time.sleep(0.3)
+    do(env, "validate")
+    assert env.watch.grew == [("validation", 0)]
+    assert do(env, "echo alive")[0].endswith("alive\n")
+    *_, info = env.step("submit")
+    assert {row["state"] for row in info["jobs"]} == {"stopped: the episode is over"}
+    assert env.watch.grew[1:] == [("test", 0)]
