@@ -361,7 +361,7 @@ def test_a_job_that_hands_its_output_to_another(env, monkeypatch):
     assert first.plain()["bytes"] <= jobs_module.MOST_WRITTEN + (2 << 20)
 
 
-@pytest.mark.parametrize("command", ["true " + "x" * 300_000, "echo \ud800", "echo \udcff"])
+@pytest.mark.parametrize("command", ["true " + "x" * 300_000, "echo \ud800"])
 def test_commands_that_no_program_is_started_with(env, command):
     said, _, info = do(env, {"tool": "jobs", "arguments": {"action": "start", "command": command}})
     assert info["end"] == "", said

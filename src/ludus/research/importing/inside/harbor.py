@@ -30,7 +30,9 @@ _TMP = Path("/tmp")  # noqa: S108 - the sandbox's own
 _WORK = _TMP / "work"
 _LONGEST = 64 << 10
 _SHOWN = 4000
-_OWN_STATUS = 125  # the largest with which a program ends by itself; beyond it was not run or killed
+_OWN_STATUS = (
+    125  # the largest with which a program ends by itself; beyond it was not run or killed
+)
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:  # noqa: ARG001
@@ -58,9 +60,9 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     status, printed = _run_tests(float(settings["seconds"]))
     low, high = settings["bounds"]
     try:
-        if 0 < status <= _OWN_STATUS and not os.listdir(logs):
+        if 0 < status <= _OWN_STATUS and not any(logs.glob("reward.*")):
             # Failed tests may end the script before it writes a reward.
-            value, rewards = float(low), {}
+            value, rewards = float(low), {"reward": float(low)}
         else:
             value, rewards = read_reward(logs, low, high)
     except (OSError, ValueError) as problem:
