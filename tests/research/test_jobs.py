@@ -378,3 +378,13 @@ def test_jobs_that_end_while_they_are_frozen_and_begin_many_processes(env):
     *_, info = env.step("submit")
     assert {row["state"] for row in info["jobs"]} == {"stopped: the episode is over"}
     assert env.watch.grew[1:] == [("test", 0)]
+
+
+def test_what_a_command_left_behind_ends_no_job(env):
+    """Its remains are children of the shell that is frozen."""
+    do(env, f"jobs start {BEAT}")
+    untold = 'builtin() { [[ $1 == kill ]] || command builtin "$@"; }; '
+    do(env, f"{untold} for i in 1 2 3; do setsid sleep 100 & done; sleep 0.2; validate")
+    assert env.watch.grew == [("validation", 0)]
+    assert do(env, "echo alive")[2]["jobs"][0]["state"] == "running"
+    assert grows(env)

@@ -307,7 +307,7 @@ class _BwrapJob(LocalJob):
     def join(self, freezer: Freezer) -> None:
         """Put the shell into a control group."""
         if self.poll() is None and (space := self._find_space(1.0)):
-            freezer.add_tree(space.first_pid())
+            freezer.add(space.first_pid())
 
     def close(self) -> None:
         """Kill the namespace, reap and close."""

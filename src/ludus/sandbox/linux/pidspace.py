@@ -19,7 +19,7 @@ _KILL_OTHERS = "kill -KILL -1"
 # Never as root: a mistake in this one line must not be able to reach beyond the sandbox's user.
 _KILL_OTHERS_OF_USER = f"[[ $EUID != 0 ]] && {_KILL_OTHERS}"
 
-_ROUNDS, _LOOKS, _PATIENCE = 3, 20, 5.0
+_ROUNDS, _LOOKS, _LOOK_AGAIN, _PATIENCE = 3, 200, 1e-4, 5.0
 _RUNS = re.compile(r"^(?:State|(?:non)?voluntary_ctxt_switches):\s*(\S+)", re.MULTILINE)
 _PF_EXITING = 0x4
 _SIGKILL_BIT = 1 << (signal.SIGKILL - 1)
@@ -92,7 +92,7 @@ class PidSpace:
             for _ in range(_LOOKS):
                 if _are_stopped(threads := _threads(self._process)):
                     break
-                time.sleep(0.001)
+                time.sleep(_LOOK_AGAIN)
             children = _children(self._process)
             # A list that changes while it is read may lack some. And whoever is in it and alive
             # could have continued the first process since: then its threads have run.
@@ -112,20 +112,20 @@ class PidSpace:
         The first one is killed too if it has timers, if others keep appearing, or if they take too
         long to end.
         """
+        until = time.monotonic() + _PATIENCE
         self.signal_first(signal.SIGSTOP)
         for _ in range(_ROUNDS):
             if self.is_at_rest():
                 return
             self.kill_others(uid)
-            self._wait_for_ends()
+            self._wait_for_ends(until)
             # One of them may have continued it meanwhile.
             self.signal_first(signal.SIGSTOP)
         if not self.is_at_rest():
             self.signal_first(signal.SIGKILL)
 
-    def _wait_for_ends(self) -> None:
+    def _wait_for_ends(self, until: float) -> None:
         """Wait while there are processes that have been killed and none that have not."""
-        until = time.monotonic() + _PATIENCE
         with suppress(OSError, IndexError):
             while {"ending"} == {*map(_fate, _children(self._process))} - {"ended"}:
                 if time.monotonic() > until:
