@@ -178,3 +178,16 @@ def test_rows_of_a_competition_that_are_left_out_or_count_twice(competition, tmp
     ):
         outcome = graded(made, {"submission.csv": table(raw, rows).encode()})
         assert outcome.kind == "agent_fault", rows
+
+
+@sandboxed
+def test_predictions_of_a_competition_that_are_missing(competition, tmp_path):
+    """The mean of pandas is that of the others."""
+    source, raw = competition
+    made = tmp_path / "made"
+    import_task(source, made, format="mle-bench", options=ImportOptions(data=raw))
+    head, first, *others = table(raw, [(str(i), str(i)) for i in range(20, 30)]).splitlines()
+    for value in ("", "nan", "inf", "easy"):
+        rows = [head, first, *(f"{line.partition(',')[0]},{value}" for line in others)]
+        outcome = graded(made, {"submission.csv": "\n".join(rows).encode()})
+        assert outcome.kind == "agent_fault", value

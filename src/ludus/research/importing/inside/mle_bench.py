@@ -41,6 +41,7 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     first = answers.columns[0]
     if first in table.columns and answers[first].is_unique:
         _check_ids(table[first], answers[first])
+    _check_numbers(table, answers)
     try:
         value = function(table, answers)
     except invalid as problem:
@@ -72,6 +73,23 @@ def _check_ids(given: Any, answers: Any) -> None:
     if problem:
         text = f"{_SUBMISSION}: the column {str(given.name)[:80]!r} {problem}."
         raise SubmissionRejected(text, told=text)
+
+
+def _check_numbers(given: Any, answers: Any) -> None:
+    """Refuse predictions that are no finite numbers where the answers are numbers.
+
+    Means of pandas leave out what is missing.
+    """
+    import numpy as np
+    import pandas as pd
+
+    for name in given.columns.intersection(answers.columns):
+        true = answers[name]
+        if pd.api.types.is_bool_dtype(true) or not pd.api.types.is_numeric_dtype(true):
+            continue
+        if true.notna().all() and not np.isfinite(pd.to_numeric(given[name], "coerce")).all():
+            text = f"{_SUBMISSION}: the column {str(name)[:80]!r} has no number in each row."
+            raise SubmissionRejected(text, told=text)
 
 
 def prepare(code: str, raw: str) -> None:
