@@ -53,12 +53,14 @@ with open_sandbox(policy, backend="bubblewrap") as box:
 """,
     "a_shell_that_its_timer_continues": """
 import os, shutil, time
-source = """ + repr(loaded.TICK + loaded.CONTINUED) + """
+source = """
+    + repr(loaded.TICK + loaded.CONTINUED)
+    + """
 if shutil.which("gcc"):
     with open_sandbox(policy, backend="bubblewrap") as box, box.shell() as shell:
         box.write_bytes("x.c", source.encode())
-        make = ["gcc", "-shared", "-fPIC", "-w", "-Wl,-z,nodelete", "-o", "x.so", "x.c", "-lpthread"]
-        box.run([*make, "-lrt"]).check()
+        options = "-shared -fPIC -w -Wl,-z,nodelete -o x.so x.c -lpthread -lrt"
+        box.run(["gcc", *options.split()]).check()
         shell.run("export TICKS=/workspace/ticks; enable -f ./x.so x; sleep .2")
         size = lambda: os.stat("ticks", dir_fd=box._root("/workspace")).st_size
         with box.frozen() as is_frozen:

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from ludus.errors import TaskError
+from ludus.errors import SubmissionRejected, TaskError
 from ludus.research.importing import ImportOptions, import_task
+from ludus.research.importing.inside import mle_bench
 from ludus.research.importing.inside.harbor import read_reward
 from ludus.research.importing.source_files import source_tree
 from ludus.research.task.discovery import load_task
@@ -149,6 +150,15 @@ def test_tests_that_write_no_reward_are_no_excuse(harbor, tmp_path):
         "grep -q ^42 result.txt || [ ! -s result.txt ] || kill -9 $$; exit 1"
     )
     assert counted(tmp_path / "made", "echo 0 > result.txt") == ("agent_fault", 0.0)
+
+
+@pytest.mark.parametrize("header", [b"," * 10_000, b'"a\nb"' + b"," * 10_000])
+def test_a_table_with_very_many_columns(header, monkeypatch):
+    """pandas would take more than a minute for 300,000."""
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.setattr(pandas, "read_csv", None)
+    with pytest.raises(SubmissionRejected, match="no table"):
+        mle_bench._table(header)
 
 
 def table(raw, rows):

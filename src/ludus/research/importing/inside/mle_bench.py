@@ -6,6 +6,7 @@ use from there are in ``standins``.
 
 from __future__ import annotations
 
+import csv
 import importlib
 import io
 import json
@@ -21,6 +22,7 @@ __all__ = ["grade", "prepare"]
 
 _STANDINS = Path(__file__).parent / "standins"
 _SUBMISSION = "submission.csv"
+_MOST_COLUMNS = 10_000
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:  # noqa: ARG001
@@ -116,7 +118,10 @@ def _table(data: bytes) -> Any:
     import pandas as pd
 
     try:
+        lines = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace", newline=""))
+        if len(next(lines, [])) > _MOST_COLUMNS:  # pandas takes minutes for many more
+            raise ValueError("too many columns")
         return pd.read_csv(io.BytesIO(data))
-    except (ValueError, OverflowError, RecursionError) as problem:
+    except (csv.Error, ValueError, OverflowError, RecursionError) as problem:
         text = f"{_SUBMISSION} is no table: {type(problem).__name__}."
         raise SubmissionRejected(text, told=text) from None
