@@ -353,11 +353,10 @@ def test_a_job_that_hands_its_output_to_another(env, monkeypatch):
     env.sandbox.write_bytes("/workspace/pass_on.py", PASS_ON.encode())
     do(env, "jobs start python3 pass_on.py give")
     do(env, "jobs start python3 pass_on.py take")
-    for _ in range(2):
-        told = wait_for(env, "Job 1: ended with status 0")
     first = env._episode.jobs._jobs[0]
-    first.join(5)
-    assert not first.is_alive, told
+    first.join(20)
+    assert not first.is_alive
+    assert "Job 1: ended with status 0" in do(env, "jobs list")[0]
     assert first.plain()["bytes"] <= jobs_module.MOST_WRITTEN + (2 << 20)
 
 
