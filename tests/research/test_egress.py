@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 
 import pytest
 
@@ -13,7 +15,7 @@ from ludus.research.episode.agent_sandbox import agent_policy
 from ludus.research.running import job as job_module
 from ludus.research.running.options import EpisodeOptions
 from ludus.sandbox import opening
-from tests.research.env_support import LOOSE, write_task
+from tests.research.env_support import LOOSE, FakeGrade, make, write_task
 from tests.research.grading.support import boxed
 from tests.research.running.support import (
     GOOD,
@@ -125,3 +127,38 @@ assert "HTTP_PROXY" not in os.environ
     by_label = {label: (egress, network) for label, egress, network in opened}
     assert by_label["code"] == by_label["grader"] == ((), "none")
     assert any(egress for _, egress, _ in opened)
+
+
+HOLD = """
+import os, socket, time
+made = socket.create_connection(("127.0.0.1", 3128))
+made.sendall(b"POST http://HOST/ HTTP/1.1\\r\\nHost: HOST\\r\\nContent-Length: 9\\r\\n\\r\\nsecret")
+time.sleep(60)
+"""
+
+
+@boxed
+@pytest.mark.skipif(bool(LOOSE), reason="background jobs need root")
+def test_a_transfer_that_is_open_at_the_end_is_told(tmp_path):
+    """The server is silent, so that the connection outlives its client."""
+
+    def keep_silent(client, server):
+        while data := client.recv(65536):
+            server.seen.append(data)
+        client.settimeout(60)
+        client.recv(1)
+        ended.wait(20)
+
+    ended = threading.Event()
+    with serving(keep_silent) as server:
+        local = f"127.0.0.1:{server.port}"
+        task = write_task(tmp_path / "answers")
+        with make(task, grade=FakeGrade(), policy={"egress": [local]}) as env:
+            env.reset(seed=0)
+            env.sandbox.write_bytes("/workspace/hold.py", HOLD.replace("HOST", local).encode())
+            env.step("jobs start python3 hold.py")
+            time.sleep(0.5)
+            *_, info = env.step("submit")
+            ended.set()
+    assert server.text.endswith(b"secret")
+    assert [(row["host"], row["passed"]) for row in info["egress"]] == [("127.0.0.1", True)]

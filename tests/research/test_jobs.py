@@ -19,7 +19,7 @@ from ludus.research.episode import jobs as jobs_module
 from ludus.research.episode.actions import read_action
 from ludus.research.running import job as job_module
 from ludus.research.tools.calls import tool_schemas
-from tests.research.env_support import FakeGrade, answer, make, write_task
+from tests.research.env_support import FakeGrade, answer, make, size_of, write_task
 from tests.research.grading.support import boxed
 from tests.research.running.support import answers, fake_grade, record_of, start, write_script
 
@@ -40,19 +40,10 @@ class Watching(FakeGrade):
         self.grew = []
 
     def __call__(self, task, artefacts, split, seed, *, draw):
-        folder = self.env.sandbox._root("/workspace")
-        before = size(folder)
+        before = size_of(self.env.sandbox, "beat")
         time.sleep(0.4)
-        self.grew.append((split, size(folder) - before))
+        self.grew.append((split, size_of(self.env.sandbox, "beat") - before))
         return super().__call__(task, artefacts, split, seed, draw=draw)
-
-
-def size(folder: int) -> int:
-    descriptor = os.open("beat", os.O_RDONLY, dir_fd=folder)
-    try:
-        return os.fstat(descriptor).st_size
-    finally:
-        os.close(descriptor)
 
 
 @pytest.fixture
@@ -72,10 +63,9 @@ def do(env, action):
 
 
 def grows(env) -> bool:
-    folder = env.sandbox._root("/workspace")
-    before = size(folder)
+    before = size_of(env.sandbox, "beat")
     time.sleep(0.3)
-    return size(folder) > before
+    return size_of(env.sandbox, "beat") > before
 
 
 def wait_for(env, text: str, seconds: float = 5.0) -> str:
@@ -201,10 +191,9 @@ def test_a_checkpoint_sees_files_at_rest_and_a_restored_episode_says_that_jobs_a
     real = episode_state._contents
 
     def watch(sandbox, place, limit):
-        folder = sandbox._root("/workspace")
-        before = size(folder)
+        before = size_of(sandbox, "beat")
         time.sleep(0.2)
-        taken.append(size(folder) - before)
+        taken.append(size_of(sandbox, "beat") - before)
         return real(sandbox, place, limit)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -342,3 +331,59 @@ def test_an_owner_that_is_killed_while_jobs_are_frozen(tmp_path):
     for pid in pids:
         stat = Path(f"/proc/{pid}/stat")
         assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+PASS_ON = """
+import array, socket, sys, time
+made = socket.socket(socket.AF_UNIX)
+if sys.argv[1] == "give":
+    made.bind("/workspace/socket"); made.listen(); other, _ = made.accept()
+    other.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))])
+else:
+    while made.connect_ex("/workspace/socket"): time.sleep(0.01)
+    _, fds, _, _ = socket.recv_fds(made, 1, 1)
+    with open(fds[0], "wb", 0) as pipe:
+        while True: pipe.write(b"x" * 65536)
+"""
+
+
+def test_a_job_that_hands_its_output_to_another(env, monkeypatch):
+    """The other one's flood is bounded too, and the one that has ended has ended."""
+    monkeypatch.setattr(jobs_module, "MOST_WRITTEN", 3 << 20)
+    env.sandbox.write_bytes("/workspace/pass_on.py", PASS_ON.encode())
+    do(env, "jobs start python3 pass_on.py give")
+    do(env, "jobs start python3 pass_on.py take")
+    first = env._episode.jobs._jobs[0]
+    first.join(20)
+    assert not first.is_alive
+    assert "Job 1: ended with status 0" in do(env, "jobs list")[0]
+    assert first.plain()["bytes"] <= jobs_module.MOST_WRITTEN + (2 << 20)
+
+
+@pytest.mark.parametrize("command", ["true " + "x" * 300_000, "echo \ud800"])
+def test_commands_that_no_program_is_started_with(env, command):
+    said, _, info = do(env, {"tool": "jobs", "arguments": {"action": "start", "command": command}})
+    assert info["end"] == "", said
+    assert do(env, "echo alive")[0].endswith("alive\n")
+
+
+def test_jobs_that_end_while_they_are_frozen_and_begin_many_processes(env):
+    do(env, "jobs start for i in $(seq 200); do sleep 60 & done; wait")
+    do(env, f"jobs start {BEAT}")
+    time.sleep(0.3)
+    do(env, "validate")
+    assert env.watch.grew == [("validation", 0)]
+    assert do(env, "echo alive")[0].endswith("alive\n")
+    *_, info = env.step("submit")
+    assert {row["state"] for row in info["jobs"]} == {"stopped: the episode is over"}
+    assert env.watch.grew[1:] == [("test", 0)]
+
+
+def test_what_a_command_left_behind_ends_no_job(env):
+    """Its remains are children of the shell that is frozen."""
+    do(env, f"jobs start {BEAT}")
+    untold = 'builtin() { [[ $1 == kill ]] || command builtin "$@"; }; '
+    do(env, f"{untold} for i in 1 2 3; do setsid sleep 100 & done; sleep 0.2; validate")
+    assert env.watch.grew == [("validation", 0)]
+    assert do(env, "echo alive")[2]["jobs"][0]["state"] == "running"
+    assert grows(env)

@@ -71,6 +71,56 @@ def test_neither_path_files_nor_programs_of_others_are_there():
     assert not {"ludus", "pytest", "ruff", "mypy"} & set(seen["programs"])
 
 
+HUNT = """
+import glob, importlib, json, os, subprocess, sys
+found = []
+for where, folders, files in os.walk("/"):
+    folders[:] = [name for name in folders if os.path.join(where, name) not in ("/proc", "/sys")]
+    found += [f"{where}/{name}" for name in files if name.endswith((".whl", ".egg", ".pth"))]
+    if where.endswith("-packages"):
+        found += [f"{where}/{name}" for name in folders + files]
+        sys.path.append(where)
+for name in ("pip", "setuptools", "pytest", "cryptography", "six"):
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        continue
+    found.append(name)
+done = subprocess.run([sys.executable, "-m", "ensurepip", "--user"], capture_output=True)
+print(json.dumps({"found": found, "pip": done.returncode == 0}))
+"""
+
+
+@needs("bubblewrap")
+def test_other_pythons_and_archives_bring_no_package_along():
+    """Some programs below /usr bring a Python of their own, and Python itself has pip's archive."""
+    policy = Policy(memory=None, cpus=None, packages=("numpy",))
+    with open_sandbox(policy, backend="bubblewrap") as sandbox:
+        done = sandbox.run([sys.executable, "-c", HUNT], timeout=60)
+    told = json.loads(done.stdout)
+    assert {path for path in told["found"] if "numpy" not in Path(path).name} <= {
+        path for path in told["found"] if path.endswith("/__pycache__")
+    }
+    assert not told["pip"]
+
+
+def test_programs_that_bring_a_python_along_are_hidden_whole(tmp_path, monkeypatch):
+    usr = tmp_path / "usr"
+    for inside in (
+        "lib/python3/dist-packages", "lib/python3/vendor/x/site-packages", "lib/tool/a/b/c/"
+        "site-packages", "lib/x86/y", "share/python-wheels", "share/doc", "local/lib/z",
+        "local/lib/other/site-packages",
+    ):  # fmt: skip
+        (usr / inside).mkdir(parents=True)
+    monkeypatch.setattr(chosen_packages, "system_folders", lambda: (str(usr),))
+    names = {"": ("lib", "share", "local"), "lib/python3/dist-packages": ()}
+    seen = dict(chosen_packages._with(Shown.of(str(usr), names), frozenset()).names)
+    assert set(seen["lib"]) == {"python3", "x86"}
+    assert set(seen["lib/python3/vendor/x"]) == set()
+    assert set(seen["share"]) == {"doc"}
+    assert set(seen["local/lib"]) == {"z"}
+
+
 def place(folder: Path, distribution: str, *files: str) -> None:
     info = folder / f"{distribution}-1.0.dist-info"
     info.mkdir(parents=True)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import ludus
+from tests.sandbox.attacks import loaded
 from tests.sandbox.attacks.host import survivors
 from tests.sandbox.support import needs
 
@@ -49,6 +50,23 @@ with open_sandbox(policy, backend="bubblewrap") as box:
         limit = 4096 if place == "/workspace" else 16384
         assert int(done.text) <= limit, (place, done)
     assert int(box.run(["bash", "-c", "ls | wc -l"]).text) < 4096
+""",
+    "a_shell_that_its_timer_continues": """
+import os, shutil, time
+source = """
+    + repr(loaded.TICK + loaded.CONTINUED)
+    + """
+if shutil.which("gcc"):
+    with open_sandbox(policy, backend="bubblewrap") as box, box.shell() as shell:
+        box.write_bytes("x.c", source.encode())
+        options = "-shared -fPIC -w -Wl,-z,nodelete -o x.so x.c -lpthread -lrt"
+        box.run(["gcc", *options.split()]).check()
+        shell.run("export TICKS=/workspace/ticks; enable -f ./x.so x; sleep .2")
+        size = lambda: os.stat("ticks", dir_fd=box._root("/workspace")).st_size
+        with box.frozen() as is_frozen:
+            before = size()
+            time.sleep(0.3)
+            assert size() == before > 0 and not is_frozen
 """,
     "terminals_are_limited": """
 count = "import os\\nkept = []\\ntry:\\n while len(kept) < 200: kept.append(os.openpty())\\n"

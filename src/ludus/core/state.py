@@ -35,8 +35,15 @@ def copy_plain(value: Any, where: str = "state") -> Any:
     """Return a deep copy of plain data.
 
     Raises:
-        StateError: ``value`` holds something else; the message names where.
+        StateError: ``value`` holds something else, or itself; the message names where.
     """
+    try:
+        return _copied(value, where)
+    except RecursionError:
+        raise StateError(f"{where} is nested too deep, or contains itself.") from None
+
+
+def _copied(value: Any, where: str) -> Any:
     if isinstance(value, _SCALARS):
         return value
     if isinstance(value, np.ndarray):
@@ -44,14 +51,14 @@ def copy_plain(value: Any, where: str = "state") -> Any:
             raise StateError(f"{where} is an array of Python objects; use a numeric array.")
         return value.copy()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(copy_plain(v, f"{where}[{i}]") for i, v in enumerate(value)))
+        return type(value)(*(_copied(v, f"{where}[{i}]") for i, v in enumerate(value)))
     if isinstance(value, list | tuple):
-        return type(value)(copy_plain(v, f"{where}[{i}]") for i, v in enumerate(value))
+        return type(value)(_copied(v, f"{where}[{i}]") for i, v in enumerate(value))
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str | int):
                 raise StateError(f"{where} has the key {key!r}; keys must be strings or ints.")
-        return {key: copy_plain(v, f"{where}[{key!r}]") for key, v in value.items()}
+        return {key: _copied(v, f"{where}[{key!r}]") for key, v in value.items()}
     raise StateError(
         f"{where} is a {type(value).__name__}, which cannot be saved. A state holds numbers, "
         "strings, lists, dicts and NumPy arrays; convert the value in _save_state()."

@@ -165,6 +165,31 @@ class Sandbox(Files):
         """
         raise SandboxError(f"The {self.backend} backend cannot freeze processes; use bubblewrap.")
 
+    @contextmanager
+    def frozen(self) -> Iterator[bool]:
+        """Keep shells, and processes in :meth:`freezer`, from running in the block.
+
+        What the commands of shells left running is killed. Yields whether all processes are frozen;
+        where the backend cannot do that, its shells are stopped only.
+        """
+        with self._guard:
+            shells = [*self._shells]
+        for shell in shells:
+            shell.sweep()
+        try:
+            freezer = self.freezer()
+            for shell in shells:
+                shell.join(freezer)
+            done = freezer.freeze()
+        except (SandboxError, OSError):
+            yield False
+            return
+        try:
+            yield done
+        finally:
+            with suppress(OSError):
+                freezer.thaw()
+
     def _listen(self) -> socket.socket:
         """Listen on the loopback of the sandbox, for its proxy; where ``has_egress`` is true."""
         raise NotImplementedError
@@ -279,6 +304,14 @@ class Sandbox(Files):
         """What the sandbox's proxy passed and refused; ``None`` if it has no egress."""
         return None if self._proxy is None else self._proxy.log
 
+    def end_egress(self) -> None:
+        """Cut off all connections of the sandbox's egress, which has none from then on.
+
+        Its journal is complete: it tells those that were still open too.
+        """
+        if self._proxy is not None:
+            self._proxy.close()
+
     def usage(self) -> Usage:
         """Return what the sandbox used so far.
 
@@ -314,15 +347,14 @@ class Sandbox(Files):
         for job in jobs:
             with suppress(OSError):
                 job.kill()
-        for shell in shells:
-            shell.close()
         if self._freezer is not None:
             self._freezer.thaw()  # frozen, they would not end
+        for shell in shells:
+            shell.close()
         for job in jobs:
             with suppress(OSError):
                 job.wait(_ENDING)
-        if self._proxy is not None:
-            self._proxy.close()
+        self.end_egress()
         self._callers.wait_for_others(_PATIENCE)
         try:
             self._close()

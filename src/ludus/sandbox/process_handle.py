@@ -16,8 +16,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ludus.sandbox.policy import check_variable
+
+if TYPE_CHECKING:
+    from ludus.sandbox.linux.freezer import Freezer
 
 __all__ = ["LocalJob", "Pipes", "SandboxCommand", "SandboxProcess", "check_command", "exit_status"]
 
@@ -152,6 +156,13 @@ class SandboxProcess(ABC):
 
     def resume(self) -> None:  # noqa: B027 - see pause
         """Let the shell go on; doing so twice is harmless."""
+
+    def join(self, freezer: Freezer) -> None:  # noqa: B027 - where there are no such groups
+        """Put the shell into a control group.
+
+        Raises:
+            SandboxError: the kernel refuses it.
+        """
 
     def wait(self, timeout: float | None = None) -> int | None:
         """Return the exit status, or ``None`` if the process has not ended in time."""

@@ -26,12 +26,16 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from ludus.errors import SandboxClosed
 from ludus.sandbox.process_handle import SandboxProcess
 from ludus.sandbox.pump import Ending, Pump, discard
 from ludus.sandbox.resting import resting
 from ludus.sandbox.results import Completed, Usage
+
+if TYPE_CHECKING:
+    from ludus.sandbox.linux.freezer import Freezer
 
 __all__ = ["SHELL_ARGV", "SHELL_ENVIRONMENT", "Shell"]
 
@@ -149,6 +153,16 @@ class Shell:
             if self._job is not None:
                 self._stopped = True
                 self._job.sweep_background()
+
+    def join(self, freezer: Freezer) -> None:
+        """Put the shell, which is at rest, into a control group.
+
+        Raises:
+            SandboxError: the kernel refuses it.
+        """
+        with self._lock:
+            if self._job is not None:
+                self._job.join(freezer)
 
     def rest(self, since: float | None = None) -> None:
         """Stop the shell until its next command, unless one runs or kept its background processes.

@@ -73,6 +73,22 @@ __attribute__((constructor)) static void begin(void) {
   usleep(50000);
 }
 """
+# The kernel continues the process, whoever has stopped it.
+CONTINUED = r"""
+#include <time.h>
+static void nothing(int number) {}
+static void *work(void *nothing) { for (;;) { tick(0); usleep(10000); } }
+__attribute__((constructor)) static void begin(void) {
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+  struct itimerspec often = {{0, 20000000}, {0, 20000000}};
+  pthread_t thread;
+  timer_t timer;
+  signal(SIGCONT, nothing);
+  timer_create(CLOCK_MONOTONIC, &event, &timer);
+  timer_settime(timer, 0, &often, 0);
+  pthread_create(&thread, 0, work, 0);
+}
+"""
 # Tells bash to do without what ends the background of a command.
 UNTOLD = 'builtin() { [[ $1 == kill ]] || command builtin "$@"; }; '
 
@@ -94,7 +110,7 @@ def _load(source: str, before: str, then: str) -> Callable[[Scene, Attack], Outc
         if not _compiler():
             pytest.skip("there is no compiler")
         library = scene.folder / "loaded.so"
-        options = ["-shared", "-fPIC", "-w", "-Wl,-z,nodelete", "-x", "c", "-", "-lpthread"]
+        options = ["-shared", "-fPIC", "-w", "-Wl,-z,nodelete", "-x", "c", "-", "-lpthread", "-lrt"]
         subprocess.run(
             [_compiler() or "cc", "-o", library, *options],
             input=(TICK + source).encode(),
@@ -115,7 +131,7 @@ def _load(source: str, before: str, then: str) -> Callable[[Scene, Attack], Outc
                 return Outcome("INVALID", "it never ran at all")
             # The shell itself is as good as before, unless it had to be killed.
             again = shell.run("echo $TICKS", timeout=4)
-            if again.stdout.decode() != f"{ticks}\n" and source != HELPERS:
+            if again.stdout.decode() != f"{ticks}\n" and source not in (HELPERS, CONTINUED):
                 return broke(f"the shell is lost: {again.stdout!r}")
         return held("it ran during its command only")
 
@@ -162,6 +178,8 @@ ATTACKS = tuple(
         ("a_thread_that_sees_files_read", THREAD, "", "read", ""),
         ("a_timer", TIMER, "", "sweep", ""),
         ("a_threads_child", CHILDREN, UNTOLD, "sweep", ""),
+        ("a_timer_that_continues_it", CONTINUED, "", "sweep", ""),
+        ("a_timer_that_continues_a_shell_that_waits", CONTINUED, "", "wait", ""),
         ("helpers", HELPERS, UNTOLD, "sweep", "it would fill the host with processes"),
     )
 )

@@ -128,6 +128,8 @@ class ResearchEpisode:
             self.end = "submitted" if "submit" in asked else reached
         if self.end:
             self.jobs.stop_all()
+            self.terminal.end()
+            self.terminal.sandbox.end_egress()
             self._stopped, self._open_file = self.seconds, self.terminal.open_file()
             self.final = self.assessor.assess(self.terminal.sandbox, "test")
             said = _with(said, _OVER.format(end=self.end))

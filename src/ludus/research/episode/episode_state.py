@@ -37,16 +37,16 @@ def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> 
             the history holds other than plain data.
         OSError: A folder cannot be read, or the host's disk is full.
     """
-    with episode.jobs.frozen():
-        return _saved(episode, rules, limit)
-
-
-def _saved(episode: ResearchEpisode, rules: BaseTask, limit: int) -> dict[str, Any]:
     sandbox = episode.terminal.sandbox
+    # First, since its shell has to run for it.
+    terminal = episode.terminal.save()
+    with episode.jobs.frozen():
+        workspace = _contents(sandbox, "/workspace", limit)
+        tmp = _contents(sandbox, "/tmp", limit)  # noqa: S108 - inside a sandbox
     return {
-        "workspace": _contents(sandbox, "/workspace", limit),
-        "tmp": _contents(sandbox, "/tmp", limit),  # noqa: S108 - inside a sandbox
-        "terminal": episode.terminal.save(),
+        "workspace": workspace,
+        "tmp": tmp,
+        "terminal": terminal,
         "steps": episode.steps,
         "seconds": episode.seconds,
         "cost": episode.cost,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ludus.errors import SandboxError
+from ludus.errors import SandboxClosed, SandboxError
 from ludus.research.tools.jobs import JobCall
 from ludus.sandbox import Sandbox, SandboxProcess
 from ludus.sandbox.linux.freezer import Freezer
@@ -32,6 +32,8 @@ MOST_WRITTEN = 1 << 26
 _SHOWN = 1 << 13
 _TOLD = 200
 _PATIENCE = 5.0
+_CHUNK = 1 << 16
+_LAST_READS = (1 << 20) // _CHUNK  # a pipe holds at most 1 MiB
 # It waits until the host has put it into its control group, and reads nothing else of its input.
 _START = 'printf . && read -r _ && exec bash -c "$0" </dev/null 2>&1'
 _GONE = "gone: the episode was resumed"
@@ -116,8 +118,10 @@ class Job:
                     process.wait(min(left, 0.05))
                 if self._total > MOST_WRITTEN:
                     self.stop(f"killed: it wrote more than {MOST_WRITTEN:,} bytes")
-            while self._read():
-                pass
+            # What is in the pipe; another job may hold its end, and write on and on.
+            for _ in range(_LAST_READS):
+                if not self._read():
+                    break
         except (OSError, ValueError, SandboxError):
             pass  # the sandbox is gone
         finally:
@@ -131,7 +135,7 @@ class Job:
 
     def _read(self) -> int:
         try:
-            data = os.read(self._process.pipes.stdout, 1 << 16)
+            data = os.read(self._process.pipes.stdout, _CHUNK)
         except BlockingIOError:
             return 0
         with self._guard:
@@ -192,7 +196,12 @@ class Jobs:
             freezer = self._sandbox.freezer()
         except SandboxError as problem:
             return f"There are no background jobs here. {problem}\n", 1
-        process = self._sandbox.spawn(["bash", "-c", _START, call.command], cwd=cwd)
+        try:
+            process = self._sandbox.spawn(["bash", "-c", _START, call.command], cwd=cwd)
+        except SandboxClosed:
+            raise
+        except SandboxError as problem:  # such as a command that is too long
+            return f"The job cannot be started: {problem}\n", 1
         try:
             if not isinstance(process, LocalJob):
                 raise SandboxError("Only processes of this machine can be frozen.")
@@ -207,18 +216,14 @@ class Jobs:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Keep all jobs from running in the block; those that cannot be stopped are killed."""
-        if not any(job.is_alive for job in self._jobs):
-            yield
-            return
-        freezer = self._sandbox.freezer()
-        try:
-            if not _has_frozen(freezer):
+        """Keep all jobs, and the shell, from running in the block.
+
+        Jobs that cannot be stopped are killed.
+        """
+        with self._sandbox.frozen() as done:
+            if not done:
                 self.stop_all("killed: it could not be stopped for a while")
             yield
-        finally:
-            with suppress(OSError):
-                freezer.thaw()
 
     def stop_all(self, state: str = "stopped: the episode is over") -> None:
         """Kill all jobs, and wait for their ends."""

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ludus.core.state import copy_plain
 from ludus.errors import StateError, TaskError
 from ludus.research.episode.episode import Finish, ResearchEpisode
 from ludus.research.episode.limits import DONE
@@ -94,13 +95,14 @@ class Rules:
         """Return what the class keeps beside the history.
 
         Raises:
-            StateError: It may keep something, and has no ``get_state``.
+            StateError: It may keep something, and has no ``get_state``; or what that returns is not
+                plain data.
         """
         if self._is_plain:
             return None
         get_state = getattr(self.task, "get_state", None)
         if callable(get_state):
-            return [self._total, get_state()]
+            return [self._total, copy_plain(get_state(), f"{type(self.task).__name__}'s state")]
         own = [name for name in ("__init__", "reset", "step") if self._has_own(name)]
         if own:
             raise StateError(
@@ -119,7 +121,7 @@ class Rules:
             self._total, own = float(state[0]), state[1]
             set_state = getattr(self.task, "set_state", None)
             if callable(set_state):
-                set_state(own)
+                set_state(copy_plain(own))
 
     @property
     def _current(self) -> ResearchEpisode:

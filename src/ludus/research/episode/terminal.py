@@ -101,6 +101,10 @@ class Terminal:
             return False
         return True
 
+    def end(self) -> None:
+        """Kill the shell and all that it has started."""
+        self._shell.close()
+
     def open_file(self) -> str:
         """Return the path of the file that the tools have open, if any."""
         try:

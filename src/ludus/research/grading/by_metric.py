@@ -28,6 +28,7 @@ from ludus.research.task.outcome import Score
 
 __all__ = ["file_of_split", "grader_of", "metric_named"]
 
+_EXACT = 2**53  # from here on, different whole numbers are the same float
 _NO_VALIDATION = "This task has no labels for validations; nothing was scored."
 
 
@@ -48,7 +49,9 @@ def grader_of(metric: str, paths: Sequence[str]) -> Callable[..., Score]:
 
     def grade(submission: Submission, labels: Path, _: int, split: Split) -> Score:
         truth = _read_labels(labels, split)
-        value = _score(found, submission, file_of_split(paths, split), truth)
+        # What overflows is infinite, and refused.
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = _score(found, submission, file_of_split(paths, split), truth)
         if not np.isfinite(value):
             raise SubmissionRejected(f"{metric} of these predictions is {value}.")
         return Score(value, {"rows": len(truth.values)})
@@ -153,4 +156,4 @@ def _label(text: str) -> str:
         number = float(text)
     except ValueError:
         return text
-    return str(int(number)) if np.isfinite(number) and number == int(number) else text
+    return str(int(number)) if abs(number) < _EXACT and number == int(number) else text

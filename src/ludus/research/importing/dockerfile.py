@@ -69,7 +69,8 @@ def _copied(line: str, files: Mapping[str, bytes], workdir: str) -> dict[str, by
         prefix = "" if name == "." else f"{name}/"
         inside = {path: data for path, data in files.items() if path.startswith(prefix)}
         if name in files:
-            as_folder = target.endswith(("/", ".")) or len(sources) > 1
+            is_workdir = below == PurePosixPath()
+            as_folder = is_workdir or target.endswith(("/", ".")) or len(sources) > 1
             path = below / PurePosixPath(name).name if as_folder else below
             made[path.as_posix()] = files[name]
         elif inside:

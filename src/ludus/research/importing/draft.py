@@ -29,6 +29,8 @@ _KINDS = {
     ".py": "code",
     ".safetensors": "safetensors",
 }
+# Runners of tests take options and commands from them.
+_SETTINGS = frozenset({"cargo.toml", "deno.json", "package.json", "pyproject.toml", "pytest.toml"})
 
 
 @dataclass(slots=True)
@@ -92,7 +94,8 @@ def artefact_kind(path: str) -> str:
 
 def is_program(path: str) -> bool:
     """Whether a submitted file may be a program, or be run by one; what holds data only is none."""
-    return PurePosixPath(path).suffix.lower() not in (
+    name = PurePosixPath(path.lower())
+    return name.name in _SETTINGS or name.suffix not in (
         ".csv", ".json", ".jsonl", ".txt", ".md", ".npz", ".npy", ".safetensors", ".html", ".xml",
         ".yaml", ".yml", ".toml", ".log", ".tsv", ".png", ".jpg", ".parquet", ".onnx", ".svg",
     )  # fmt: skip
@@ -111,6 +114,6 @@ def imported_packages(sources: Iterable[bytes]) -> tuple[list[str], list[str]]:
                     names |= {alias.name.partition(".")[0] for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     names.add(node.module.partition(".")[0])
-    names -= {*sys.stdlib_module_names, "__main__", "ludus", "mlebench"}
+    names -= {*sys.stdlib_module_names, "__main__", "__mp_main__", "ludus", "mlebench"}
     here = {name for name in names if name.isascii() and importlib.util.find_spec(name)}
     return sorted(here), sorted(names - here)

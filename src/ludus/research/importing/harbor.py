@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
@@ -208,7 +209,8 @@ def _workspace(draft: Draft, image: Image, moved: Mapping[str, str]) -> None:
 def _solutions(
     draft: Draft, solution: Mapping[str, bytes], paths: list[str], moved: Mapping[str, str]
 ) -> None:
-    lines = [f"mkdir -p '{PurePosixPath(p).parent}' && touch '{p}'" for p in paths]
+    places = [(shlex.quote(str(PurePosixPath(path).parent)), shlex.quote(path)) for path in paths]
+    lines = [f"mkdir -p {folder} && touch {path}" for folder, path in places]
     draft.add_text("baseline/baseline.sh", "\n".join([*lines, ""]))
     run = {"baseline": "bash baseline.sh", "reference": "bash baseline.sh"}
     draft.config["run"] = run

@@ -297,12 +297,17 @@ class _BwrapJob(LocalJob):
     def pause(self) -> None:
         """Stop the shell, which is the first process of its namespace."""
         if space := self._space or self._find_space(1.0):
-            space.signal_first(signal.SIGSTOP)
+            space.stop_first()
 
     def resume(self) -> None:
         """Let the shell go on."""
         if self._space is not None:
             self._space.signal_first(signal.SIGCONT)
+
+    def join(self, freezer: Freezer) -> None:
+        """Put the shell into a control group."""
+        if self.poll() is None and (space := self._find_space(1.0)):
+            freezer.add(space.first_pid())
 
     def close(self) -> None:
         """Kill the namespace, reap and close."""

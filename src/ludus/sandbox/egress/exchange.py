@@ -161,9 +161,12 @@ class Exchange:
                     break
             try:
                 server.connect((place[0], port, *place[2:]))
+                is_own = server.getsockname()[0] == server.getpeername()[0]
             except OSError:
                 server.close()
                 continue
+            if is_own and not self._is_named(place[0], port):
+                raise Refused(403, "the host's address is one of this machine", host, port)
             self._address = str(place[0])
             return server
         raise Refused(502, "the host cannot be reached", host, port)

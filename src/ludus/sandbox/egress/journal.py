@@ -46,19 +46,23 @@ class EgressEntry:
 class EgressLog:
     """The connections of a sandbox that are over, in the order of their ends.
 
-    It keeps a limited number of entries; ``dropped`` counts the others.
+    It keeps a limited number of refusals; ``dropped`` counts the others.
     """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._entries: list[EgressEntry] = []
-        self._taken = 0
+        self._taken = self._refused = 0
         self.dropped = 0
 
     def add(self, entry: EgressEntry) -> None:
-        """Keep an entry, or count it."""
+        """Keep an entry, or count it.
+
+        What was passed is always kept: refusals are easily had, and must not take its place.
+        """
         with self._guard:
-            if len(self._entries) < _MOST:
+            self._refused += not entry.passed
+            if entry.passed or self._refused <= _MOST:
                 self._entries.append(entry)
             else:
                 self.dropped += 1
@@ -80,11 +84,11 @@ def summary(entries: Iterable[EgressEntry]) -> list[dict[str, Any]]:
     """Return entries as plain data for a record, one row per host, port and reason.
 
     A row has the number of its ``connections``, their bytes ``up`` and ``down`` and their
-    ``seconds`` added up, and the ``time`` of the first. Only a limited number of hosts is told;
-    the last row stands for the others, and has no host.
+    ``seconds`` added up, and the ``time`` of the first. What was passed comes first. Only a limited
+    number of hosts is told; the last rows stand for the others, and have no host.
     """
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for entry in entries:
+    for entry in sorted(entries, key=lambda each: not each.passed):
         key: tuple[Any, ...] = (entry.host, entry.port, entry.passed, entry.reason)
         if key not in rows and len(rows) >= _MOST_ROWS:
             key = ("", 0, entry.passed, "other hosts")

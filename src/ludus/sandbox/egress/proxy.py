@@ -20,7 +20,7 @@ PORT = 3128
 """Where the proxy listens, on the loopback of the sandbox."""
 
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
-_PATIENCE = 5.0
+_PATIENCE, _PAUSE = 5.0, 0.02
 
 
 class EgressProxy:
@@ -82,6 +82,8 @@ class EgressProxy:
                 continue
             if reason := self._why_full():
                 self._turn_away(client, reason)
+                # Connections are had for nothing; they must not keep this process busy.
+                time.sleep(_PAUSE)
                 continue
             exchange = Exchange(client, self._rules, self._limits, self._budget, self._resolve)
             thread = threading.Thread(

@@ -2,11 +2,14 @@
 
 Everything else in folders of packages does not exist for them: modules, programs, ``.pth`` files
 and links of other distributions. Where distributions share a folder, as namespace packages do, only
-the parts of the chosen ones are seen.
+the parts of the chosen ones are seen. Other Pythons that lie among the system's folders, as some
+programs bring along, are hidden whole, and so are archives of packages.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
@@ -14,11 +17,16 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from ludus.sandbox.linux.distribution_files import owned_by
-from ludus.sandbox.linux.visible_files import PROGRAMS, Shown, shown_folders
+from ludus.sandbox.linux.remembered import recall, remember, sources
+from ludus.sandbox.linux.visible_files import PROGRAMS, Shown, shown_folders, system_folders
 
 __all__ = ["canonical_name", "shown_with"]
 
 _INFOS = (".dist-info", ".egg-info")
+_ARCHIVES = ("share/python-wheels", "lib/python3*/ensurepip/_bundled")
+_LIBRARIES = ("lib", "lib64", "libexec", "share")
+_PLACES = (*_LIBRARIES, "local", *(f"local/{name}" for name in _LIBRARIES))
+_DEPTH = 6
 
 
 def canonical_name(name: str) -> str:
@@ -57,8 +65,12 @@ def _restricted(key: _Key, packages: frozenset[str]) -> tuple[Shown, ...]:
 def _with(shown: Shown, packages: frozenset[str]) -> Shown:
     names = dict(shown.names)
     inside = [path for path in names if path.endswith("-packages")]
+    for path in (*_others(shown.folder, tuple(inside)), *_archives(shown.folder)):
+        parent, _, hidden = path.rpartition("/")
+        seen = names.get(parent, _listed(Path(shown.folder, parent)))
+        names[parent] = tuple(name for name in seen if name != hidden)
     if not inside:
-        return shown
+        return Shown.of(shown.folder, names)
     programs: set[str] = set()
     for path in inside:
         folder = Path(shown.folder, path)
@@ -81,6 +93,52 @@ def _with(shown: Shown, packages: frozenset[str]) -> Shown:
             if name in programs or any(fnmatch(name, pattern) for pattern in PROGRAMS)
         )
     return Shown.of(shown.folder, names)
+
+
+def _archives(folder: str) -> Iterator[str]:
+    """Yield the folders with archives from which a Python installs its first packages."""
+    for pattern in _ARCHIVES:
+        yield from (str(path.relative_to(folder)) for path in sorted(Path(folder).glob(pattern)))
+
+
+@cache
+def _others(folder: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what holds packages of other Pythons in a system folder, by path below it.
+
+    Args:
+        folder: the system folder; others have none.
+        known: its folders of packages whose contents are chosen.
+    """
+    if folder not in system_folders():
+        return ()
+    places = [f"{folder}/{place}" for place in _PLACES]
+    key, seen = json.dumps(["other Pythons", folder, known]), sources(places)
+    if (kept := recall(key)) is not None:
+        return tuple(kept)
+    found = set()
+    for place in places:
+        for path in _package_folders(place, _DEPTH):
+            inside = path.removeprefix(f"{folder}/")
+            top = path.removeprefix(f"{place}/").partition("/")[0]
+            whole = f"{place}/{top}".removeprefix(f"{folder}/")
+            if inside not in known and whole not in _PLACES:
+                is_shared = any(one.startswith(f"{whole}/") for one in known)
+                found.add(inside if is_shared else whole)
+    remember(key, sorted(found), seen)
+    return tuple(sorted(found))
+
+
+def _package_folders(folder: str, depth: int) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            below = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for entry in below:
+        if entry.name in ("site-packages", "dist-packages"):
+            yield entry.path
+        elif depth:
+            yield from _package_folders(entry.path, depth - 1)
 
 
 def _infos(names: Iterable[str], packages: frozenset[str]) -> list[str]:

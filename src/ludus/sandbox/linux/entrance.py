@@ -201,6 +201,7 @@ class EnteredJob(SandboxProcess):
     def pause(self) -> None:
         """Stop the shell, which is the first process of its namespace."""
         self._signal(signal.SIGSTOP)
+        self._with_space(PidSpace.stop_first)
 
     def resume(self) -> None:
         """Let the shell go on."""

@@ -53,13 +53,23 @@ class Freezer:
         while todo and len(found) < _LONGEST_TREE:
             found.append(todo.pop())
             todo += _children(found[-1])
+        if todo:
+            raise SandboxError(f"There are too many processes to put into {self.folder}.")
+        for each in found:
+            self.add(each)
+
+    def add(self, pid: int) -> None:
+        """Put one process into the group.
+
+        Raises:
+            SandboxError: the kernel refuses it.
+        """
         try:
-            if todo:
-                raise OSError("there are too many processes")
-            for each in found:
-                (self.folder / "cgroup.procs").write_text(str(each))
+            if pid <= 0:
+                raise ProcessLookupError("the process is gone")  # 0 would be this process
+            (self.folder / "cgroup.procs").write_text(str(pid))
         except OSError as error:
-            raise SandboxError(f"Cannot put processes into {self.folder}: {error}.") from None
+            raise SandboxError(f"Cannot put {pid} into {self.folder}: {error}.") from None
 
     def freeze(self) -> bool:
         """Stop all processes in the group; return whether they have stopped."""

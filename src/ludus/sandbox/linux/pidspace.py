@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import time
@@ -18,7 +19,8 @@ _KILL_OTHERS = "kill -KILL -1"
 # Never as root: a mistake in this one line must not be able to reach beyond the sandbox's user.
 _KILL_OTHERS_OF_USER = f"[[ $EUID != 0 ]] && {_KILL_OTHERS}"
 
-_ROUNDS, _LOOKS = 3, 20
+_ROUNDS, _LOOKS, _LOOK_AGAIN, _PATIENCE = 3, 200, 1e-4, 5.0
+_RUNS = re.compile(r"^(?:State|(?:non)?voluntary_ctxt_switches):\s*(\S+)", re.MULTILINE)
 _PF_EXITING = 0x4
 _SIGKILL_BIT = 1 << (signal.SIGKILL - 1)
 
@@ -38,21 +40,27 @@ class PidSpace:
 
     def __init__(self, pid: int, first: int | None = None) -> None:
         self._first = os.pidfd_open(pid) if first is None else first
-        self._spaces: dict[str, int] = {}
+        self._opened: dict[str, int] = {}
         try:
+            self._opened["process"] = os.open(f"/proc/{pid}", os.O_PATH | os.O_CLOEXEC)
             space = os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-            self._spaces["pid"] = space
+            self._opened["pid"] = space
             # The process may be in a user namespace further in, without rights over its own.
-            self._spaces["user"] = fcntl.ioctl(space, _NS_GET_USERNS)
+            self._opened["user"] = fcntl.ioctl(space, _NS_GET_USERNS)
             # Alive now, it was alive when the namespaces were opened by its number.
             signal.pidfd_send_signal(self._first, 0)
             own = Path("/proc/self/ns/pid").stat()
-            found = os.fstat(self._spaces["pid"])
+            found = os.fstat(self._opened["pid"])
             if (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino):
                 raise ProcessLookupError(f"{pid} is in no process namespace of its own.")
         except OSError as error:
             self.close()
             raise ProcessLookupError(str(error)) from None
+
+    @property
+    def _process(self) -> Path:
+        """The first process in ``/proc``; nothing is there once it is gone."""
+        return Path(f"/proc/self/fd/{self._opened['process']}")
 
     def signal_first(self, number: signal.Signals) -> None:
         """Send a signal to the first process; SIGKILL ends the whole namespace."""
@@ -60,45 +68,74 @@ class PidSpace:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._first, number)
 
-    def is_at_rest(self) -> bool:
-        """Return whether the first process is stopped and alone; ``False`` if that is unknown.
+    def first_pid(self) -> int:
+        """Return the first process's number; it has none, which is 0, once it is gone."""
+        with suppress(OSError):
+            return int((self._process / "stat").read_text("utf-8", "replace").split(None, 1)[0])
+        return 0
 
-        Orphans become children of the first process. Processes that are being killed do not count:
-        while their parent is stopped nobody reaps them.
+    def stop_first(self) -> None:
+        """Stop the first process; kill it if it has a timer, which could continue it."""
+        self.signal_first(signal.SIGSTOP)
+        if self._has_timers():
+            self.signal_first(signal.SIGKILL)
+
+    def is_at_rest(self) -> bool:
+        """Return whether the first process is stopped for good; ``False`` if that is unknown.
+
+        It then has no timer, and all its children have ended: one that is only about to end could
+        still continue it, by the signal of its end or by what it leaves open. Orphans become
+        children of the first process. While it is stopped nobody reaps them.
         """
         try:
-            told = Path(f"/proc/self/fdinfo/{self._first}").read_text("ascii")
-            process = Path("/proc", told.partition("Pid:")[2].split()[0])
             # A thread stops on its way out of the kernel, and may have forked before.
             for _ in range(_LOOKS):
-                if _is_stopped(process):
+                if _are_stopped(threads := _threads(self._process)):
                     break
-                time.sleep(0.001)
-            children = _children(process)
+                time.sleep(_LOOK_AGAIN)
+            children = _children(self._process)
             # A list that changes while it is read may lack some. And whoever is in it and alive
-            # could have continued the first process since.
+            # could have continued the first process since: then its threads have run.
             return (
-                all(map(_is_ending, children))
-                and children == _children(process)
-                and _is_stopped(process)
+                _are_stopped(threads)
+                and not self._has_timers()
+                and all(_fate(pid) == "ended" for pid in children)
+                and children == _children(self._process)
+                and threads == _threads(self._process)
             )
         except (OSError, IndexError):
             return False
 
     def leave_stopped(self, uid: int | None) -> None:
-        """Stop the first process and kill all others; kill it too if others keep appearing.
+        """Stop the first process and kill all others.
 
-        Only processes inside the namespace could continue it.
+        The first one is killed too if it has timers, if others keep appearing, or if they take too
+        long to end.
         """
+        until = time.monotonic() + _PATIENCE
         self.signal_first(signal.SIGSTOP)
         for _ in range(_ROUNDS):
             if self.is_at_rest():
                 return
             self.kill_others(uid)
+            self._wait_for_ends(until)
             # One of them may have continued it meanwhile.
             self.signal_first(signal.SIGSTOP)
         if not self.is_at_rest():
             self.signal_first(signal.SIGKILL)
+
+    def _wait_for_ends(self, until: float) -> None:
+        """Wait while there are processes that have been killed and none that have not."""
+        with suppress(OSError, IndexError):
+            while {"ending"} == {*map(_fate, _children(self._process))} - {"ended"}:
+                if time.monotonic() > until:
+                    return
+                time.sleep(0.001)
+
+    def _has_timers(self) -> bool:
+        with suppress(OSError):
+            return bool((self._process / "timers").read_bytes())
+        return False
 
     def kill_others(self, uid: int | None) -> None:
         """Kill everything in the namespace but its first process, by one kill(-1) from inside.
@@ -108,7 +145,7 @@ class PidSpace:
         """
         if uid == 0 or (uid is None and os.geteuid() == 0):
             raise ValueError("Processes of a sandbox are not killed as root.")
-        pid, user = self._spaces["pid"], self._spaces["user"]
+        pid, user = self._opened["pid"], self._opened["user"]
         enter, script = [f"--pid=/proc/self/fd/{pid}"], _KILL_OTHERS_OF_USER
         if uid is None:
             enter += [f"--user=/proc/self/fd/{user}", "--preserve-credentials"]
@@ -130,16 +167,21 @@ class PidSpace:
 
     def close(self) -> None:
         """Let go of the namespace."""
-        for descriptor in (self._first, *self._spaces.values()):
+        for descriptor in (self._first, *self._opened.values()):
             if descriptor >= 0:
                 os.close(descriptor)
         self._first = -1
-        self._spaces = {}
+        self._opened = {}
 
 
-def _is_stopped(process: Path) -> bool:
-    """Return whether all threads of a process are stopped."""
-    return all(_fields(thread)[0] == "T" for thread in (process / "task").iterdir())
+def _threads(process: Path) -> list[tuple[str, list[str]]]:
+    """Return state and numbers of context switches of a process's threads."""
+    threads = (process / "task").iterdir()
+    return [(t.name, _RUNS.findall((t / "status").read_text("utf-8", "replace"))) for t in threads]
+
+
+def _are_stopped(threads: list[tuple[str, list[str]]]) -> bool:
+    return all(found[0] == "T" for _, found in threads)
 
 
 def _children(process: Path) -> list[str]:
@@ -148,21 +190,25 @@ def _children(process: Path) -> list[str]:
     return [pid for thread in threads for pid in (thread / "children").read_text("ascii").split()]
 
 
+def _fate(pid: str) -> str:
+    """Return whether a process is ``"alive"``, ``"ending"`` since it was killed, or ``"ended"``."""
+    try:
+        fields = _fields(Path("/proc", pid))
+        # Of a process with other threads, the first may have ended before.
+        if fields[0] in "ZX" and int(fields[17]) <= 1:
+            return "ended"
+        if int(fields[6]) & _PF_EXITING:
+            return "ending"
+        status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return "ended"
+    killed = int(status.partition("SigPnd:")[2].split()[0], 16) & _SIGKILL_BIT
+    return "ending" if killed else "alive"
+
+
 def _fields(process: Path) -> list[str]:
     """Return what follows the name in a process's ``stat``: state, parent, and so on."""
     return (process / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-
-
-def _is_ending(pid: str) -> bool:
-    """Return whether a process has been killed, even if it is not gone yet."""
-    try:
-        fields = _fields(Path("/proc", pid))
-        if fields[0] in "ZX" or int(fields[6]) & _PF_EXITING:
-            return True
-        status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return bool(int(status.partition("SigPnd:")[2].split()[0], 16) & _SIGKILL_BIT)
 
 
 def only_child(pid: int | None) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import struct
 from collections.abc import Iterable
 from functools import cache
@@ -31,7 +32,7 @@ _X32 = 0x40000000
 # Every namespace flag of clone; CLONE_NEWTIME lies in the bits of the exit signal.
 _NAMESPACES = 0x7E020000
 _CLONE_FILES, _CLONE_THREAD = 0x400, 0x10000
-_F_OFD_SETLK, _F_OFD_SETLKW = 37, 38
+_F_SETSIG, _F_OFD_SETLK, _F_OFD_SETLKW = 10, 37, 38
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_VMA = 1, 22, 0x53564D41
@@ -146,6 +147,10 @@ def _processes() -> dict[str, list[Instruction]]:
         "fcntl": [
             _argument(1),
             *_refuse_if_equal([_F_OFD_SETLK, _F_OFD_SETLKW], errno.EINVAL),
+            # A descriptor must not continue a process that the host has stopped.
+            *_allow_unless_equal(_F_SETSIG),
+            _argument(2),
+            *_refuse_if_equal([signal.SIGCONT], errno.EINVAL),
             _return(_ALLOW),
         ],
         "ioctl": [

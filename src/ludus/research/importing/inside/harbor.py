@@ -8,7 +8,6 @@ file from elsewhere: a regular file of limited size, with finite numbers within 
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import sys
@@ -28,6 +27,8 @@ __all__ = ["grade", "read_reward"]
 _TMP = Path("/tmp")  # noqa: S108 - the sandbox's own
 _WORK = _TMP / "work"
 _LONGEST = 64 << 10
+_OWN_STATUS = 125
+"""The largest with which a program ends by itself; beyond it was not run, or was killed."""
 
 
 def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Score:  # noqa: ARG001
@@ -52,10 +53,14 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
         target.write_bytes(data)
     logs = _TMP / "logs" / "verifier"
     logs.mkdir(parents=True)
-    printed = _run_tests(float(settings["seconds"]))
+    status, printed = _run_tests(float(settings["seconds"]))
     low, high = settings["bounds"]
     try:
-        value, rewards = read_reward(logs, low, high)
+        if 0 < status <= _OWN_STATUS and not any(logs.glob("reward.*")):
+            # Failed tests may end the script before it writes a reward.
+            value, rewards = float(low), {"reward": float(low)}
+        else:
+            value, rewards = read_reward(logs, low, high)
     except (OSError, ValueError) as problem:
         raise GradingFailed(
             f"The tests wrote no valid reward: {problem}\n{printed[-4000:]}"
@@ -84,7 +89,7 @@ def read_reward(logs: Path, low: float, high: float) -> tuple[float, dict[str, f
     if not isinstance(found, dict) or not found:
         raise ValueError(f"{name} has no numbers by name.")
     for key, value in found.items():
-        if type(value) not in (int, float) or not math.isfinite(value):
+        if type(value) not in (int, float) or not abs(value) <= sys.float_info.max:
             raise ValueError(f"{name}: {key!r:.80} is {value!r:.80}; expected a finite number.")
     if "reward" not in found and len(found) != 1:
         raise ValueError(f"{name} has several numbers and none is called 'reward'.")
@@ -94,8 +99,8 @@ def read_reward(logs: Path, low: float, high: float) -> tuple[float, dict[str, f
     return value, {str(key)[:80]: float(item) for key, item in list(found.items())[:100]}
 
 
-def _run_tests(seconds: float) -> str:
-    """Run ``test.sh`` and return the end of what it printed."""
+def _run_tests(seconds: float) -> tuple[int, str]:
+    """Run ``test.sh`` and return its status, and the end of what it printed."""
     tools, home = _TMP / "tools", _TMP / "home"
     (home / ".local" / "bin").mkdir(parents=True)
     (home / ".local" / "bin" / "env").touch()
@@ -110,4 +115,4 @@ def _run_tests(seconds: float) -> str:
     }
     # The script is the imported one, in a sandbox made for it.
     argv = ["/bin/bash", str(_TMP / "tests" / "test.sh")]
-    return run_program("The tests", argv, _WORK, environment, seconds)[1]
+    return run_program("The tests", argv, _WORK, environment, seconds)
