@@ -92,6 +92,9 @@ def told(path) -> list:
         data = {key: value for key, value in event.data.items() if key not in TIMES}
         data = json.loads(json.dumps(data))
         data.pop("unit", None)
+        for name in ("bodies", "kept", "messages"):
+            # Prompts say how many seconds are left.
+            data.pop(name, None)
         for name in ("model_usage", "usage"):
             # Prompts say how many seconds are left, in more or fewer digits.
             _ = data.get(name, {}).pop("prompt_tokens", 0), data.get(name, {}).pop("cost", 0)

@@ -96,6 +96,9 @@ class ModelClient:
         backoff: Waiting times between attempts.
         limit_field: The server's name for the limit of a reply.
         seed: Of the jitter of waiting times.
+
+    Attributes:
+        waited: Seconds spent in :meth:`ask`, pauses and failed attempts included.
     """
 
     model: str
@@ -106,6 +109,7 @@ class ModelClient:
     backoff: Backoff = field(default_factory=Backoff)
     limit_field: str = "max_tokens"
     seed: int = 0
+    waited: float = field(default=0.0, init=False)
     _openai: Any = None
     _client: Any = None
     _scatter: random.Random = field(init=False)
@@ -147,18 +151,22 @@ class ModelClient:
         body |= {self.limit_field: max_tokens, "extra_body": dict(options or {})}
         if tools:
             body["tools"] = list(tools)
-        end = time.monotonic() + seconds
+        began = time.monotonic()
+        end = began + seconds
         most = (self.max_retries or 0) if retries is None else retries
         attempt = 0
-        while True:
-            try:
-                answer = self._attempt(body, min(self.timeout, end - time.monotonic()))
-            except _Passing as problem:
-                attempt += 1
-                self._wait(attempt, most, problem, end)
-            else:
-                answer.retries = attempt
-                return answer
+        try:
+            while True:
+                try:
+                    answer = self._attempt(body, min(self.timeout, end - time.monotonic()))
+                except _Passing as problem:
+                    attempt += 1
+                    self._wait(attempt, most, problem, end)
+                else:
+                    answer.retries, answer.seconds = attempt, time.monotonic() - began
+                    return answer
+        finally:
+            self.waited += time.monotonic() - began
 
     def close(self) -> None:
         """Close the connections."""

@@ -12,6 +12,7 @@ from ludus.errors import InfrastructureFailed
 from ludus.record.format import canonical
 from ludus.research.episode.env import ResearchEnv
 from ludus.research.episode.own_observation import own_parts
+from ludus.research.running.conversation import Conversation
 from ludus.research.running.deciding import decide
 from ludus.research.running.log import Log
 from ludus.research.running.recorded_grading import CannotResume, LoggedGrade
@@ -43,6 +44,7 @@ class Player:
     ) -> None:
         self._env, self._grade, self._agent = env, grade, agent
         self._log, self._checkpoints, self._seed = log, checkpoints, seed
+        self._conversation = Conversation(log)
 
     def play(self) -> None:
         """Play until the work is graded.
@@ -55,6 +57,8 @@ class Player:
             observation = restore(
                 self._env, self._grade, self._agent, self._log.story, self._checkpoints, self._seed
             )
+            # Only now: what is chosen again while a record is repeated is in it already.
+            _tell(self._agent, self._conversation)
             while not self._log.story.is_over:
                 if self._log.story.decided is None:
                     self._decide(observation)
@@ -72,6 +76,8 @@ class Player:
         number = len(self._log.story.steps)
         before = _cost(self._agent)
         decided = self._nothing_left() or decide(self._agent, observation)
+        if self._conversation.problem is not None:
+            raise self._conversation.problem
         cost = max(0.0, _cost(self._agent) - before)
         state = self._checkpoints.save(f"agent-{number}", self._agent)
         self._log.act({**decided, "cost": cost, "state": state})
@@ -131,6 +137,17 @@ class Player:
         )
         self._checkpoints.keep_only(f"agent-{number}", f"box-{number}")
         return observation
+
+
+def _tell(agent: Any, conversation: Conversation) -> None:
+    """Tell an agent where to report the calls of its model, if it wants to know."""
+    try:
+        if callable(getattr(agent, "log_calls", None)):
+            agent.log_calls(conversation)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own code may raise anything
+        return
 
 
 def _cost(agent: Any) -> float:
