@@ -49,6 +49,14 @@ def test_from_a_run_to_a_report(here):
     assert shown.exit_code == 0
     assert "submitted" in shown.stdout
 
+    exported = run("research", "export", "runs/first-1", "--to", "jsonl")
+    assert (exported.exit_code, "2 episodes in" in exported.output) == (0, True), exported.output
+    rows = [json.loads(one) for one in Path("runs/first-1/episodes.jsonl").read_text().splitlines()]
+    assert [len(row["calls"]) for row in rows] == [2, 2]
+    again = run("research", "export", "runs/first-1", "--to", "jsonl")
+    assert (again.exit_code, "exists" in again.output) == (2, True)
+    assert run("research", "export", "runs/first-1", "--to", "atif").exit_code == 0
+
     untrusted = run("research", "verify", "runs/first-1", *LIMITS)
     assert (untrusted.exit_code, "2 claimed" in untrusted.output) == (0, True)
     assert "name it yourself" in " ".join(untrusted.output.split())

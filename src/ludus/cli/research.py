@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ludus.cli import options, research_exploits
-from ludus.cli.console import err, fail, failing_on, out, print_line
+from ludus.cli.console import echo, err, fail, failing_on, out, print_line
 from ludus.errors import Error
 
 if TYPE_CHECKING:
@@ -222,6 +223,52 @@ def verify(
         with verifying(trust, key, store) as given:
             given |= {"backend": backend, "unlimited": unlimited, "tasks": task or ()}
             show_verification(opened, verify_research_run(opened, regrade=regrade, **given))
+
+
+class Format(StrEnum):
+    """What ``ludus research export`` writes."""
+
+    JSONL = "jsonl"
+    ATIF = "atif"
+
+
+@app.command("export")
+def export(
+    folder: options.BenchRunFolder,
+    to: Annotated[
+        Format,
+        typer.Option(
+            "--to", help="jsonl: one line per episode. atif: one trajectory file per episode."
+        ),
+    ],
+    out_path: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="File or folder to create.",
+            show_default="episodes.jsonl or atif in the run's folder",
+        ),
+    ] = None,
+) -> None:
+    """Export finished episodes with the whole conversation, actions, rewards and outcome.
+
+    Existing files are not overwritten. The fields are listed in the documentation of research
+    tasks.
+
+        ludus research export runs/battleOfSexes-1 --to jsonl --out episodes.jsonl
+    """
+    from ludus.bench.running.folder import BenchFolder
+    from ludus.interop.research_episodes import export_atif, export_jsonl
+
+    with failing_on(Error, OSError, most=2000):
+        opened = BenchFolder.open(folder)
+        is_jsonl = to is Format.JSONL
+        target = out_path or opened.path / ("episodes.jsonl" if is_jsonl else "atif")
+        done = (export_jsonl if is_jsonl else export_atif)(opened, target)
+    echo(f"{done.episodes} episodes in {done.path}")
+    if done.left_out:
+        names = ", ".join(sorted(done.left_out))
+        print_line(f"{len(done.left_out)} have no result and were left out: {names}", 2000)
 
 
 app.command("exploits")(research_exploits.run)

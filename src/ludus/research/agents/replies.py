@@ -301,7 +301,7 @@ def _tokens(choice: Mapping[str, Any]) -> tuple[list[int] | None, list[float] | 
 
 
 def _logprob(value: Any) -> float | None:
-    if type(value) not in (int, float) or value != value:  # noqa: PLR0124 - NaN
+    if type(value) not in (int, float) or value != value:  # NaN
         return None
     # The second bound because rounding may give a probability a little above 1.
     return float(min(max(value, LEAST_LOGPROB), 0.0))

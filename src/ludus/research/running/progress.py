@@ -24,6 +24,7 @@ _TAIL = 1 << 18
 _MANIFEST = 1 << 22
 _DOING = {
     "act": "works",
+    "ask": "thinks",
     "close": "is over",
     "end": "is over",
     "fault": "failed",

@@ -5,7 +5,7 @@ The events of a record, in their order::
     open
     draws    {kind, nonce}                           what graders draw from, once and first
     earlier  {lives, steps, seconds, …}              used in abandoned records, if any
-    ask      {n, call, messages, reply, …}           a model has answered the agent, see conversation
+    ask      {n, call, messages, reply, …}           a model has answered, see conversation
     act      {n, action, thought, cost, state}       the agent has decided; or {n, stop, message}
     file     …                                       a submitted file, once for each content
     grading  {n, split, files}                       begun; its result is in the step
