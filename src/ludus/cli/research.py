@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +15,7 @@ from ludus.cli.console import echo, err, fail, failing_on, out, print_line
 from ludus.errors import Error
 
 if TYPE_CHECKING:
+    from ludus.bench.agents.spec import AgentSpec
     from ludus.bench.running.runner import RunSettings
 
 __all__ = ["app"]
@@ -43,18 +46,22 @@ def run(
         typer.Argument(metavar="TASK", help="Ids, folders or files; see ludus task list."),
     ],
     agent: Annotated[
-        list[str],
+        options.Several,
         typer.Option(
             "--agent",
             help="react, scripted, replay, random, human, module:factory or file.py:factory; "
             "NAME=… renames it. Repeatable.",
+            show_default="react with --model",
         ),
-    ],
+    ] = None,
     agent_option: Annotated[
         options.Several,
         typer.Option(help="key=value for the agent, the value as YAML. Repeatable."),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Model that the agent react uses.")] = None,
+    model: Annotated[
+        options.Several,
+        typer.Option(help="Model that the agent react uses; each makes an agent. Repeatable."),
+    ] = None,
     base_url: BaseUrl = None,
     runs: Annotated[int, typer.Option(min=1, help="Episodes of each agent on each task.")] = 4,
     parallel: Parallel = 2,
@@ -92,6 +99,10 @@ def run(
 
         ludus research run battleOfSexes --agent react --model NAME --base-url http://host:8000/v1
 
+    Two models on three tasks:
+
+        ludus research run battleOfSexes blotto titanicSurvival --model A --model B
+
     With a cost limit, which needs the prices per million tokens:
 
         ludus research run blotto --agent react --model NAME --cost-limit 2 --agent-option 'prices={NAME: {input: 1, output: 4}}'
@@ -102,20 +113,15 @@ def run(
 
         ludus research run titanicSurvival --agent mine=my_module:MyAgent --store results.sqlite
 
-    Then: ludus bench report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
+    Then: ludus research report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
     """  # noqa: E501 - examples are copied as they are
-    from ludus.cli.results import conclude_research
-    from ludus.research.running import EpisodeOptions, parse_agent, parse_options, run_research
+    from ludus.cli.research_results import conclude_research
+    from ludus.research.running import EpisodeOptions, parse_options, run_research
     from ludus.research.task.settings import MlgymSettings as Variables
 
     options.see_current_folder()
     with failing_on(Error, ValueError, OSError, most=4000):
-        given = parse_options(agent_option)
-        if model is not None:
-            given["model"] = model
-        if given and len(agent) > 1:
-            fail("--agent-option and --model apply to a single agent; run several one by one.")
-        specs = [parse_agent(text, given) for text in agent]
+        specs = _agents(agent, model, parse_options(agent_option))
         kept = Variables.read().workspace_path
         short = name or (tasks[0] if len(tasks) == 1 and "/" not in tasks[0] else "research")
         folder = out_folder or options.free_folder(short, *([] if kept is None else [kept]))
@@ -160,7 +166,7 @@ def resume(
         ludus research resume runs/battleOfSexes-1
     """
     from ludus.bench.running.folder import BenchFolder
-    from ludus.cli.results import conclude_research
+    from ludus.cli.research_results import conclude_research
     from ludus.research.running import resume_research
 
     options.see_current_folder()
@@ -172,21 +178,84 @@ def resume(
 
 
 @app.command("show")
-def show(folder: options.BenchRunFolder) -> None:
+def show(folder: options.BenchRunFolder, as_json: options.AsJson = False) -> None:
     """Show the results of a run, finished or not."""
-    from ludus.bench.running.folder import BenchFolder
-    from ludus.cli.results import episodes_table
+    from ludus.bench.comparing.merging import merge_runs
+    from ludus.bench.report.as_data import report_data
+    from ludus.cli.research_results import episodes_table, pass_table
     from ludus.research.running.progress import standing
 
     with failing_on(Error, OSError, most=2000):
-        opened = BenchFolder.open(folder)
-        results = opened.own_results()
-    out.print(episodes_table(results, opened.suite))
-    finished = {one.id for one in results}
-    for unit in (one for one in opened.unit_ids if one not in finished):
-        found = standing(opened.path / "records" / unit)
-        begun = None if found is None else f"{found}, {found.steps} of {found.most} steps"
+        merged = merge_runs([folder])
+        (opened,) = merged.folders
+    finished = {one.id for one in merged.results}
+    open_ones = [one for one in opened.unit_ids if one not in finished]
+    found = {one: standing(opened.path / "records" / one) for one in open_ones}
+    if as_json:
+        plain = {one: None if row is None else row.plain() for one, row in found.items()}
+        echo(json.dumps({**report_data(merged), "unfinished": plain}, allow_nan=False))
+        return
+    out.print(episodes_table(merged.results, opened.suite))
+    if (solved := pass_table(merged.results, merged.references)) is not None:
+        out.print(solved)
+    for unit, row in found.items():
+        begun = None if row is None else f"{row}, {row.steps} of {row.most} steps"
         print_line(begun or f"{unit}: not begun", 500)
+
+
+@app.command("report")
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, reported as one.")
+    ],
+    out_file: Annotated[
+        Path | None,
+        typer.Option("--out", help="File to write: .html or .md.", show_default="in the only RUN"),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    trust: options.Trusted = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Write a report of one or several runs, as Markdown and as one self-contained HTML file.
+
+    Results of one agent on one task count together, whichever run they are from. Runs in which a
+    task, its budget or an agent of one name differ are refused.
+
+        ludus research report runs/tasks-1 runs/tasks-2 --out report.html
+
+    With --json the figures are printed, and files are written only to --out.
+    """
+    from ludus.bench.comparing.merging import merge_runs
+    from ludus.bench.report import write_report
+    from ludus.bench.report.as_data import report_data
+    from ludus.cli.research_results import pass_table
+    from ludus.record import trusted_keys
+    from ludus.record.replay.provenance import provenance
+
+    with failing_on(Error, ValueError, OSError, most=2000):
+        merged = merge_runs(folders, trusted_keys=trusted_keys(trust or ()))
+        if out_file is None and len(folders) > 1 and not as_json:
+            fail("Several runs have no folder in common; name the file with --out.")
+        files = None
+        if out_file is not None or not as_json:
+            files = write_report(
+                merged.results,
+                out_file or folders[0] / "report.html",
+                title=title or merged.title,
+                references=merged.references,
+                lower=merged.lower,
+                floors=merged.floors,
+                planned=merged.planned,
+                provenance={"runs": [one.name for one in merged.folders], **provenance()},
+            )
+    if as_json:
+        echo(json.dumps(report_data(merged), allow_nan=False))
+        return
+    if (solved := pass_table(merged.results, merged.references)) is not None:
+        out.print(solved)
+    if files is not None:
+        echo(str(files.html))
+        echo(str(files.markdown))
 
 
 @app.command("verify")
@@ -272,6 +341,28 @@ def export(
 
 
 app.command("exploits")(research_exploits.run)
+
+
+def _agents(
+    texts: list[str] | None, models: list[str] | None, given: dict[str, Any]
+) -> list[AgentSpec]:
+    """Return the agents of a run; several models make as many agents of one."""
+    from ludus.research.running import parse_agent
+
+    if not texts and not models:
+        fail("There is no agent; give --model NAME, or --agent with one of those in --help.")
+    agents = texts or ["react"]
+    if (given or models) and len(agents) > 1:
+        fail("--agent-option and --model apply to a single agent; run several one by one.")
+    if not models:
+        return [parse_agent(text, given) for text in agents]
+    name, equals, _ = agents[0].partition("=")
+    found = []
+    for model in models:
+        spec = parse_agent(agents[0], {**given, "model": model})
+        several = bool(equals) and len(models) > 1
+        found.append(replace(spec, name=f"{name}-{model}") if several else spec)
+    return found
 
 
 def _settings(

@@ -22,6 +22,7 @@ import numpy as np
 from ludus.bench.result import Result
 from ludus.bench.statistics.bootstrap import Estimate, tails
 from ludus.bench.statistics.normalise import Reference
+from ludus.bench.statistics.scores import FloatArray
 
 __all__ = ["Passing", "Trials", "is_success", "pass_at_k", "pass_every_k", "passing", "usual_ks"]
 
@@ -64,14 +65,17 @@ def is_success(result: Result, references: Mapping[str, Reference]) -> bool | No
     ``None`` if nobody can tell: for an infrastructure fault, or without a threshold. A fault of the
     agent is no success.
     """
+    scale, told = references.get(result.env), result.extra.get("normalised")
+    # Without a baseline a task has no reference; its scale is 1 at the threshold or beyond, else 0.
+    known = scale is not None or isinstance(told, float)
+    if not known or result.outcome == "infrastructure_fault":
+        return None
     if result.outcome != "scored" or result.score is None:
-        return None if result.outcome == "infrastructure_fault" else False
-    scale = references.get(result.env)
-    if scale is not None:
-        better = result.score - scale.best
-        return better >= 0 if scale.higher_is_better else better <= 0
-    told = result.extra.get("normalised")
-    return told == 1.0 if isinstance(told, float) else None
+        return False
+    if scale is None:
+        return told == 1.0
+    better = result.score - scale.best
+    return better >= 0 if scale.higher_is_better else better <= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ def _figures(agent: str, tasks: Sequence[Trials], confidence: float, seed: int) 
     ]
     count = sum(task.runs for task in tasks)
 
-    def estimate(values: list[float], drawn: list[np.ndarray]) -> Estimate:
+    def estimate(values: list[float], drawn: list[FloatArray]) -> Estimate:
         value = float(np.mean(values))
         low, high = np.quantile(np.mean(drawn, axis=0), tails(confidence))
         if count == 1:

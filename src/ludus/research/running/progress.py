@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -130,6 +130,10 @@ class Standing:
 
     def __str__(self) -> str:
         return f"{self.episode}: {self.doing}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
 
 
 def standing(record: Path) -> Standing | None:
