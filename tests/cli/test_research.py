@@ -114,9 +114,9 @@ def test_a_server_that_is_not_there(here, monkeypatch):
         "research", "run", answers(here), "--agent", "react", "--model", "m", "--base-url",
         "http://127.0.0.1:9/v1", "--runs", 1, "--retries", 0, "--out", "run", *LIMITS,
     )  # fmt: skip
-    assert done.exit_code == 3
-    assert "1 episodes: 0 scored, 0 agent faults, 1 infrastructure faults" in done.output
-    assert "Continue with: ludus research resume run" in done.stderr
+    assert done.exit_code == 2
+    assert "cannot be reached" in done.output
+    assert not Path("run").exists()
 
 
 @pytest.mark.parametrize(

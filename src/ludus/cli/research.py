@@ -27,7 +27,8 @@ app = typer.Typer(
 )
 _CODES = (
     "Exit code 0 if every episode was scored, 1 if agents failed in some, 2 for wrong usage, 3 if "
-    "infrastructure faults remained or the store lacks results, 130 after Ctrl-C. Every step taken "
+    "infrastructure faults remained or the store lacks results, 4 if --max-total-cost stopped the "
+    "run, 130 after Ctrl-C. Every step taken "
     "is kept; continue with ludus research resume."
 )
 Parallel = Annotated[
@@ -84,9 +85,17 @@ def run(
         float | None,
         typer.Option(min=0.001, help="Limit of seconds per episode.", show_default="10000"),
     ] = None,
+    working_time: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Limit of seconds per episode without those spent waiting for the model.",
+        ),
+    ] = None,
     cost_limit: Annotated[
         float | None, typer.Option(min=0.000001, help="Limit of model costs per episode.")
     ] = None,
+    max_total_cost: options.MaxTotalCost = None,
     gpus: options.Gpus = None,
     verbose: options.Verbose = False,
 ) -> None:
@@ -136,6 +145,7 @@ def run(
             options=EpisodeOptions(
                 max_steps=max_steps,
                 time_limit=time_limit,
+                working_time=working_time,
                 cost_limit=cost_limit,
                 backend=backend,
                 unlimited=unlimited,
@@ -144,7 +154,9 @@ def run(
                 gpus=gpus,
                 verbose=verbose,
             ),
-            settings=_settings(folder, parallel, retries, key, store, shared=shared),
+            settings=_settings(
+                folder, parallel, retries, key, store, max_total_cost, shared=shared
+            ),
         )
     conclude_research(done)
 
@@ -157,6 +169,7 @@ def resume(
     base_url: BaseUrl = None,
     key: options.Key = None,
     store: options.Store = None,
+    max_total_cost: options.MaxTotalCost = None,
 ) -> None:
     """Continue a run that was interrupted or killed.
 
@@ -172,7 +185,7 @@ def resume(
     options.see_current_folder()
     with failing_on(Error, ValueError, OSError, most=4000):
         shared = any(row.use == "human" for row in BenchFolder.open(folder).agents)
-        settings = _settings(folder, parallel, retries, key, store, shared=shared)
+        settings = _settings(folder, parallel, retries, key, store, max_total_cost, shared=shared)
         done = resume_research(folder, base_url=base_url, settings=settings)
     conclude_research(done)
 
@@ -371,15 +384,23 @@ def _settings(
     retries: int,
     key: Path | None,
     store: str | None,
+    max_cost: float | None,
     *,
     shared: bool,
 ) -> RunSettings:
     """Return the run settings; ``shared``: a person uses the terminal, so no bar is drawn."""
+    from ludus.bench.planning.budget import RunLimits
     from ludus.bench.running.runner import RunSettings
     from ludus.research.running.progress import EpisodeLines, EpisodeProgress
 
     has_bar = err.is_terminal and not shared
     progress = EpisodeProgress(err, folder) if has_bar else EpisodeLines(err)
     return RunSettings(
-        workers=parallel, retries=retries, key=key, store=store, progress=progress, backoff=2.0
+        workers=parallel,
+        retries=retries,
+        key=key,
+        store=store,
+        limits=None if max_cost is None else RunLimits(max_cost=max_cost),
+        progress=progress,
+        backoff=2.0,
     )

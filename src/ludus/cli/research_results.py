@@ -17,7 +17,7 @@ from ludus.bench.statistics import Counts, Estimate, number, summarise
 from ludus.bench.statistics.aup import research_aup
 from ludus.bench.statistics.normalise import Reference
 from ludus.bench.statistics.passing import passing
-from ludus.cli.console import NOTHING, make_table, out, print_line
+from ludus.cli.console import NOTHING, err, make_table, out, print_line
 from ludus.cli.results import end_run, estimate_cells, print_counts
 from ludus.terminal_text import printable
 
@@ -180,6 +180,10 @@ def conclude_research(done: BenchRun) -> NoReturn:
         for text in aup_lines(done):
             print_line(text)
     print_counts(done, "episodes")
+    if done.exhausted:
+        err.print(f"Stopped by a limit: {done.exhausted}. Without a result:", style="yellow")
+        for one in done.open_units:
+            print_line(f"  {one}", 300)
     end_run(done, "research")
 
 

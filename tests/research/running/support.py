@@ -19,7 +19,7 @@ GUESS = str(SAMPLES / "guess_number")
 UNLIMITED = bool(LOOSE)
 GOOD = (SAMPLES / "guess_number" / "reference" / "guess.py").read_text()
 
-TIMES = {"cost", "measured", "seconds", "spent", "state"}
+TIMES = {"cost", "measured", "seconds", "spent", "state", "waited"}
 """Fields of events that are others each time."""
 _ABOUT_KILLS = {"open", "resume", "close", "fault", "note"}
 

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 MAX_ANSWER_BYTES = 2**24
+_CHECK_SECONDS = 20.0
 RESERVED = frozenset(
     {
         "max_completion_tokens", "max_tokens", "messages", "model", "n", "stream", "tool_choice",
@@ -167,6 +168,35 @@ class ModelClient:
                     return answer
         finally:
             self.waited += time.monotonic() - began
+
+    def check(self) -> None:
+        """Ask the server for its models, once, to see whether it can be reached.
+
+        Only what certainly keeps every request from being answered is an error. A server that
+        lists no models, or is busy, is not.
+
+        Raises:
+            DependencyNotInstalled: The package ``openai`` is missing.
+            ModelServerError: There is no key, it is refused, or nothing listens at the address.
+        """
+        client, library = self._connected(), self._openai
+        where = str(client.base_url).rstrip("/")
+        try:
+            client.models.list(timeout=_CHECK_SECONDS)
+        except library.APITimeoutError:
+            return
+        except library.APIConnectionError as problem:
+            raise ModelServerError(
+                f"The model's server at {where} cannot be reached: {problem.__cause__ or problem}. "
+                "Start it, or give its address: --base-url http://HOST:PORT/v1."
+            ) from problem
+        except (library.AuthenticationError, library.PermissionDeniedError) as problem:
+            raise ModelServerError(
+                f"The model's server at {where} refuses the key (status {problem.status_code}). "
+                "Set OPENAI_API_KEY to one that it accepts."
+            ) from problem
+        except library.OpenAIError:
+            return
 
     def close(self) -> None:
         """Close the connections."""

@@ -160,6 +160,10 @@ class ReactAgent:
             self._history.set_state(before)
             raise
 
+    def check(self) -> None:
+        """Check that the model's server can be reached; see :meth:`ModelClient.check`."""
+        self._client.check()
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()

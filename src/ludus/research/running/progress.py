@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,12 +17,14 @@ from ludus.bench.running.folder import read_from
 from ludus.bench.running.progress import BarProgress, LineProgress, duration
 from ludus.errors import Error
 from ludus.record.format.folder import Folder
+from ludus.terminal_text import printable
 
 __all__ = ["EpisodeLines", "EpisodeProgress", "Standing", "describe_episode", "standing"]
 
 _EVERY = 0.5
-_TAIL = 1 << 18
+_TAIL = 1 << 19
 _MANIFEST = 1 << 22
+_LINE = 200
 _DOING = {
     "act": "works",
     "ask": "thinks",
@@ -121,15 +124,34 @@ def describe_episode(result: Result) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far an episode is: agent, task and seed, what it does, steps taken and allowed."""
+    """How far an episode is.
 
-    episode: str
+    Attributes:
+        agent: Its name.
+        task: Its id.
+        seed: Of the episode.
+        doing: What it does, in a word or two.
+        steps: Actions taken, the one that is being carried out included.
+        most: Actions allowed.
+        action: The last action, in one line.
+        validation: Score of the last validation.
+        cost: Money spent.
+        seconds: Of the episode, up to now.
+    """
+
+    agent: str
+    task: str
+    seed: int
     doing: str
     steps: int
     most: int
+    action: str = ""
+    validation: float | None = None
+    cost: float = 0.0
+    seconds: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.episode}: {self.doing}"
+        return f"{self.agent} on {self.task}, seed {self.seed}: {self.doing}"
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -137,17 +159,59 @@ class Standing:
 
 
 def standing(record: Path) -> Standing | None:
-    """Return how far the record of an episode is; ``None`` if it cannot be read."""
+    """Return how far the record of an episode is; ``None`` if it cannot be read.
+
+    Only its end is read, and nothing is verified: an agent's output can make it long.
+    """
     try:
-        subject = json.loads(read_from(record, "manifest.json", _MANIFEST) or b"")["subject"]
+        manifest = json.loads(read_from(record, "manifest.json", _MANIFEST) or b"")
         with Folder(record) as folder, folder.open("events.jsonl") or nullcontext() as file:
-            # From its end, and no more of it: an agent's output can make it long.
             tail = b"" if file is None else bytes(file.read(max(0, file.size - _TAIL), _TAIL))
+        # The first line is cut, or the event that opens the record.
         events = [json.loads(line) for line in tail.split(b"\n")[1:-1] if line]
-        taken = [one["data"]["n"] + (one["kind"] == "step") for one in events if "n" in one["data"]]
-        done = max(taken, default=0)
-        doing = _DOING.get(events[-1]["kind"], "begins") if events else "begins"
-        episode = f"{subject['agent']} on {subject['task']}, seed {subject['seed']}"
-        return Standing(episode, doing, int(done), int(subject["unit"]["budget"]["max_steps"]))
+        return _standing(manifest["subject"], events, manifest["created"])
     except (Error, OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
+
+
+def _standing(subject: dict[str, Any], events: list[dict[str, Any]], created: str) -> Standing:
+    cost, pending, spent, since = 0.0, 0.0, 0.0, created
+    validation: float | None = None
+    action, steps = "", 0
+    for event in events:
+        kind, data = event["kind"], event["data"]
+        if "n" in data:
+            steps = int(data["n"]) + (kind == "step")
+        if kind == "ask":
+            pending += float(data["usage"]["cost"])
+        elif kind == "act":
+            pending, action = float(data["cost"]), _in_line(data)
+        elif kind == "resume":
+            since = event["time"]
+        elif kind in ("step", "end"):
+            cost, pending = float(data["cost"]), 0.0
+            spent, since = float(data["spent"]), event["time"]
+            validation = validation if data["validation"] is None else float(data["validation"])
+    last = events[-1]["kind"] if events else ""
+    if last not in ("close", "end", "result"):
+        spent += max(0.0, (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds())
+    return Standing(
+        agent=str(subject["agent"]),
+        task=str(subject["task"]),
+        seed=int(subject["seed"]),
+        doing=_DOING.get(last, "begins"),
+        steps=steps,
+        most=int(subject["unit"]["budget"]["max_steps"]),
+        action=action,
+        validation=validation,
+        cost=cost + pending,
+        seconds=spent,
+    )
+
+
+def _in_line(act: dict[str, Any]) -> str:
+    """Return an action, or why the agent stopped, in one line."""
+    action = act.get("action", act.get("stop", ""))
+    if isinstance(action, dict):
+        action = " ".join([str(action["tool"]), *map(str, action.get("arguments", {}).values())])
+    return printable(str(action), _LINE)

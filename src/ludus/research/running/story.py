@@ -70,6 +70,7 @@ class Used:
         cost: What the agent has spent.
         validations: Completed ones.
         validation_faults: Those that failed because of the infrastructure.
+        waited: Seconds of waiting for the agent's model.
     """
 
     lives: int = 0
@@ -78,6 +79,7 @@ class Used:
     cost: float = 0.0
     validations: int = 0
     validation_faults: int = 0
+    waited: float = 0.0
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Self:
@@ -89,7 +91,7 @@ class Used:
         """
         made = cls(**data)
         for name, value in made.plain().items():
-            expected = float if name in ("seconds", "cost") else int
+            expected = float if name in ("seconds", "cost", "waited") else int
             if type(value) is not expected:
                 raise TypeError(f"{name} is {value!r:.40}")
             if not (math.isfinite(value) and value >= 0):
@@ -311,6 +313,7 @@ def used_in(story: Story, events: Iterable[Event]) -> Used:
         seconds=float(last.get("spent", before.seconds)) + _pending(events, len(story.steps)),
         cost=float(last.get("cost", before.cost))
         + (float(decided.get("cost", 0.0)) if decided else story.asks.cost),
+        waited=float(last.get("waited", before.waited)),
         validations=before.validations + len(story.validations),
         validation_faults=before.validation_faults + story.validation_faults,
     )
