@@ -14,9 +14,9 @@ reset, commands, the reference solution, a validation, the submission. Each must
 that its seed had alone.
 
 Part "waiting" plays thirty-two episodes of commands that sleep, asynchronously, with
-``ludus.research.rollouts``: they must be over within 1.3 times what the longest one sleeps, however few
-processors there are. One that is done goes on at once; a batch in lock-step would wait in every
-step for its slowest episode.
+``ludus.research.rollouts``: they must be over within 1.3 times what the longest one sleeps, however
+few processors there are. One that is done goes on at once; a batch in lock-step would wait in
+every step for its slowest episode.
 """
 
 from __future__ import annotations
@@ -264,33 +264,36 @@ class Sleeper:
     """Lets commands sleep, then submits what is there."""
 
     def reset(self, seed: int, env: Any) -> None:
+        """Begin."""
         self.naps = naps_of(seed)
 
     def act(self, observation: Any) -> str:
+        """Return the next command."""
         return f"sleep {self.naps.pop():.3f}" if self.naps else "submit"
 
 
 def measure_waiting(task: Task, options: argparse.Namespace, report: Report) -> None:
-    naps = [naps_of(seed) for seed in range(SLEEPERS)]
+    count = SLEEPERS // 4 if options.quick else SLEEPERS
+    naps = [naps_of(seed) for seed in range(count)]
     longest, lock_step = max(map(sum, naps)), sum(map(max, zip(*naps, strict=True)))
     start = time.perf_counter()
-    with progress("waiting", SLEEPERS) as advance:
+    with progress("waiting", count) as advance:
         outcomes = []
-        for rollout in rollouts(task, Sleeper, SLEEPERS, concurrency=SLEEPERS):
+        for rollout in rollouts(task, Sleeper, count, concurrency=count):
             outcomes.append("" if rollout.info is None else rollout.info["outcome"])
             advance()
     wall = time.perf_counter() - start
     graded = sum(one in ("scored", "agent_fault") for one in outcomes)
     console.print(
-        f"{SLEEPERS} episodes that sleep up to {longest:.1f} s took {wall:.1f} s on "
+        f"{count} episodes that sleep up to {longest:.1f} s took {wall:.1f} s on "
         f"{len(os.sched_getaffinity(0))} processors; in lock-step their commands alone sleep "
         f"{lock_step:.1f} s."
     )
     figures = {"wall": wall, "longest": longest, "lock_step": lock_step}
     report.figures.append({"part": "waiting", **figures})
     report.bars += [
-        Bar(f"{SLEEPERS} asynchronous episodes / the longest", wall / longest, at_most=WITHIN),
-        Bar(f"of {SLEEPERS} asynchronous episodes, graded", graded, at_least=SLEEPERS, unit=""),
+        Bar(f"{count} asynchronous episodes / the longest", wall / longest, at_most=WITHIN),
+        Bar(f"of {count} asynchronous episodes, graded", graded, at_least=count, unit=""),
     ]
 
 

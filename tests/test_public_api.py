@@ -40,7 +40,8 @@ PINNED = {
     "ludus.research": """
         ActionResult BaseTask EpisodeOptions MLGymEnv MlgymSettings ResearchEnv Result Rollout
         Scale Settings Task TaskConfig check_task find_tasks load_task new_task parse_agent
-        register_task register_tasks resume_research rollouts run_research task_ids trajectory_of_run
+        register_task register_tasks resume_research rollouts run_research task_ids
+        trajectory_of_run
     """,
     "ludus.sandbox": """
         Completed EgressLimits Enforcement Job Mount Policy Sandbox SandboxProcess Shell Snapshot

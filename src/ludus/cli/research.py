@@ -196,7 +196,7 @@ def show(folder: options.BenchRunFolder, as_json: options.AsJson = False) -> Non
     from ludus.bench.comparing.merging import merge_runs
     from ludus.bench.report.as_data import report_data
     from ludus.cli.research_results import episodes_table, pass_table
-    from ludus.research.running.progress import standing
+    from ludus.research.running.progress import standing, standing_table
 
     with failing_on(Error, OSError, most=2000):
         merged = merge_runs([folder])
@@ -211,9 +211,12 @@ def show(folder: options.BenchRunFolder, as_json: options.AsJson = False) -> Non
     out.print(episodes_table(merged.results, opened.suite))
     if (solved := pass_table(merged.results, merged.references)) is not None:
         out.print(solved)
-    for unit, row in found.items():
-        begun = None if row is None else f"{row}, {row.steps} of {row.most} steps"
-        print_line(begun or f"{unit}: not begun", 500)
+    begun = [row for row in found.values() if row is not None]
+    if begun:
+        print_line(f"{len(begun)} episodes have begun:")
+        out.print(standing_table(begun, len(begun)))
+    if waiting := [one for one, row in found.items() if row is None]:
+        print_line(f"{len(waiting)} have not begun: {', '.join(waiting)}", 2000)
 
 
 @app.command("report")
@@ -394,7 +397,7 @@ def _settings(
     from ludus.research.running.progress import EpisodeLines, EpisodeProgress
 
     has_bar = err.is_terminal and not shared
-    progress = EpisodeProgress(err, folder) if has_bar else EpisodeLines(err)
+    progress = (EpisodeProgress if has_bar else EpisodeLines)(err, folder)
     return RunSettings(
         workers=parallel,
         retries=retries,

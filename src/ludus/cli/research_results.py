@@ -107,7 +107,8 @@ def _chance(found: Estimate | None) -> str:
     if found is None:
         return NOTHING
     ends = found.interval
-    return f"{found.value:.2f}" + ("" if ends is None else f" ({ends[0]:.2f}-{ends[1]:.2f})")
+    # Below each other, so that a table fits 80 columns.
+    return f"{found.value:.2f}" + ("" if ends is None else f"\n{ends[0]:.2f}-{ends[1]:.2f}")
 
 
 def aup_lines(done: BenchRun) -> list[str]:
