@@ -13,6 +13,8 @@ from ludus.bench.running.folder import BenchFolder
 from ludus.errors import RecordDamaged
 from ludus.interop.research_episodes import episode_row, export_atif, export_jsonl
 from ludus.record import fsck, read_run
+from ludus.research.agents.calls import ModelCall
+from ludus.research.agents.replies import Answer, Reply
 from ludus.research.model_server.policies import Call, Fail, Raw, Say, in_order
 from ludus.research.model_server.server import ModelServer
 from ludus.research.running import job as job_module
@@ -215,6 +217,12 @@ class Mine:
 """
 
 
+@pytest.mark.parametrize("cost", [-1.0, float("inf"), float("nan")])
+def test_an_agents_call_without_a_real_cost_is_its_own_error(cost):
+    with pytest.raises(ValueError, match="The cost of a call"):
+        ModelCall([], [], Answer(Reply()), cost=cost)
+
+
 def ask(**changes):
     message = {"role": "user", "content": "x"}
     text = json.dumps(message, sort_keys=True, separators=(",", ":")).encode()
@@ -237,6 +245,8 @@ def ask(**changes):
         {"reply": {"file": "0" * 64}},
         {"tools": "0" * 64},
         {"usage": {}},
+        {"usage": {"cost": -1.0}},
+        {"usage": {"cost": float("nan")}},
     ],
 )
 def test_forged_calls_are_refused(wrong):

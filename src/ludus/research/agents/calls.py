@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from ludus.research.agents.replies import Answer
 
 __all__ = ["CallLog", "ModelCall", "NoCallLog"]
 
+MOST_MESSAGES = 100_000
 Messages = Sequence[Mapping[str, Any]]
 
 
@@ -25,6 +27,9 @@ class ModelCall:
         usage: ``prompt_tokens`` and ``completion_tokens`` that were counted for it, estimated where
             the server does not state them.
         is_probe: Whether it only tried if the server answers; nothing was done with the reply.
+
+    Raises:
+        ValueError: The cost or the seconds are no amount, or there are too many messages.
     """
 
     messages: Messages
@@ -33,6 +38,13 @@ class ModelCall:
     cost: float = 0.0
     usage: Mapping[str, int] = field(default_factory=dict)
     is_probe: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("cost", self.cost), ("seconds", self.answer.seconds)):
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"The {name} of a call is {value!r}; expected 0 or more.")
+        if len(self.messages) > MOST_MESSAGES:
+            raise ValueError(f"A call may have {MOST_MESSAGES} messages; got {len(self.messages)}.")
 
 
 class CallLog(Protocol):

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,9 +34,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ludus.errors import Error, RecordDamaged
+from ludus.errors import RecordDamaged, RecordError
 from ludus.record.format.folder import Folder
-from ludus.research.agents.calls import ModelCall
+from ludus.research.agents.calls import MOST_MESSAGES, ModelCall
 from ludus.research.agents.replies import Answer, reply_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ __all__ = ["FOLDER", "Asks", "Conversation", "RecordedCall", "read_calls"]
 FOLDER = "conversation"
 _INLINE = 1 << 16
 _LARGEST = 1 << 26
-_MOST_MESSAGES = 100_000
 _OPTIONAL = ("reasoning", "token_ids", "logprobs")
 
 
@@ -102,9 +102,11 @@ class Asks:
         named = [*data["messages"], *([data["tools"]] if data["tools"] else [])]
         files = {file for name in ("reply", *_OPTIONAL) if (file := _file(data.get(name)))}
         is_known = files <= self.files and all(one in self for one in named)
-        if len(shown) > _MOST_MESSAGES or not is_known:
+        if len(shown) > MOST_MESSAGES or not is_known:
             raise ValueError("it names messages that are nowhere in the record, or too many")
-        _ = float(data["usage"]["cost"]), float(data["seconds"]), data["reply"], data["finish"]
+        _ = float(data["seconds"]), data["reply"], data["finish"]
+        if not 0 <= float(data["usage"]["cost"]) < math.inf:
+            raise ValueError("its cost is no amount")
         self.count, self.shown = self.count + 1, shown
         self.pending.append((shown, data))
 
@@ -123,13 +125,13 @@ class Conversation:
     recorded, are returned again to the same request.
 
     Attributes:
-        problem: Why a call could not be recorded; the agent's code may hide the exception.
+        problem: Why nothing could be written; the agent's code may hide the exception.
     """
 
     def __init__(self, log: Log) -> None:
         self._log = log
         self._known = [one for one in log.story.asks.pending if not one[1].get("probe")]
-        self.problem: Error | None = None
+        self.problem: RecordError | None = None
 
     def known(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
@@ -155,7 +157,7 @@ class Conversation:
         try:
             with _uninterrupted():
                 self._write(call)
-        except Error as problem:
+        except RecordError as problem:
             self.problem = problem
             raise
 

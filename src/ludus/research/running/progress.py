@@ -277,6 +277,8 @@ def _standing(subject: dict[str, Any], events: list[dict[str, Any]], created: st
             pending += float(data["usage"]["cost"])
         elif kind == "act":
             pending, action = float(data["cost"]), _in_line(data)
+        elif kind == "earlier":
+            cost, spent = float(data["cost"]), float(data["seconds"])
         elif kind == "resume":
             since = event["time"]
         elif kind in ("step", "end"):
