@@ -12,6 +12,11 @@ What is added is the time of an action less that of the bare process.
 Part "parallel" plays whole episodes alone, one per seed, and then twenty at a time, in threads:
 reset, commands, the reference solution, a validation, the submission. Each must end with the score
 that its seed had alone.
+
+Part "waiting" plays thirty-two episodes of commands that sleep, asynchronously, with
+``ludus.research.rollouts``: they must be over within 1.3 times what the longest one sleeps, however
+few processors there are. One that is done goes on at once; a batch in lock-step would wait in
+every step for its slowest episode.
 """
 
 from __future__ import annotations
@@ -31,15 +36,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from measure import Bar, Report, console, progress, table
 
-from ludus.research import ResearchEnv, Task, load_task, new_task, task_ids
+from ludus.research import ResearchEnv, Task, load_task, new_task, rollouts, task_ids
 from ludus.sandbox import backends
 
 TASK = "battleOfSexes"
 RESET_SECONDS, ADDED_MS, TIMES, EPISODES, SEEDS = 0.3, 5.0, 50.0, 20, 4
+SLEEPERS, NAPS, LONGEST, WITHIN = 32, 6, 60.0, 1.3
 
 
 class PausingShell:
@@ -242,7 +249,55 @@ def free_memory() -> float:
     return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
 
 
-PARTS = {"latency": measure_latency, "parallel": measure_parallel}
+# --- waiting ----------------------------------------------------------------------------------
+
+
+def naps_of(seed: int) -> list[float]:
+    """Return the seconds that the commands of an episode sleep; those of 0 sleep longest."""
+    random = Random(seed)
+    naps = [random.uniform(0.1, 1.0) for _ in range(NAPS)]
+    share = 1.0 if seed == 0 else random.uniform(0.3, 1.0)
+    return [LONGEST * share * nap / sum(naps) for nap in naps]
+
+
+class Sleeper:
+    """Lets commands sleep, then submits what is there."""
+
+    def reset(self, seed: int, env: Any) -> None:
+        """Begin."""
+        self.naps = naps_of(seed)
+
+    def act(self, observation: Any) -> str:
+        """Return the next command."""
+        return f"sleep {self.naps.pop():.3f}" if self.naps else "submit"
+
+
+def measure_waiting(task: Task, options: argparse.Namespace, report: Report) -> None:
+    count = SLEEPERS // 4 if options.quick else SLEEPERS
+    naps = [naps_of(seed) for seed in range(count)]
+    longest, lock_step = max(map(sum, naps)), sum(map(max, zip(*naps, strict=True)))
+    start = time.perf_counter()
+    with progress("waiting", count) as advance:
+        outcomes = []
+        for rollout in rollouts(task, Sleeper, count, concurrency=count):
+            outcomes.append("" if rollout.info is None else rollout.info["outcome"])
+            advance()
+    wall = time.perf_counter() - start
+    graded = sum(one in ("scored", "agent_fault") for one in outcomes)
+    console.print(
+        f"{count} episodes that sleep up to {longest:.1f} s took {wall:.1f} s on "
+        f"{len(os.sched_getaffinity(0))} processors; in lock-step their commands alone sleep "
+        f"{lock_step:.1f} s."
+    )
+    figures = {"wall": wall, "longest": longest, "lock_step": lock_step}
+    report.figures.append({"part": "waiting", **figures})
+    report.bars += [
+        Bar(f"{count} asynchronous episodes / the longest", wall / longest, at_most=WITHIN),
+        Bar(f"of {count} asynchronous episodes, graded", graded, at_least=count, unit=""),
+    ]
+
+
+PARTS = {"latency": measure_latency, "parallel": measure_parallel, "waiting": measure_waiting}
 
 
 def parse() -> argparse.Namespace:

@@ -77,6 +77,7 @@ EXPENSIVE = {
     "research/grading/test_attacks.py::test_forged_frames_are_no_score": 4,
     "research/grading/test_faults.py::test_grader_that_fails_is_our_fault": 4,
     "research/importing/test_mlgym.py::test_attacks_end_at_the_floor": 8,
+    "research/running/test_acceptance.py::test_killed_twice_with_episodes_in_processes": 0,
     "research/running/test_react.py::test_a_killed_conversation_goes_on_where_it_was": 1,
     "research/running/test_react.py::test_the_games_and_titanic_are_solved_above_baseline": 0,
     "research/running/test_run.py::test_a_real_run_is_ended_and_goes_on": 1,

@@ -38,9 +38,10 @@ PINNED = {
         replay sign_run totals trusted_keys trusted_keys_path verify
     """,
     "ludus.research": """
-        ActionResult BaseTask EpisodeOptions MLGymEnv MlgymSettings ResearchEnv Result Scale
-        Settings Task TaskConfig check_task find_tasks load_task new_task parse_agent register_task
-        register_tasks resume_research run_research task_ids trajectory_of_run
+        ActionResult BaseTask EpisodeOptions MLGymEnv MlgymSettings ResearchEnv Result Rollout
+        Scale Settings Task TaskConfig check_task find_tasks load_task new_task parse_agent
+        register_task register_tasks resume_research rollouts run_research task_ids
+        trajectory_of_run
     """,
     "ludus.sandbox": """
         Completed EgressLimits Enforcement Job Mount Policy Sandbox SandboxProcess Shell Snapshot

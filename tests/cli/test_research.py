@@ -49,6 +49,14 @@ def test_from_a_run_to_a_report(here):
     assert shown.exit_code == 0
     assert "submitted" in shown.stdout
 
+    exported = run("research", "export", "runs/first-1", "--to", "jsonl")
+    assert (exported.exit_code, "2 episodes in" in exported.output) == (0, True), exported.output
+    rows = [json.loads(one) for one in Path("runs/first-1/episodes.jsonl").read_text().splitlines()]
+    assert [len(row["calls"]) for row in rows] == [2, 2]
+    again = run("research", "export", "runs/first-1", "--to", "jsonl")
+    assert (again.exit_code, "exists" in again.output) == (2, True)
+    assert run("research", "export", "runs/first-1", "--to", "atif").exit_code == 0
+
     untrusted = run("research", "verify", "runs/first-1", *LIMITS)
     assert (untrusted.exit_code, "2 claimed" in untrusted.output) == (0, True)
     assert "name it yourself" in " ".join(untrusted.output.split())
@@ -106,9 +114,9 @@ def test_a_server_that_is_not_there(here, monkeypatch):
         "research", "run", answers(here), "--agent", "react", "--model", "m", "--base-url",
         "http://127.0.0.1:9/v1", "--runs", 1, "--retries", 0, "--out", "run", *LIMITS,
     )  # fmt: skip
-    assert done.exit_code == 3
-    assert "1 episodes: 0 scored, 0 agent faults, 1 infrastructure faults" in done.output
-    assert "Continue with: ludus research resume run" in done.stderr
+    assert done.exit_code == 2
+    assert "cannot be reached" in done.output
+    assert not Path("run").exists()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ TRAJECTORY = ResearchTrajectory(
 
 def test_steps_are_numbered_and_results_refer_to_their_calls():
     body = to_atif(TRAJECTORY, session="s1")
-    assert body["schema_version"] == "ATIF-v1.7"
+    assert body["schema_version"] == "ATIF-v1.8"
     assert [step["step_id"] for step in body["steps"]] == [1, 2, 3]
     assert [step["source"] for step in body["steps"]] == ["user", "agent", "agent"]
     for step in body["steps"][1:]:

@@ -26,6 +26,7 @@ __all__ = [
     "MaxCost",
     "MaxSeconds",
     "MaxSteps",
+    "MaxTotalCost",
     "Name",
     "Out",
     "Retries",
@@ -68,6 +69,13 @@ Imports = Annotated[
 Key = Annotated[Path | None, typer.Option(help="Private key to sign the records with.")]
 MaxCost = Annotated[
     float | None, typer.Option(min=0.000001, help="Stop the run at this cost of model calls.")
+]
+MaxTotalCost = Annotated[
+    float | None,
+    typer.Option(
+        min=0.000001,
+        help="Start no further episode once all together have cost this; those that run go on.",
+    ),
 ]
 MaxSeconds = Annotated[
     float | None, typer.Option(min=0.001, help="Stop the run after this many seconds.")

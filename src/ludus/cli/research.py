@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ludus.cli import options, research_exploits
-from ludus.cli.console import err, fail, failing_on, out, print_line
+from ludus.cli import options, research_exploits, research_output
+from ludus.cli.console import echo, err, fail, failing_on, out, print_line
 from ludus.errors import Error
 
 if TYPE_CHECKING:
+    from ludus.bench.agents.spec import AgentSpec
     from ludus.bench.running.runner import RunSettings
 
 __all__ = ["app"]
@@ -23,7 +26,8 @@ app = typer.Typer(
 )
 _CODES = (
     "Exit code 0 if every episode was scored, 1 if agents failed in some, 2 for wrong usage, 3 if "
-    "infrastructure faults remained or the store lacks results, 130 after Ctrl-C. Every step taken "
+    "infrastructure faults remained or the store lacks results, 4 if --max-total-cost stopped the "
+    "run, 130 after Ctrl-C. Every step taken "
     "is kept; continue with ludus research resume."
 )
 Parallel = Annotated[
@@ -42,13 +46,14 @@ def run(
         typer.Argument(metavar="TASK", help="Ids, folders or files; see ludus task list."),
     ],
     agent: Annotated[
-        list[str],
+        options.Several,
         typer.Option(
             "--agent",
             help="react, scripted, replay, random, human, module:factory or file.py:factory; "
             "NAME=… renames it. Repeatable.",
+            show_default="react with --model",
         ),
-    ],
+    ] = None,
     agent_option: Annotated[
         options.Several,
         typer.Option(help="key=value for the agent, the value as YAML. Repeatable."),
@@ -57,7 +62,10 @@ def run(
         Path | None,
         typer.Option(help="YAML file with options of the agent; --agent-option overrides it."),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Model that the agent react uses.")] = None,
+    model: Annotated[
+        options.Several,
+        typer.Option(help="Model that the agent react uses; each makes an agent. Repeatable."),
+    ] = None,
     base_url: BaseUrl = None,
     runs: Annotated[int, typer.Option(min=1, help="Episodes of each agent on each task.")] = 4,
     parallel: Parallel = 2,
@@ -80,9 +88,17 @@ def run(
         float | None,
         typer.Option(min=0.001, help="Limit of seconds per episode.", show_default="10000"),
     ] = None,
+    working_time: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Limit of seconds per episode without those spent waiting for the model.",
+        ),
+    ] = None,
     cost_limit: Annotated[
         float | None, typer.Option(min=0.000001, help="Limit of model costs per episode.")
     ] = None,
+    max_total_cost: options.MaxTotalCost = None,
     gpus: options.Gpus = None,
     verbose: options.Verbose = False,
 ) -> None:
@@ -95,6 +111,10 @@ def run(
 
         ludus research run battleOfSexes --agent react --model NAME --base-url http://host:8000/v1
 
+    Two models on three tasks:
+
+        ludus research run battleOfSexes blotto titanicSurvival --model A --model B
+
     With a cost limit, which needs the prices per million tokens:
 
         ludus research run blotto --agent react --model NAME --cost-limit 2 --agent-option 'prices={NAME: {input: 1, output: 4}}'
@@ -105,12 +125,11 @@ def run(
 
         ludus research run titanicSurvival --agent mine=my_module:MyAgent --store results.sqlite
 
-    Then: ludus bench report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
+    Then: ludus research report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
     """  # noqa: E501 - examples are copied as they are
-    from ludus.cli.results import conclude_research
+    from ludus.cli.research_results import conclude_research
     from ludus.research.running import (
         EpisodeOptions,
-        parse_agent,
         parse_options,
         read_agent_config,
         run_research,
@@ -120,12 +139,7 @@ def run(
     options.see_current_folder()
     with failing_on(Error, ValueError, OSError, most=4000):
         given = {} if agent_config is None else read_agent_config(agent_config)
-        given |= parse_options(agent_option)
-        if model is not None:
-            given["model"] = model
-        if given and len(agent) > 1:
-            fail("--agent-option, --agent-config and --model apply to a single agent; use one.")
-        specs = [parse_agent(text, given) for text in agent]
+        specs = _agents(agent, model, given | parse_options(agent_option))
         kept = Variables.read().workspace_path
         short = name or (tasks[0] if len(tasks) == 1 and "/" not in tasks[0] else "research")
         folder = out_folder or options.free_folder(short, *([] if kept is None else [kept]))
@@ -140,6 +154,7 @@ def run(
             options=EpisodeOptions(
                 max_steps=max_steps,
                 time_limit=time_limit,
+                working_time=working_time,
                 cost_limit=cost_limit,
                 backend=backend,
                 unlimited=unlimited,
@@ -148,7 +163,9 @@ def run(
                 gpus=gpus,
                 verbose=verbose,
             ),
-            settings=_settings(folder, parallel, retries, key, store, shared=shared),
+            settings=_settings(
+                folder, parallel, retries, key, store, max_total_cost, shared=shared
+            ),
         )
     conclude_research(done)
 
@@ -161,6 +178,7 @@ def resume(
     base_url: BaseUrl = None,
     key: options.Key = None,
     store: options.Store = None,
+    max_total_cost: options.MaxTotalCost = None,
 ) -> None:
     """Continue a run that was interrupted or killed.
 
@@ -170,33 +188,44 @@ def resume(
         ludus research resume runs/battleOfSexes-1
     """
     from ludus.bench.running.folder import BenchFolder
-    from ludus.cli.results import conclude_research
+    from ludus.cli.research_results import conclude_research
     from ludus.research.running import resume_research
 
     options.see_current_folder()
     with failing_on(Error, ValueError, OSError, most=4000):
         shared = any(row.use == "human" for row in BenchFolder.open(folder).agents)
-        settings = _settings(folder, parallel, retries, key, store, shared=shared)
+        settings = _settings(folder, parallel, retries, key, store, max_total_cost, shared=shared)
         done = resume_research(folder, base_url=base_url, settings=settings)
     conclude_research(done)
 
 
 @app.command("show")
-def show(folder: options.BenchRunFolder) -> None:
+def show(folder: options.BenchRunFolder, as_json: options.AsJson = False) -> None:
     """Show the results of a run, finished or not."""
-    from ludus.bench.running.folder import BenchFolder
-    from ludus.cli.results import episodes_table
-    from ludus.research.running.progress import standing
+    from ludus.bench.comparing.merging import merge_runs
+    from ludus.bench.report.as_data import report_data
+    from ludus.cli.research_results import episodes_table, pass_table
+    from ludus.research.running.progress import standing, standing_table
 
     with failing_on(Error, OSError, most=2000):
-        opened = BenchFolder.open(folder)
-        results = opened.own_results()
-    out.print(episodes_table(results, opened.suite))
-    finished = {one.id for one in results}
-    for unit in (one for one in opened.unit_ids if one not in finished):
-        found = standing(opened.path / "records" / unit)
-        begun = None if found is None else f"{found}, {found.steps} of {found.most} steps"
-        print_line(begun or f"{unit}: not begun", 500)
+        merged = merge_runs([folder])
+        (opened,) = merged.folders
+    finished = {one.id for one in merged.results}
+    open_ones = [one for one in opened.unit_ids if one not in finished]
+    found = {one: standing(opened.path / "records" / one) for one in open_ones}
+    if as_json:
+        plain = {one: None if row is None else row.plain() for one, row in found.items()}
+        echo(json.dumps({**report_data(merged), "unfinished": plain}, allow_nan=False))
+        return
+    out.print(episodes_table(merged.results, opened.suite))
+    if (solved := pass_table(merged.results, merged.references)) is not None:
+        out.print(solved)
+    begun = [row for row in found.values() if row is not None]
+    if begun:
+        print_line(f"{len(begun)} episodes have begun:")
+        out.print(standing_table(begun, len(begun)))
+    if waiting := [one for one, row in found.items() if row is None]:
+        print_line(f"{len(waiting)} have not begun: {', '.join(waiting)}", 2000)
 
 
 @app.command("verify")
@@ -235,7 +264,31 @@ def verify(
             show_verification(opened, verify_research_run(opened, regrade=regrade, **given))
 
 
+app.command("report")(research_output.report)
+app.command("export")(research_output.export)
 app.command("exploits")(research_exploits.run)
+
+
+def _agents(
+    texts: list[str] | None, models: list[str] | None, given: dict[str, Any]
+) -> list[AgentSpec]:
+    """Return the agents of a run; several models make as many agents of one."""
+    from ludus.research.running import parse_agent
+
+    if not texts and not models:
+        fail("There is no agent; give --model NAME, or --agent with one of those in --help.")
+    agents = texts or ["react"]
+    if (given or models) and len(agents) > 1:
+        fail("--agent-option, --agent-config and --model apply to a single agent; use one.")
+    if not models:
+        return [parse_agent(text, given) for text in agents]
+    name, equals, _ = agents[0].partition("=")
+    found = []
+    for model in models:
+        spec = parse_agent(agents[0], {**given, "model": model})
+        several = bool(equals) and len(models) > 1
+        found.append(replace(spec, name=f"{name}-{model}") if several else spec)
+    return found
 
 
 def _settings(
@@ -244,15 +297,23 @@ def _settings(
     retries: int,
     key: Path | None,
     store: str | None,
+    max_cost: float | None,
     *,
     shared: bool,
 ) -> RunSettings:
     """Return the run settings; ``shared``: a person uses the terminal, so no bar is drawn."""
+    from ludus.bench.planning.budget import RunLimits
     from ludus.bench.running.runner import RunSettings
     from ludus.research.running.progress import EpisodeLines, EpisodeProgress
 
     has_bar = err.is_terminal and not shared
-    progress = EpisodeProgress(err, folder) if has_bar else EpisodeLines(err)
+    progress = (EpisodeProgress if has_bar else EpisodeLines)(err, folder)
     return RunSettings(
-        workers=parallel, retries=retries, key=key, store=store, progress=progress, backoff=2.0
+        workers=parallel,
+        retries=retries,
+        key=key,
+        store=store,
+        limits=None if max_cost is None else RunLimits(max_cost=max_cost),
+        progress=progress,
+        backoff=2.0,
     )

@@ -1,10 +1,9 @@
-"""Output of ``ludus bench`` and ``ludus research``: tables, summaries, verifications."""
+"""Output of ``ludus bench``: tables, summaries, verifications."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,34 +13,26 @@ from rich.table import Table
 from rich.text import Text
 
 from ludus.bench.comparing.comparison import Comparison
-from ludus.bench.outcome import counted_score, normalised_score
 from ludus.bench.planning.plan import Missing
 from ludus.bench.planning.suite import Suite
-from ludus.bench.result import Result
 from ludus.bench.running.references import Measured
 from ludus.bench.running.runner import BenchRun
 from ludus.bench.statistics import Counts, Estimate, number, summarise
-from ludus.bench.statistics.aup import research_aup
 from ludus.cli.console import FAILED, NOTHING, echo, err, make_table, out, print_line
 from ludus.errors import DependencyNotInstalled
-from ludus.terminal_text import printable
 
 if TYPE_CHECKING:
     from ludus.bench.running.folder import BenchFolder
     from ludus.bench.verifying.verification import UnitVerification
 
 __all__ = [
-    "aup_lines",
     "comparison_table",
     "conclude",
-    "conclude_research",
     "end_run",
-    "episodes_table",
     "estimate_cells",
     "print_counts",
     "references_table",
     "run_table",
-    "scores_table",
     "show_verification",
     "suite_table",
     "suites_table",
@@ -188,136 +179,6 @@ def end_run(done: BenchRun, command: str) -> NoReturn:
 
 def _table(title: str, *columns: str) -> Table:
     return make_table(title, *columns, right=_NUMBERS, whole=_WHOLE, simple=True)
-
-
-def scores_table(done: BenchRun) -> Table:
-    """Return the scores by task and agent, with the number of results.
-
-    As in reports and on leaderboards, results whose verification failed are left out.
-    """
-    suite = done.suite
-    kept = [one for one in done.results if one.verified != "failed"]
-    summaries = summarise(kept, references=suite.references, lower=suite.lower, floors=suite.floors)
-    columns = ("task", "agent", "mean", "95 % interval", "scaled", "best", "n", "faults")
-    table = _research_table("Scores on the test split", *columns)
-    for env in sorted({one.env for one in kept}):
-        for agent, summary in summaries.items():
-            mine = [one for one in kept if (one.env, one.agent) == (env, agent)]
-            for task in (task for task in summary.tasks if task.env == env):
-                counts = task.counts
-                found = [_normalised(one, suite) for one in mine]
-                table.add_row(
-                    Text(_task(env)),
-                    Text(printable(agent)),
-                    *estimate_cells(task.mean),
-                    _mean([one for one in found if one is not None]),
-                    _best([_counted(one, suite) for one in mine], higher=env not in suite.lower),
-                    f"{counts.used}/{counts.results}",
-                    _faults(counts),
-                )
-    return table
-
-
-def episodes_table(results: Sequence[Result], suite: Suite) -> Table:
-    """Return a table with a row per episode; a score at the task's floor is marked."""
-    table = _research_table(
-        f"{len(results)} episodes (* the floor: faults count as it, and so do worse scores)",
-        "task", "agent", "seed", "score", "scaled", "end", "steps", "val", "sec",
-    )  # fmt: skip
-    if restarted := sum(one.lives > 1 for one in results):
-        table.caption = f"{restarted} of them were restarted after a fault; earlier usage counts"
-    for one in results:
-        normalised = _normalised(one, suite)
-        end = printable(str(one.extra.get("end", NOTHING)))
-        table.add_row(
-            Text(_task(one.env)),
-            Text(printable(one.agent)),
-            str(one.seed),
-            _score(one, suite),
-            NOTHING if normalised is None else f"{normalised:.3f}",
-            Text(end if one.outcome == "scored" else one.outcome.replace("_", " ")),
-            str(one.steps),
-            Text(printable(str(one.extra.get("validations", NOTHING)))),
-            f"{one.seconds:.1f}",
-        )
-    return table
-
-
-def aup_lines(done: BenchRun) -> list[str]:
-    """Return lines with the AUP of the agents and the baseline: best attempt, best submission."""
-    suite = done.suite
-    kept = [one for one in done.results if one.verified != "failed"]
-    found = research_aup(kept, references=suite.references, lower=suite.lower)
-    if found is None:
-        return ["There is no AUP: no score is positive and as good as the baseline's."]
-    attempt, submission = found.attempt, found.submission
-    order = sorted(submission.values, key=lambda name: (name == submission.baseline, name))
-    lines = [
-        f"AUP of {printable(name)}: attempt {attempt.values.get(name, 0.0):.3f}, "
-        f"submission {submission.values[name]:.3f}"
-        for name in order
-    ]
-    return [*lines, *(f"note: {printable(one, 1000)}" for one in found.caveats)]
-
-
-def _counted(one: Result, suite: Suite) -> float | None:
-    floor, lower = suite.floors.get(one.env), one.env in suite.lower
-    return counted_score(one.outcome, one.score, floor=floor, lower=lower)
-
-
-def _score(one: Result, suite: Suite) -> str:
-    counted = _counted(one, suite)
-    if counted is None:
-        return NOTHING if one.outcome == "infrastructure_fault" else "no score"
-    return f"{counted:.6g}" if counted == one.score else f"{counted:.6g}*"
-
-
-def _normalised(one: Result, suite: Suite) -> float | None:
-    """Return an episode's normalised score; without a baseline it is 1 if solved, else 0."""
-    scale = suite.references.get(one.env)
-    if scale is not None:
-        return normalised_score(
-            one.outcome, one.score, zero=scale.worst, one=scale.best, floor=scale.floor
-        )
-    if one.outcome != "scored":
-        return None if one.outcome == "infrastructure_fault" else 0.0
-    told = one.extra.get("normalised")
-    return float(told == 1.0) if isinstance(told, float) else None
-
-
-def _faults(counts: Counts) -> str:
-    kinds = {"agent": counts.agent_faults, "infra": counts.infrastructure_faults}
-    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "0"
-
-
-def _task(env: str) -> str:
-    return env.removeprefix("mlgym/").removesuffix("-v0")
-
-
-def _mean(values: list[float]) -> str:
-    return f"{math.fsum(values) / len(values):.3f}" if values else NOTHING
-
-
-def _best(counted: list[float | None], *, higher: bool) -> str:
-    scores = [one for one in counted if one is not None]
-    return number((max if higher else min)(scores)) if scores else NOTHING
-
-
-def conclude_research(done: BenchRun) -> NoReturn:
-    """Print the results of a run and exit with its code."""
-    if done.results:
-        out.print(episodes_table(done.results, done.suite))
-        out.print(scores_table(done))
-        for text in aup_lines(done):
-            print_line(text)
-    print_counts(done, "episodes")
-    end_run(done, "research")
-
-
-def _research_table(title: str, *columns: str) -> Table:
-    right = set(columns) - {"task", "agent", "end", "faults"}
-    whole = set(columns) - {"task", "agent"}
-    return make_table(title, *columns, right=right, whole=whole, simple=True)
 
 
 _WORDS = ("verified", "claimed", "failed")

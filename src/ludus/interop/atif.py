@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ludus.research.agents.replies import reply_of
+from ludus.research.running.conversation import RecordedCall
 from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 from ludus.research.tools.calls import SHELL
 from ludus.version import __version__
 
 __all__ = ["VERSION", "to_atif", "write_atif"]
 
-VERSION = "ATIF-v1.7"
+VERSION = "ATIF-v1.8"
 
 
 def to_atif(trajectory: ResearchTrajectory, *, session: str | None = None) -> dict[str, Any]:
     """Return a trajectory in ATIF as JSON-ready data.
 
     The first step is the user's task. Each action is a step of the agent with one tool call and
-    its result. Data for which ATIF has no field is under ``extra``.
+    its result. Where the record has the conversation, steps tell what the model said, with its
+    reasoning, tokens, log-probabilities and cost; a malformed reply is a step without a tool call,
+    whose result is what the model was told. Data for which ATIF has no field is under ``extra``.
 
     Args:
         trajectory: The trajectory.
         session: Id of the episode.
     """
     asked = {"step_id": 1, "source": "user", "message": trajectory.instruction or trajectory.task}
-    acted = [_step(step, n, trajectory) for n, step in enumerate(trajectory.steps, start=2)]
+    acted = [{"step_id": n, **step} for n, step in enumerate(_acted(trajectory), start=2)]
     agent = {
         "name": trajectory.agent or "unknown",
         "version": __version__ if trajectory.source == "ludus" else "unknown",
@@ -48,6 +52,7 @@ def to_atif(trajectory: ResearchTrajectory, *, session: str | None = None) -> di
         "scores": [dict(score) for score in trajectory.scores] or None,
         "normalised_score": trajectory.normalised,
         "model_calls": trajectory.calls,
+        "probes": sum(call.is_probe for call in trajectory.conversation) or None,
     }
     return _known(
         {
@@ -76,8 +81,37 @@ def write_atif(
         file.write(text + "\n")
 
 
-def _step(step: TrajectoryStep, n: int, trajectory: ResearchTrajectory) -> dict[str, Any]:
-    call_id = f"call_{n}"
+def _acted(trajectory: ResearchTrajectory) -> Iterator[dict[str, Any]]:
+    """Yield the agent's steps without their numbers."""
+    asked = [call for call in trajectory.conversation if not call.is_probe]
+    # What the model was told next is the end of the prompt after.
+    told = [_last_text(call) for call in asked[1:]]
+    said = list(zip(asked, [*told, ""], strict=False))
+    for n, step in enumerate(trajectory.steps):
+        mine = [one for one in said if one[0].n == n]
+        for call, answer in mine[:-1]:
+            yield _malformed(call, answer, trajectory.model)
+        yield _step(step, n, trajectory, mine[-1][0] if mine else None)
+    for call, answer in said:
+        if call.n >= len(trajectory.steps):
+            yield _malformed(call, answer, trajectory.model)
+
+
+def _last_text(call: RecordedCall) -> str:
+    return str(call.messages[-1].get("content") or "") if call.messages else ""
+
+
+def _malformed(call: RecordedCall, told: str, model: str) -> dict[str, Any]:
+    """Return the step of a reply that no action followed from."""
+    step: dict[str, Any] = {"source": "agent", "model_name": model or None, **_said(call)}
+    results = {"results": [{"content": told}]} if told else None
+    return _known({**step, "observation": results, "extra": {"malformed": True}})
+
+
+def _step(
+    step: TrajectoryStep, n: int, trajectory: ResearchTrajectory, asked: RecordedCall | None
+) -> dict[str, Any]:
+    call_id = f"call_{n + 2}"
     name, arguments = _call(step.action)
     call = {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
     extra = {
@@ -88,16 +122,38 @@ def _step(step: TrajectoryStep, n: int, trajectory: ResearchTrajectory) -> dict[
         "output_is_whole": None if step.is_whole else False,
     }
     made = {
-        "step_id": n,
         "source": "agent",
         "message": step.response or step.thought,
         "model_name": trajectory.model or None,
         "reasoning_content": step.thought if step.response and step.thought else None,
+        "llm_call_count": 0 if trajectory.conversation else None,
+        **(_said(asked) if asked else {}),
         "tool_calls": [call],
         "observation": {"results": [{"source_call_id": call_id, "content": step.output}]},
         "extra": _known(extra) or None,
     }
     return _known(made)
+
+
+def _said(call: RecordedCall) -> dict[str, Any]:
+    """Return the fields of a step that tell of a call of the model."""
+    reply = reply_of(call.reply, call.reasoning, call.finish)
+    metrics = {
+        "prompt_tokens": call.usage.get("prompt_tokens"),
+        "completion_tokens": call.usage.get("completion_tokens"),
+        "cached_tokens": call.usage.get("cached_tokens"),
+        "cost_usd": call.usage.get("cost"),
+        "prompt_token_ids": call.prompt_token_ids,
+        "completion_token_ids": call.completion_token_ids,
+        "logprobs": call.logprobs,
+        "extra": {"seconds": call.seconds, "finish_reason": call.finish},
+    }
+    return {
+        "message": reply.text,
+        "reasoning_content": reply.reasoning or None,
+        "metrics": _known(metrics),
+        "llm_call_count": 1,
+    }
 
 
 def _call(action: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ludus.research.agents.rollouts import Rollout, rollouts
     from ludus.research.episode.env import MLGymEnv, ResearchEnv
     from ludus.research.linting import check_task
     from ludus.research.running.agents import parse_agent
@@ -42,6 +43,7 @@ __all__ = [
     "MlgymSettings",
     "ResearchEnv",
     "Result",
+    "Rollout",
     "Scale",
     "Settings",
     "Task",
@@ -54,6 +56,7 @@ __all__ = [
     "register_task",
     "register_tasks",
     "resume_research",
+    "rollouts",
     "run_research",
     "task_ids",
     "trajectory_of_run",
@@ -64,6 +67,7 @@ _MODULES = {
     **dict.fromkeys(("MLGymEnv", "ResearchEnv"), "episode.env"),
     **dict.fromkeys(("EpisodeOptions", "parse_agent"), "running"),
     **dict.fromkeys(("resume_research", "run_research"), "running"),
+    **dict.fromkeys(("Rollout", "rollouts"), "agents.rollouts"),
     "Scale": "task.reward",
     "MlgymSettings": "task.settings",
     "TaskConfig": "task.config",

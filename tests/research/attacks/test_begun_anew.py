@@ -19,7 +19,7 @@ from ludus.bench import RunSettings
 from ludus.bench.report.facts import collect
 from ludus.bench.report.sections.runs import failures
 from ludus.bench.running.folder import BenchFolder
-from ludus.cli.results import episodes_table
+from ludus.cli.research_results import episodes_table
 from ludus.record import read_run
 from ludus.research.episode import env as env_module
 from ludus.research.episode.terminal import Terminal

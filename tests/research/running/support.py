@@ -19,7 +19,7 @@ GUESS = str(SAMPLES / "guess_number")
 UNLIMITED = bool(LOOSE)
 GOOD = (SAMPLES / "guess_number" / "reference" / "guess.py").read_text()
 
-TIMES = {"cost", "measured", "seconds", "spent", "state"}
+TIMES = {"cost", "measured", "seconds", "spent", "state", "waited"}
 """Fields of events that are others each time."""
 _ABOUT_KILLS = {"open", "resume", "close", "fault", "note"}
 
@@ -92,6 +92,9 @@ def told(path) -> list:
         data = {key: value for key, value in event.data.items() if key not in TIMES}
         data = json.loads(json.dumps(data))
         data.pop("unit", None)
+        for name in ("bodies", "kept", "messages"):
+            # Prompts say how many seconds are left.
+            data.pop(name, None)
         for name in ("model_usage", "usage"):
             # Prompts say how many seconds are left, in more or fewer digits.
             _ = data.get(name, {}).pop("prompt_tokens", 0), data.get(name, {}).pop("cost", 0)

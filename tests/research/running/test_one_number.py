@@ -18,7 +18,7 @@ from ludus.bench.result import Result
 from ludus.bench.statistics import summarise
 from ludus.bench.store import open_store
 from ludus.cli.app import app
-from ludus.cli.results import aup_lines, episodes_table, scores_table
+from ludus.cli.research_results import aup_lines, episodes_table, scores_table
 from ludus.interop.atif import to_atif
 from ludus.record import read_run
 from ludus.research.running import parse_agent, run_research

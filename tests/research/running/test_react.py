@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
-from ludus.bench import RunSettings
+from ludus.bench import RunLimits, RunSettings
 from ludus.bench.running.folder import BenchFolder
+from ludus.errors import DependencyNotInstalled, ModelServerError, ResearchError
 from ludus.record import read_run
-from ludus.research.model_server.policies import Break, Call, Fail, Say, by_step, in_order
+from ludus.research.model_server.policies import Break, Call, Fail, Say, Slow, by_step, in_order
 from ludus.research.model_server.server import ModelServer
 from ludus.research.running import job as job_module
 from ludus.research.running import parse_agent, resume_research, run_research
 from ludus.research.running.log import Log
+from ludus.research.running.progress import standing
 from ludus.research.running.verification import verify_research_run
 from ludus.research.task.discovery import load_task
 from tests.research.running.scripts import SCRIPTS, TASKS
@@ -142,14 +145,83 @@ def test_a_broken_server_is_nobodys_fault_and_tried_again(task, tmp_path):
     assert result.steps == len(STEPS)
 
 
-def test_without_any_server(task, tmp_path):
-    done = start(
-        task, "react", tmp_path / "run", agent_options=QUICK, base_url="http://127.0.0.1:9/v1",
-        settings=RunSettings(engine="serial", retries=1, backoff=0.01),
-    )  # fmt: skip
-    assert done.exit_code == 3
-    assert done.count("infrastructure_fault") == 1
-    assert "scored" not in [one.outcome for one in done.results]
+def test_without_any_server_nothing_begins(task, tmp_path):
+    with pytest.raises(
+        ModelServerError, match=r"127\.0\.0\.1:9/v1 cannot be reached: .*--base-url"
+    ):
+        start(
+            task, "react", tmp_path / "run", agent_options=QUICK, base_url="http://127.0.0.1:9/v1"
+        )
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_a_key_or_a_package_nothing_begins(task, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelServerError, match="Set OPENAI_API_KEY"):
+        start(task, "react", tmp_path / "run", agent_options=QUICK)
+    with pytest.raises(ResearchError, match="needs the module 'no_such_module'"):
+        start(task, "no_such_module.agents:make", tmp_path / "run")
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "openai", None)
+        with pytest.raises(DependencyNotInstalled, match="openai"):
+            start(task, "react", tmp_path / "run", agent_options=QUICK, base_url="http://x/v1")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_finished_run_needs_no_server(task, tmp_path):
+    with ModelServer(by_step({MARK: STEPS})) as server:
+        start(task, "react", tmp_path / "run", agent_options=QUICK, base_url=server.base_url)
+    again = resume_research(tmp_path / "run", settings=RunSettings(engine="serial"))
+    assert again.exit_code == 0
+
+
+def test_the_time_of_the_model_is_no_working_time(task, tmp_path):
+    slow = [Slow(0.6, one) for one in (STEPS[0], STEPS[1])]
+    nap = Call("shell", {"command": "sleep 5"})
+    with ModelServer(by_step({MARK: [*slow, nap, nap]})) as server:
+        done = start(
+            task, "react", tmp_path / "run", agent_options=QUICK, base_url=server.base_url,
+            working_time=2.0,
+        )  # fmt: skip
+    (result,) = done.results
+    assert (result.outcome, result.extra["end"]) == ("scored", "working_time")
+    assert result.score == pytest.approx(0.7)
+    assert result.seconds - result.extra["working_seconds"] >= 1.2
+    assert result.extra["working_seconds"] >= 2.0
+    assert result.steps == 3
+
+
+def test_no_episode_begins_beyond_the_cost_of_all_together(task, tmp_path):
+    prices = {"prices": {"scripted": {"input": 1000, "output": 1000}}}
+    with ModelServer(by_step({MARK: STEPS})) as server:
+        limited = RunSettings(engine="serial", limits=RunLimits(max_cost=0.5))
+        done = start(
+            task, "react", tmp_path / "run", agent_options={**QUICK, **prices}, runs=3,
+            base_url=server.base_url, settings=limited,
+        )  # fmt: skip
+        assert done.exit_code == 4
+        assert len(done.results) == 1
+        assert "max_cost" in done.exhausted
+        assert [one.rpartition(" ")[2] for one in done.open_units] == ["1", "2"]
+        rest = resume_research(tmp_path / "run", settings=RunSettings(engine="serial"))
+    assert (rest.exit_code, len(rest.results)) == (0, 3)
+
+
+def test_the_cost_of_what_has_no_result_counts_too(task, tmp_path):
+    """The first episode ends in a fault of the server; its money is spent."""
+    prices = {"prices": {"scripted": {"input": 1000, "output": 1000}}}
+    broken = [STEPS[0], Fail(500), Fail(500)]
+    limited = RunSettings(engine="serial", retries=0, limits=RunLimits(max_cost=0.3))
+    with ModelServer(in_order(broken)) as server:
+        done = start(
+            task, "react", tmp_path / "run", agent_options={**QUICK, **prices}, runs=2,
+            base_url=server.base_url, settings=limited,
+        )  # fmt: skip
+        assert len(server.requests) == 3
+    assert done.exit_code == 4
+    assert done.results[0].outcome == "infrastructure_fault"
+    (job,) = (tmp_path / "run" / "records").iterdir()
+    assert standing(job).cost > 0.3
 
 
 def test_limits_of_money_and_calls_end_with_a_grade(task, tmp_path):

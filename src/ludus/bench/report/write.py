@@ -14,6 +14,7 @@ from ludus.bench.report.html import to_html
 from ludus.bench.report.markdown import to_markdown
 from ludus.bench.report.sections.aggregates import improvement, overall, profiles, research
 from ludus.bench.report.sections.curves import Curve, curves
+from ludus.bench.report.sections.passing import solved
 from ludus.bench.report.sections.runs import (
     environments,
     failures,
@@ -128,6 +129,7 @@ def _sections(
     found = (
         Section(first.anchor, first.title, cautions(facts) + first.blocks),
         profiles(facts),
+        solved(facts),
         research(facts),
         improvement(facts),
         environments(facts),

@@ -71,6 +71,10 @@ class UnitJob:
         """Time limit of the agent; exceeding it is the agent's fault."""
         return self.unit.budget.max_seconds
 
+    def cost_so_far(self) -> float:
+        """Return the money that the unit has spent before it has a result, if that is known."""
+        return 0.0
+
     def execute(self, on_playing: Callable[[], None] = lambda: None) -> Result:
         """Run the unit; see :func:`execute`."""
         return execute(self, on_playing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
@@ -67,6 +67,7 @@ class BenchRun:
         results: Of all units that were finished or given up, in the order of the plan.
         planned: How many units there are.
         missing: Environments that were left out, in words.
+        open_units: Units without a result, in words.
         exhausted: Which limit ended the run early.
         interrupted: Whether the user did.
         store_problem: Why results did not reach the store; they are in the folder.
@@ -78,6 +79,7 @@ class BenchRun:
     results: tuple[Result, ...]
     planned: int
     missing: tuple[str, ...] = ()
+    open_units: tuple[str, ...] = ()
     exhausted: str | None = None
     interrupted: bool = False
     store_problem: str | None = None
@@ -242,6 +244,7 @@ class _Runner:
             results=tuple(result for result in ordered if result is not None),
             planned=len(self._plan.units),
             missing=missing,
+            open_units=tuple(str(u) for u in self._plan.units if u.id not in self._results),
             exhausted=exhausted,
             interrupted=interrupted,
             store_problem=self._store_problem,
@@ -285,7 +288,7 @@ class _Runner:
         started, busy = time.monotonic(), 0
         while self._queue or busy:
             self._spent.seconds = time.monotonic() - started
-            exhausted = self._limits.exceeded(self._spent)
+            exhausted = self._limits.exceeded(replace(self._spent, cost=self._cost()))
             # Of what is under way, only the clock makes waiting senseless.
             if exhausted and (not busy or exhausted.startswith("max_seconds")):
                 return exhausted
@@ -300,6 +303,14 @@ class _Runner:
                 busy -= 1
                 self._take(done)
         return None
+
+    def _cost(self) -> float:
+        """Return the money for all units, also for those that have no result yet, or no score."""
+        if self._limits.max_cost is None:
+            return self._spent.cost
+        scored = {one.id for one in self._results.values() if one.outcome != "infrastructure_fault"}
+        begun = (unit for unit in self._plan.units if unit.id not in scored)
+        return self._spent.cost + sum(self._job(unit).cost_so_far() for unit in begun)
 
     def _is_due(self) -> bool:
         return bool(self._queue) and self._queue[0][0] <= time.monotonic()

@@ -24,6 +24,7 @@ from ludus.bench.statistics.gathering import (
     gather,
 )
 from ludus.bench.statistics.normalise import Normalised, Reference, normalise, normalise_tasks
+from ludus.bench.statistics.passing import Passing, pass_at_k, pass_every_k, passing
 from ludus.bench.statistics.scores import (
     Scores,
     as_scores,
@@ -42,6 +43,7 @@ __all__ = [
     "Estimate",
     "FaultPolicy",
     "Normalised",
+    "Passing",
     "Profile",
     "Reference",
     "Scores",
@@ -61,6 +63,9 @@ __all__ = [
     "normalise_tasks",
     "number",
     "optimality_gap",
+    "pass_at_k",
+    "pass_every_k",
+    "passing",
     "performance_profile",
     "probability_of_improvement",
     "profile_values",

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 MAX_ANSWER_BYTES = 2**24
+_CHECK_SECONDS = 20.0
 RESERVED = frozenset(
     {
         "max_completion_tokens", "max_tokens", "messages", "model", "n", "stream", "tool_choice",
@@ -96,6 +97,9 @@ class ModelClient:
         backoff: Waiting times between attempts.
         limit_field: The server's name for the limit of a reply.
         seed: Of the jitter of waiting times.
+
+    Attributes:
+        waited: Seconds spent in :meth:`ask`, pauses and failed attempts included.
     """
 
     model: str
@@ -106,6 +110,7 @@ class ModelClient:
     backoff: Backoff = field(default_factory=Backoff)
     limit_field: str = "max_tokens"
     seed: int = 0
+    waited: float = field(default=0.0, init=False)
     _openai: Any = None
     _client: Any = None
     _scatter: random.Random = field(init=False)
@@ -147,18 +152,51 @@ class ModelClient:
         body |= {self.limit_field: max_tokens, "extra_body": dict(options or {})}
         if tools:
             body["tools"] = list(tools)
-        end = time.monotonic() + seconds
+        began = time.monotonic()
+        end = began + seconds
         most = (self.max_retries or 0) if retries is None else retries
         attempt = 0
-        while True:
-            try:
-                answer = self._attempt(body, min(self.timeout, end - time.monotonic()))
-            except _Passing as problem:
-                attempt += 1
-                self._wait(attempt, most, problem, end)
-            else:
-                answer.retries = attempt
-                return answer
+        try:
+            while True:
+                try:
+                    answer = self._attempt(body, min(self.timeout, end - time.monotonic()))
+                except _Passing as problem:
+                    attempt += 1
+                    self._wait(attempt, most, problem, end)
+                else:
+                    answer.retries, answer.seconds = attempt, time.monotonic() - began
+                    return answer
+        finally:
+            self.waited += time.monotonic() - began
+
+    def check(self) -> None:
+        """Ask the server for its models, once, to see whether it can be reached.
+
+        Only what certainly keeps every request from being answered is an error. A server that
+        lists no models, or is busy, is not.
+
+        Raises:
+            DependencyNotInstalled: The package ``openai`` is missing.
+            ModelServerError: There is no key, it is refused, or nothing listens at the address.
+        """
+        client, library = self._connected(), self._openai
+        where = str(client.base_url).rstrip("/")
+        try:
+            client.models.list(timeout=_CHECK_SECONDS)
+        except library.APITimeoutError:
+            return
+        except library.APIConnectionError as problem:
+            raise ModelServerError(
+                f"The model's server at {where} cannot be reached: {problem.__cause__ or problem}. "
+                "Start it, or give its address: --base-url http://HOST:PORT/v1."
+            ) from problem
+        except (library.AuthenticationError, library.PermissionDeniedError) as problem:
+            raise ModelServerError(
+                f"The model's server at {where} refuses the key (status {problem.status_code}). "
+                "Set OPENAI_API_KEY to one that it accepts."
+            ) from problem
+        except library.OpenAIError:
+            return
 
     def close(self) -> None:
         """Close the connections."""

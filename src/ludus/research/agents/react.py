@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from ludus.errors import ModelServerError, ResearchError
 from ludus.research.agents.accounting import Caps, Meter, ModelUsage, Price
+from ludus.research.agents.calls import CallLog, ModelCall, NoCallLog
 from ludus.research.agents.client import (
     RESERVED,
     Backoff,
@@ -104,7 +105,12 @@ class ReactAgent:
             limit_field=config.limit_field,
             backoff=config.backoff,
         )
+        self._calls: CallLog = NoCallLog()
         self.reset()
+
+    def log_calls(self, log: CallLog) -> None:
+        """Report every call of the model to a log from now on, and take known answers from it."""
+        self._calls = log
 
     def reset(self, seed: int | None = None, env: Any = None) -> None:
         """Forget the episode before; ``env`` is what the agent may know of the next one."""
@@ -115,6 +121,7 @@ class ReactAgent:
         self._history.demonstrations = tuple(map(dict, config.demonstrations))
         self._prompts = Prompts(config.templates, config.style, _facts(env))
         self._budget = config.context_tokens - config.reply_tokens
+        self._thought = ""
         self._ratio = 1.0
         """How many times more tokens a prompt has had than was estimated, at most."""
 
@@ -129,9 +136,14 @@ class ReactAgent:
         return self._meter.usage.cost
 
     @property
+    def waited(self) -> float:
+        """Seconds spent waiting for the model, since the agent was made."""
+        return self._client.waited
+
+    @property
     def thought(self) -> str:
-        """What the model said with its last action."""
-        return self._history.turns[-1].text if self._history.turns else ""
+        """What the model said with its last action, or else its reasoning."""
+        return self._thought
 
     def act(self, observation: Mapping[str, Any]) -> Action:
         """Return what the model wants to do.
@@ -149,6 +161,10 @@ class ReactAgent:
         except BaseException:
             self._history.set_state(before)
             raise
+
+    def check(self) -> None:
+        """Check that the model's server can be reached; see :meth:`ModelClient.check`."""
+        self._client.check()
 
     def close(self) -> None:
         """Close the connections."""
@@ -188,6 +204,7 @@ class ReactAgent:
             reply = self._ask().reply
             parsed = parse_reply(reply, style)
             if isinstance(parsed, Parsed):
+                self._thought = reply.text if reply.text.strip() else reply.reasoning
                 self._history.turns.append(_turn(reply, parsed))
                 return parsed.action
             reason = parsed.reason
@@ -214,6 +231,10 @@ class ReactAgent:
                 )
             prompt = estimate_tokens(messages) + overhead
             allowed = self._meter.admit(math.ceil(prompt * self._ratio), config.reply_tokens)
+            known = self._calls.known(messages, schemas)
+            if known is not None:
+                self._account(known, prompt)
+                return known
             try:
                 answer = self._client.ask(
                     messages,
@@ -246,7 +267,7 @@ class ReactAgent:
                     raise
                 has_failed = True
                 continue
-            self._account(answer, prompt)
+            self._report(answer, prompt, messages, schemas)
             return answer
 
     def _answers_first_request(self, schemas: Any) -> bool:
@@ -270,12 +291,28 @@ class ReactAgent:
             )
         except ModelServerError:
             return False
-        self._account(answer, estimate_tokens(messages) + len(json.dumps(schemas)) // 3)
+        prompt = estimate_tokens(messages) + len(json.dumps(schemas)) // 3
+        self._report(answer, prompt, messages, schemas, is_probe=True)
         return True
+
+    def _report(
+        self, answer: Answer, prompt: int, messages: Any, schemas: Any, *, is_probe: bool = False
+    ) -> None:
+        """Put a call on the account and into the log."""
+        before = self._meter.usage
+        self._account(answer, prompt)
+        after = self._meter.usage
+        usage = {
+            "prompt_tokens": after.prompt_tokens - before.prompt_tokens,
+            "completion_tokens": after.completion_tokens - before.completion_tokens,
+        }
+        cost = after.cost - before.cost
+        self._calls.add(ModelCall(messages, schemas, answer, cost, usage, is_probe))
 
     def _account(self, answer: Answer, prompt: int) -> None:
         said = answer.reply
-        length = sum(len(call.arguments) for call in said.calls) + len(said.text)
+        length = sum(len(call.arguments) for call in said.calls)
+        length += len(said.text) + len(said.reasoning)
         if answer.prompt_tokens is not None:
             self._ratio = max(self._ratio, answer.prompt_tokens / prompt)
         stated = answer.prompt_tokens is not None and answer.completion_tokens is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ludus.research.episode.actions import Action, read_action
@@ -19,11 +20,14 @@ __all__ = [
     "Unreadable",
     "parse_answer",
     "parse_reply",
+    "reply_of",
     "utf8",
 ]
 
 MAX_ACTION_CHARACTERS = 200_000
 _FENCE = re.compile(r"^ {0,3}```[^\n`]*\n(.*?)^ {0,3}```[ \t]*$", re.DOTALL | re.MULTILINE)
+_OPEN, _CLOSE = "<think>", "</think>"
+_LONE_CLOSE = re.compile(r"^[ \t]*</think>[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,14 @@ class Reply:
     """One message of a model."""
 
     text: str = ""
+    """What it says, without reasoning."""
     calls: tuple[ToolCall, ...] = ()
     is_cut: bool = False
     """Whether it ended because it had become too long."""
+    reasoning: str = ""
+    """From the server's own field, or from a ``<think>`` section of the text."""
+    is_thinking: bool = False
+    """Whether it ended inside its ``<think>`` section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +75,21 @@ class Malformed:
 def parse_reply(reply: Reply, style: str) -> Parsed | Malformed:
     """Return the one action of a reply, or why there is none."""
     found = _from_call(reply) if style == "tools" else _from_text(reply)
-    if isinstance(found, Malformed) and reply.is_cut:
-        return Malformed(f"the reply was cut off because it was too long. {found.reason}")
-    return found
+    if not isinstance(found, Malformed):
+        return found
+    return Malformed("".join((*_circumstances(reply), found.reason)))
+
+
+def _circumstances(reply: Reply) -> Iterator[str]:
+    """Yield what else is wrong with a malformed reply, as sentences."""
+    if reply.is_cut:
+        yield "the reply was cut off because it was too long. "
+    if reply.is_thinking:
+        yield "The reply ended before its reasoning did; think less. "
+    elif reply.reasoning and not reply.text.strip() and not reply.calls:
+        yield "The reply has reasoning and nothing else. "
+    if not _FENCE.search(reply.text) and _FENCE.search(reply.reasoning):
+        yield "A command inside the reasoning is not run; repeat it after the reasoning. "
 
 
 def utf8(text: str) -> str:
@@ -127,11 +148,23 @@ class Answer:
     """A reply, and what it took."""
 
     reply: Reply
+    message: Mapping[str, Any] = field(default_factory=dict)
+    """The reply as the server gave it, with role, content and tool calls."""
+    reasoning: str = ""
+    """What the server gave apart from the message."""
+    finish: str = ""
+    """Why it ended, in the server's word."""
     prompt_tokens: int | None = None
     """``None`` where the server does not say."""
     completion_tokens: int | None = None
     cached_tokens: int = 0
+    prompt_token_ids: list[int] | None = None
+    completion_token_ids: list[int] | None = None
+    logprobs: list[float] | None = None
+    """Of the reply's tokens."""
     retries: int = 0
+    seconds: float = 0.0
+    """From the first attempt to the answer, pauses included."""
 
 
 def parse_answer(body: Any) -> Answer:
@@ -145,19 +178,66 @@ def parse_answer(body: Any) -> Answer:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise Unreadable("it has no choices[0].message")
-    cut = choice.get("finish_reason") == "length"
-    reply = Reply(_text(message.get("content")), _calls(message.get("tool_calls")), cut)
+    finish = choice.get("finish_reason")
+    finish = utf8(finish[:80]) if isinstance(finish, str) else ""
+    said: dict[str, Any] = {"role": "assistant", "content": _text(message.get("content"))}
+    calls = _calls(message.get("tool_calls"))
+    if calls:
+        said["tool_calls"] = [_plain_call(call) for call in calls]
+    thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
     usage = body.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     details = usage.get("prompt_tokens_details")
     prompt = _count(usage.get("prompt_tokens"))
     cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    ids, logprobs = _tokens(choice)
     return Answer(
-        reply,
+        reply_of(said, thought, finish),
+        message=said,
+        reasoning=thought,
+        finish=finish,
         prompt_tokens=prompt,
         completion_tokens=_count(usage.get("completion_tokens")),
         cached_tokens=min(cached or 0, prompt or 0),
+        prompt_token_ids=_ids(choice.get("prompt_token_ids")) or _ids(body.get("prompt_token_ids")),
+        completion_token_ids=ids,
+        logprobs=logprobs,
     )
+
+
+def reply_of(message: Mapping[str, Any], reasoning: str, finish: str) -> Reply:
+    """Return the reply in an assistant's message; a ``<think>`` section is taken out of its text.
+
+    Args:
+        message: With ``content`` and, perhaps, ``tool_calls``.
+        reasoning: What the server gave apart from it.
+        finish: Why it ended; ``"length"`` if it was too long.
+    """
+    text = _text(message.get("content"))
+    thought, text, is_thinking = _without_thinking(text)
+    return Reply(
+        text,
+        _calls(message.get("tool_calls")),
+        finish == "length",
+        "\n".join(part for part in (reasoning, thought) if part),
+        is_thinking,
+    )
+
+
+def _without_thinking(text: str) -> tuple[str, str, bool]:
+    """Return what stands in a ``<think>`` section, the rest, and whether the section has no end.
+
+    Some servers give a model's opening tag with the prompt: then only the end is in the text, on a
+    line of its own.
+    """
+    start = text.lstrip()
+    if start.startswith(_OPEN):
+        thought, end, rest = start[len(_OPEN) :].partition(_CLOSE)
+        return thought.strip(), rest.lstrip("\n"), not end
+    lone = _LONE_CLOSE.search(text)
+    if lone is None or _OPEN in text[: lone.start()]:
+        return "", text, False
+    return text[: lone.start()].strip(), text[lone.end() :].lstrip("\n"), False
 
 
 def _text(content: Any) -> str:
@@ -183,5 +263,50 @@ def _calls(calls: Any) -> tuple[ToolCall, ...]:
     return tuple(found)
 
 
+def _plain_call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
 def _count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 2**40 else None
+
+
+MAX_TOKENS = 2**22
+LEAST_LOGPROB = -9999.0
+"""Stands for minus infinity, which JSON lacks; vLLM writes the same."""
+_TOKEN_ID = re.compile(r"token_id:(\d{1,9})").fullmatch
+
+
+def _ids(value: Any) -> list[int] | None:
+    """Return token ids, ``None`` if these are none."""
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_TOKENS:
+        return None
+    return value if all(type(one) is int and 0 <= one < 2**40 for one in value) else None
+
+
+def _tokens(choice: Mapping[str, Any]) -> tuple[list[int] | None, list[float] | None]:
+    """Return ids and log-probabilities of a reply's tokens, as far as a server gives them.
+
+    vLLM has the ids in ``token_ids``, or as texts ``token_id:N``; llama.cpp in each token's ``id``.
+    """
+    logprobs = choice.get("logprobs")
+    rows = logprobs.get("content") if isinstance(logprobs, dict) else None
+    rows = rows if isinstance(rows, list) and 0 < len(rows) <= MAX_TOKENS else []
+    given = [row if isinstance(row, dict) else {} for row in rows]
+    found = [_logprob(row.get("logprob")) for row in given]
+    likely = [one for one in found if one is not None]
+    ids = _ids(choice.get("token_ids")) or _ids([_token_id(row) for row in given])
+    return ids, likely if likely and len(likely) == len(found) else None
+
+
+def _logprob(value: Any) -> float | None:
+    if type(value) not in (int, float) or value != value:  # NaN
+        return None
+    # The second bound because rounding may give a probability a little above 1.
+    return float(min(max(value, LEAST_LOGPROB), 0.0))
+
+
+def _token_id(row: Mapping[str, Any]) -> Any:
+    named = _TOKEN_ID(row["token"]) if isinstance(row.get("token"), str) else None
+    return row.get("id") if named is None else int(named[1])

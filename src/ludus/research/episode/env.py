@@ -69,6 +69,8 @@ class ResearchEnv(Env[Observation, Action]):
         max_steps: Instead of the task's own.
         time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
         cost_limit: How much may be added with :meth:`add_cost`.
+        working_time: Seconds of an episode without those added with :meth:`add_waiting`; no limit
+            by default.
         backend: Of all sandboxes; see :func:`ludus.sandbox.open_sandbox`.
         policy: Other values for fields of the agent's policy.
         gpus: Instead of the task's own; 0 does without.
@@ -103,6 +105,7 @@ class ResearchEnv(Env[Observation, Action]):
         max_steps: int | None = None,
         time_limit: float | None = None,
         cost_limit: float | None = None,
+        working_time: float | None = None,
         backend: str | None = None,
         policy: Mapping[str, Any] | None = None,
         gpus: int | None = None,
@@ -128,7 +131,7 @@ class ResearchEnv(Env[Observation, Action]):
         refuse_missing_gpus(self.task, gpus)
         self.render_mode = render_mode
         self.limits = EpisodeLimits.of(
-            self.task, steps=max_steps, seconds=time_limit, cost=cost_limit
+            self.task, steps=max_steps, seconds=time_limit, cost=cost_limit, working=working_time
         )
         self._data = CachedTask.of(self.task)
         self._policy = agent_policy(self.task, policy)
@@ -206,6 +209,14 @@ class ResearchEnv(Env[Observation, Action]):
             ResetNeeded: There is no episode, or it is over.
         """
         self._current().cost += float(cost)
+
+    def add_waiting(self, seconds: float) -> None:
+        """Add to the time that the agent has waited for its model, which is no working time.
+
+        Raises:
+            ResetNeeded: There is no episode, or it is over.
+        """
+        self._current().waited += max(0.0, float(seconds))
 
     @property
     def artefacts(self) -> Mapping[str, bytes]:

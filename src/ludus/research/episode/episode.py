@@ -60,6 +60,7 @@ class ResearchEpisode:
         validations_before: Validations in abandoned records of this episode.
         jobs: Background jobs of the agent.
         cost: What the agent has spent.
+        waited: Seconds spent waiting for the agent's model.
         hint: What the agent is told in addition to the task's description.
     """
 
@@ -78,7 +79,7 @@ class ResearchEpisode:
         self._stopped: float | None = None
         self._open_file = self.hint = ""
         self.steps = 0
-        self.cost = 0.0
+        self.cost = self.waited = 0.0
         self.end: End = ""
         self.final: Graded | None = None
         self.validations: list[Graded] = []
@@ -93,6 +94,21 @@ class ResearchEpisode:
     @seconds.setter
     def seconds(self, value: float) -> None:
         self._began = self._clock() - value
+
+    @property
+    def working(self) -> float:
+        """Seconds since it began, without those spent waiting for the agent's model."""
+        return max(0.0, self.seconds - self.waited)
+
+    @property
+    def reached(self) -> End:
+        """The limit that is reached, if one is."""
+        return self.limits.reached(self.steps, self.seconds, self.cost, self.working)
+
+    def _left(self, seconds: float) -> float:
+        """Return the seconds until the nearer limit of time, when so many have passed."""
+        limits = self.limits
+        return min(limits.seconds - seconds, limits.working - (seconds - self.waited))
 
     def first(self) -> Seen:
         """Return what the agent sees before it does anything."""
@@ -124,8 +140,7 @@ class ResearchEpisode:
                 validation, told = self._validate()
             said = _with(said, told)
         if not self.end:
-            reached = self.limits.reached(self.steps, self.seconds, self.cost)
-            self.end = "submitted" if "submit" in asked else reached
+            self.end = "submitted" if "submit" in asked else self.reached
         if self.end:
             self.jobs.stop_all()
             self.terminal.end()
@@ -138,7 +153,7 @@ class ResearchEpisode:
     def _run(self, command: ParsedAction) -> Said:
         if command.problem:
             return Said(f"{command.problem}\n", _WRONG_CALL)
-        left = self.limits.seconds - self.seconds
+        left = self._left(self.seconds)
         if left <= 0:
             return Said("The time of the episode was over; nothing was run.\n", _NOT_RUN)
         own = self.limits.short if command.is_tool else self.limits.long
@@ -214,6 +229,7 @@ class ResearchEpisode:
             "validations": len(self.validations),
             "steps": self.steps,
             "seconds": self.seconds,
+            "waited": self.waited,
             "cost": self.cost,
             "command_seconds": 0.0 if said is None else said.seconds,
             "timed_out": said is not None and said.timed_out,
@@ -240,7 +256,7 @@ class ResearchEpisode:
             cwd=self.terminal.cwd,
             open_file=self._open_file if is_over else self.terminal.open_file(),
             steps_left=self.limits.steps - self.steps,
-            seconds_left=self.limits.seconds - spent,
+            seconds_left=self._left(spent),
             # As many digits as in the message, so that a score carries no hidden data.
             validation_score=float(f"{scores[-1]:.{_DIGITS}g}") if scores else nothing,
         )

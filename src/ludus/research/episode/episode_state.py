@@ -49,6 +49,7 @@ def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> 
         "terminal": terminal,
         "steps": episode.steps,
         "seconds": episode.seconds,
+        "waited": episode.waited,
         "cost": episode.cost,
         "validations": [made.plain() for made in episode.validations],
         "validation_faults": episode.validation_faults,
@@ -71,7 +72,7 @@ def load(saved: dict[str, Any], episode: ResearchEpisode) -> list[ActionResult]:
                 _restore(episode.terminal.sandbox, place, snapshot)
         episode.terminal.load(saved["terminal"])
         episode.steps, episode.cost = int(saved["steps"]), float(saved["cost"])
-        episode.seconds = float(saved["seconds"])
+        episode.seconds, episode.waited = float(saved["seconds"]), float(saved.get("waited", 0.0))
         episode.validations = [Graded.from_plain(made) for made in saved["validations"]]
         episode.validation_faults = int(saved["validation_faults"])
         episode.validations_before = int(saved["validations_before"])

@@ -15,7 +15,7 @@ End: TypeAlias = str
 """Why an episode is over; empty while it continues.
 
 ``"submitted"``; ``"done"`` if the task's own class says so; a limit: ``"steps"``, ``"time"``,
-``"cost"``; ``"box"`` if the sandbox is unusable; or the caller's argument of
+``"working_time"``, ``"cost"``; ``"box"`` if the sandbox is unusable; or the caller's argument of
 ``ResearchEnv.finish``, such as ``"agent"``.
 """
 
@@ -31,6 +31,7 @@ class EpisodeLimits:
     Attributes:
         steps: Actions.
         seconds: From reset on.
+        working: Likewise, without the time spent waiting for the agent's model.
         cost: What the agent may spend.
         long: Seconds of one command.
         short: Seconds of one tool call.
@@ -43,10 +44,17 @@ class EpisodeLimits:
     long: float
     short: float
     validations: int | None
+    working: float = math.inf
 
     @classmethod
     def of(
-        cls, task: Task, *, steps: int | None, seconds: float | None, cost: float | None
+        cls,
+        task: Task,
+        *,
+        steps: int | None,
+        seconds: float | None,
+        cost: float | None,
+        working: float | None = None,
     ) -> EpisodeLimits:
         """Return the limits of a task, changed by ``MLGYM_*`` variables and arguments.
 
@@ -55,7 +63,8 @@ class EpisodeLimits:
             ValueError: An argument is not a limit.
         """
         settings = MlgymSettings.read()
-        for name, value in (("max_steps", steps), ("time_limit", seconds), ("cost_limit", cost)):
+        given = {"max_steps": steps, "time_limit": seconds, "cost_limit": cost}
+        for name, value in {**given, "working_time": working}.items():
             if value is not None and not value > 0:
                 raise ValueError(f"{name} is {value!r}; expected more than 0.")
         return cls(
@@ -65,12 +74,15 @@ class EpisodeLimits:
             long=settings.long_timeout(task.config.timeout),
             short=settings.action_short_timeout,
             validations=task.config.validations,
+            working=math.inf if working is None else float(working),
         )
 
-    def reached(self, steps: int, seconds: float, cost: float) -> End:
+    def reached(self, steps: int, seconds: float, cost: float, working: float = 0.0) -> End:
         """Return which limit is reached."""
         if steps >= self.steps:
             return "steps"
         if seconds >= self.seconds:
             return "time"
+        if working >= self.working:
+            return "working_time"
         return "cost" if cost >= self.cost else ""

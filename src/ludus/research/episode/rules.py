@@ -83,8 +83,7 @@ class Rules:
         own = episode.first().observation() if last is None else last.observation
         observation = merged(own, observation, self.observation_space)
         if episode.final is None:
-            spent = (episode.steps, episode.seconds, episode.cost)
-            end = DONE if done else episode.limits.reached(*spent)
+            end = DONE if done else episode.reached
             reward += self._conclude(end) if end else 0.0
         self._total += reward
         told = dict(episode.info() if last is None else last.info or {})

@@ -35,10 +35,17 @@ class _TimeOver(BaseException):
     """Not an ``Exception``, which an agent may catch to try again."""
 
 
-def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
+def decide(
+    agent: Any, observation: Mapping[str, Any], seconds: float | None = None
+) -> dict[str, Any]:
     """Return an agent's action and thought, or why it stops.
 
     An agent that fails has stopped, and its work is graded.
+
+    Args:
+        agent: The agent.
+        observation: What it sees.
+        seconds: How long it may take; by default as long as the observation says.
 
     Returns:
         ``action`` and ``thought``; or ``stop``, one word, and a ``message``.
@@ -49,7 +56,7 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
     """
     with CtrlC() as ctrl_c:
         try:
-            decided = _decide(agent, observation)
+            decided = _decide(agent, observation, seconds)
         # The agent's own, SystemExit too: it must not end the run.
         except BaseException as problem:
             decided = _stop("agent_error", _shown(problem))
@@ -59,9 +66,10 @@ def decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
     return decided
 
 
-def _decide(agent: Any, observation: Mapping[str, Any]) -> dict[str, Any]:
+def _decide(agent: Any, observation: Mapping[str, Any], seconds: float | None) -> dict[str, Any]:
+    left = float(observation["seconds_left"]) if seconds is None else seconds
     try:
-        with _alarm(float(observation["seconds_left"]) + _GRACE):
+        with _alarm(left + _GRACE):
             action = agent.act(observation)
         return {"action": _plain(action), "thought": _thought(agent)}
     except AgentStopped as stopped:

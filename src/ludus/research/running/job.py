@@ -23,6 +23,7 @@ from ludus.research.running.agents import BUILT_IN, AgentView, make_agent
 from ludus.research.running.log import Log, is_begun
 from ludus.research.running.options import EpisodeOptions, TaskRow
 from ludus.research.running.playing import Player
+from ludus.research.running.progress import standing
 from ludus.research.running.recorded_grading import CannotResume, LoggedGrade, conclude
 from ludus.research.running.results import claim_of, failed_claim, result_of_record
 from ludus.research.running.resuming import LARGEST, Checkpoints
@@ -49,6 +50,11 @@ class EpisodeJob(UnitJob):
     def max_seconds(self) -> float | None:
         """Time limit of the worker, far beyond the episode's own."""
         return (self.options.pinned().time_limit or 0.0) + _GRADING_SECONDS
+
+    def cost_so_far(self) -> float:
+        """Return the money that the episode has spent, as far as its record says."""
+        found = standing(self.record_path)
+        return 0.0 if found is None else found.cost
 
     def execute(self, on_playing: Callable[[], None] = lambda: None) -> Result:
         """Play the episode, or the rest of it, and return its result.
@@ -206,6 +212,7 @@ class EpisodeJob(UnitJob):
             max_steps=options.max_steps,
             time_limit=options.time_limit,
             cost_limit=options.cost_limit,
+            working_time=options.working_time,
             backend=options.backend,
             policy=options.policy,
             gpus=options.gpus,

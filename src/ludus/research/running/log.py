@@ -13,6 +13,7 @@ from ludus.record.format.keys import SigningKey
 from ludus.record.replay.provenance import provenance
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.draws import Draws
+from ludus.research.running.conversation import FOLDER as CALLS
 from ludus.research.running.story import KIND, Story, Used, tell
 from ludus.research.task.contract import Split
 from ludus.research.task.outcome import Outcome
@@ -64,6 +65,20 @@ class Log:
     def earlier(self, used: Used) -> None:
         """Write what abandoned records have used, before anything is done."""
         self._append("earlier", used.plain())
+
+    @property
+    def path(self) -> Path:
+        """Of the record."""
+        return self._run.path
+
+    def ask(self, data: Mapping[str, Any]) -> None:
+        """Write a call of the agent's model."""
+        self._append("ask", data)
+
+    def body(self, digest: str, content: bytes) -> None:
+        """Store a part of a call that is too large for an event, unless it is there already."""
+        if digest not in self.story.asks.files:
+            self.story.take(self._run.add_file(f"{CALLS}/{digest}", content))
 
     def act(self, data: Mapping[str, Any]) -> None:
         """Write what the agent has decided."""

@@ -35,6 +35,7 @@ class EpisodeOptions(BaseModel):
         max_steps: Instead of the task's own.
         time_limit: Seconds of an episode; by default ``MLGYM_ENV_TIMEOUT``, or 10,000.
         cost_limit: What the agent may spend.
+        working_time: Seconds of an episode without those spent waiting for the agent's model.
         backend: Of all sandboxes.
         egress: Hosts that agents' sandboxes may reach, besides those of the task.
         unlimited: Whether not to limit memory and processors, for machines that cannot.
@@ -53,6 +54,7 @@ class EpisodeOptions(BaseModel):
     max_steps: Annotated[int, Field(gt=0)] | None = None
     time_limit: _Amount | None = None
     cost_limit: _Amount | None = None
+    working_time: _Amount | None = None
     backend: str | None = None
     egress: tuple[str, ...] = ()
     unlimited: bool = False
@@ -86,8 +88,9 @@ class EpisodeOptions(BaseModel):
 
         Those that records of earlier versions lack are there only if they are set.
         """
-        told = self.model_dump(exclude={"base_url", "scale", "verbose", "gpus"})
-        return told if self.gpus is None else {**told, "gpus": self.gpus}
+        later = {"gpus": self.gpus, "working_time": self.working_time}
+        told = self.model_dump(exclude={"base_url", "scale", "verbose", *later})
+        return told | {name: value for name, value in later.items() if value is not None}
 
     @property
     def policy(self) -> dict[str, Any]:

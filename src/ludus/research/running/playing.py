@@ -12,6 +12,7 @@ from ludus.errors import InfrastructureFailed
 from ludus.record.format import canonical
 from ludus.research.episode.env import ResearchEnv
 from ludus.research.episode.own_observation import own_parts
+from ludus.research.running.conversation import Conversation
 from ludus.research.running.deciding import decide
 from ludus.research.running.log import Log
 from ludus.research.running.recorded_grading import CannotResume, LoggedGrade
@@ -43,6 +44,7 @@ class Player:
     ) -> None:
         self._env, self._grade, self._agent = env, grade, agent
         self._log, self._checkpoints, self._seed = log, checkpoints, seed
+        self._conversation = Conversation(log)
 
     def play(self) -> None:
         """Play until the work is graded.
@@ -55,6 +57,8 @@ class Player:
             observation = restore(
                 self._env, self._grade, self._agent, self._log.story, self._checkpoints, self._seed
             )
+            # Only now: what is chosen again while a record is repeated is in it already.
+            _tell(self._agent, self._conversation)
             while not self._log.story.is_over:
                 if self._log.story.decided is None:
                     self._decide(observation)
@@ -69,10 +73,16 @@ class Player:
             raise InfrastructureFailed(one_line(problem)) from problem
 
     def _decide(self, observation: Mapping[str, Any]) -> None:
-        number = len(self._log.story.steps)
-        before = _cost(self._agent)
-        decided = self._nothing_left() or decide(self._agent, observation)
-        cost = max(0.0, _cost(self._agent) - before)
+        number, episode = len(self._log.story.steps), self._env._current()
+        before, waited = _amount(self._agent, "cost"), _amount(self._agent, "waited")
+        began, left = episode.seconds, episode.limits.seconds - episode.seconds
+        decided = self._nothing_left() or decide(self._agent, observation, left)
+        if self._conversation.problem is not None:
+            raise self._conversation.problem
+        cost = max(0.0, _amount(self._agent, "cost") - before)
+        # No agent can have waited longer than the decision took.
+        most = episode.seconds - began
+        self._env.add_waiting(min(max(0.0, _amount(self._agent, "waited") - waited), most))
         state = self._checkpoints.save(f"agent-{number}", self._agent)
         self._log.act({**decided, "cost": cost, "state": state})
         self._env.add_cost(cost)
@@ -83,7 +93,7 @@ class Player:
         if self._log.story.steps or not self._log.story.earlier.lives:
             return None
         episode = self._env._current()
-        end = episode.limits.reached(episode.steps, episode.seconds, episode.cost)
+        end = episode.reached
         message = "Nothing is left of this limit: the episode had used it when it began anew."
         return {"stop": end, "message": message} if end else None
 
@@ -123,6 +133,7 @@ class Player:
                 "model_usage": _usage(self._agent),
                 "seconds": info["command_seconds"],
                 "spent": info["seconds"],
+                "waited": info["waited"],
                 "measured": {name: info[name] for name in _MEASURED},
                 **{name: info[name] for name in _IF_ANY if info[name]},
                 "state": state,
@@ -133,15 +144,26 @@ class Player:
         return observation
 
 
-def _cost(agent: Any) -> float:
-    """Return the agent's reported cost; 0 if it is not an amount."""
+def _tell(agent: Any, conversation: Conversation) -> None:
+    """Tell an agent where to report the calls of its model, if it wants to know."""
     try:
-        cost = float(getattr(agent, "cost", 0.0))
+        if callable(getattr(agent, "log_calls", None)):
+            agent.log_calls(conversation)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # the agent's own code may raise anything
+        return
+
+
+def _amount(agent: Any, name: str) -> float:
+    """Return an amount that the agent reports, such as its cost; 0 if it is none."""
+    try:
+        amount = float(getattr(agent, name, 0.0))
     except KeyboardInterrupt:
         raise
     except BaseException:  # the agent's own code may raise anything
         return 0.0
-    return cost if math.isfinite(cost) else 0.0
+    return amount if math.isfinite(amount) else 0.0
 
 
 def _usage(agent: Any) -> dict[str, Any]:

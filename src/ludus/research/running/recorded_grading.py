@@ -86,6 +86,7 @@ def conclude(log: Log, record: Path, task: Task, subject: Mapping[str, Any], gra
             "model_usage": last.get("model_usage", {}),
             "seconds": 0.0,
             "spent": last.get("spent", story.earlier.seconds),
+            "waited": last.get("waited", story.earlier.waited),
             "measured": {"timed_out": False, "usage": {}},
             "state": None,
         },

@@ -74,6 +74,8 @@ def _claim(story: Story, subject: Mapping[str, Any], made: Outcome, end: str) ->
         "cost": last.get("cost", story.earlier.cost),
         "usage": last.get("model_usage", {}),
         "seconds": last.get("spent", story.earlier.seconds),
+        # Records of earlier versions lack it.
+        **({"waited": last["waited"]} if "waited" in last else {}),
         "unit": subject["unit"],
     }
 
@@ -153,6 +155,8 @@ def result_of_record(job: UnitJob) -> Result:
         "backend": subject["options"]["backend"],
         "draws": subject["draws"],
     }
+    if "waited" in claim:
+        extra["working_seconds"] = round(max(0.0, float(claim["seconds"]) - claim["waited"]), 6)
     if not scored:
         del extra["curve"]
     return Result(

@@ -86,6 +86,7 @@ def _carried_over(env: ResearchEnv, used: Used) -> dict[str, Any]:
     """Count what earlier lives have used; return the first observation."""
     episode = env._current()
     episode.steps, episode.cost, episode.seconds = used.steps, used.cost, used.seconds
+    episode.waited = used.waited
     episode.validations_before = used.validations
     episode.validation_faults = used.validation_faults
     return episode.first().observation()
@@ -105,20 +106,20 @@ class _Replay:
         earlier = self._story.earlier
         if earlier.lives:
             observation = _carried_over(self._env, earlier)
-        spent = earlier.seconds
+        spent, waited = earlier.seconds, earlier.waited
         for step in self._story.steps:
             self._choose(observation, step)
             self._env.add_cost(step["cost"] - self._env._current().cost)
             # Only what the episode itself took counts.
-            self._env._current().seconds = spent
+            self._env._current().seconds, self._env._current().waited = spent, waited
             self._grade.known = step["graded"]
             observation, *_, info = self._env.step(step["action"])
             self._grade.known = None
             if info["outcome"] != "running":
                 raise CannotResume(f"step {step['n']} ended the episode when it was done again")
             self._compare(observation, step)
-            spent = float(step["spent"])
-        self._env._current().seconds = spent
+            spent, waited = float(step["spent"]), float(step.get("waited", 0.0))
+        self._env._current().seconds, self._env._current().waited = spent, waited
         if self._story.decided is not None:
             self._choose(observation, self._story.decided)
             self._env.add_cost(self._story.decided["cost"])

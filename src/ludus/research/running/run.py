@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def run_research(
     Raises:
         DataMissing: A task's data has to be fetched first.
         BenchError: The run cannot begin.
+        ModelServerError: A model's server cannot be reached, or there is no key for it.
         ResearchError: A task or an agent is wrong; the message says what to do.
     """
     chosen = (options or EpisodeOptions()).pinned()
@@ -93,6 +95,7 @@ def resume_research(
 
     Raises:
         BenchError: There is no run, another process is running it, or its tasks have changed.
+        ModelServerError: A model's server cannot be reached, or there is no key for it.
         ResearchError: It is not a research run, or an agent cannot be made from its name.
     """
     folder = BenchFolder.open(path)
@@ -107,6 +110,8 @@ def resume_research(
             f"The work of {path} is not what it was: an agent's code has changed. Results of "
             "different work are not mixed; start another run."
         )
+    open_units = (unit for unit in work.units if _is_open(folder, unit))
+    _check_agents({unit.agent.name: unit.agent for unit in open_units}.values(), file.options)
     return _run(folder, work, file, settings or RunSettings())
 
 
@@ -140,15 +145,46 @@ def _check(
     """Raise what would go wrong in every episode, before the first one begins."""
     for task in tasks:
         declared_packages(task)
-    for spec in agents:
-        if spec.use in BUILT_IN:
-            agent = make_agent(spec, None, 0, options)
-            if callable(getattr(agent, "close", None)):
-                agent.close()
+    _check_agents(agents, options)
     for task in tasks:
         data = CachedTask.of(task)
         for seed in seeds:
             data.prepared(seed)
+
+
+def _check_agents(agents: Iterable[AgentSpec], options: EpisodeOptions) -> None:
+    """Raise what is wrong with an agent: options, a package, a key, a server out of reach.
+
+    Agents of one's own are not made here: that would run their code in this process.
+    """
+    for spec in agents:
+        if spec.use not in BUILT_IN:
+            _find_module(spec)
+            continue
+        agent = make_agent(spec, None, 0, options)
+        try:
+            if callable(getattr(agent, "check", None)):
+                agent.check()
+        finally:
+            if callable(getattr(agent, "close", None)):
+                agent.close()
+
+
+def _is_open(folder: BenchFolder, unit: Unit) -> bool:
+    """Tell whether an episode has no result yet, or is going to be tried again."""
+    result = folder.result(unit.id)
+    return result is None or result.outcome == "infrastructure_fault"
+
+
+def _find_module(spec: AgentSpec) -> None:
+    """Raise if an agent's module is not installed; only its top package is looked for."""
+    where = spec.use.rpartition(":")[0]
+    top = where.partition(".")[0]
+    if spec.by_name and where and not where.endswith(".py") and find_spec(top) is None:
+        raise ResearchError(
+            f"The agent {spec.name} needs the module {top!r}, which is not installed here. Install "
+            "it, or run the command where it can be imported."
+        )
 
 
 SUITE = "research"
@@ -234,6 +270,9 @@ def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
     if draw_kind(options.draws) == "public":
         # Draws that can be foreseen make another suite: its scores meet no others on a board.
         row["kwargs"]["draws"] = "public"
+    if options.working_time is not None:
+        # A suite's budget has no such limit; so it is a suite of its own.
+        row["kwargs"]["working_time"] = options.working_time
     if options.max_steps is None:
         row["budget"] = {"max_steps": task.config.max_steps}
     if scores.baseline is not None:

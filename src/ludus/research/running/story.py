@@ -5,6 +5,7 @@ The events of a record, in their order::
     open
     draws    {kind, nonce}                           what graders draw from, once and first
     earlier  {lives, steps, seconds, …}              used in abandoned records, if any
+    ask      {n, call, messages, reply, …}           a model has answered, see conversation
     act      {n, action, thought, cost, state}       the agent has decided; or {n, stop, message}
     file     …                                       a submitted file, once for each content
     grading  {n, split, files}                       begun; its result is in the step
@@ -36,6 +37,7 @@ from ludus.errors import RecordDamaged
 from ludus.record import read_run
 from ludus.record.format.event import EVENTS, Event
 from ludus.research.grading.draws import Draws
+from ludus.research.running.conversation import Asks
 from ludus.research.task.outcome import Graded
 
 __all__ = [
@@ -68,6 +70,7 @@ class Used:
         cost: What the agent has spent.
         validations: Completed ones.
         validation_faults: Those that failed because of the infrastructure.
+        waited: Seconds of waiting for the agent's model.
     """
 
     lives: int = 0
@@ -76,6 +79,7 @@ class Used:
     cost: float = 0.0
     validations: int = 0
     validation_faults: int = 0
+    waited: float = 0.0
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> Self:
@@ -87,7 +91,7 @@ class Used:
         """
         made = cls(**data)
         for name, value in made.plain().items():
-            expected = float if name in ("seconds", "cost") else int
+            expected = float if name in ("seconds", "cost", "waited") else int
             if type(value) is not expected:
                 raise TypeError(f"{name} is {value!r:.40}")
             if not (math.isfinite(value) and value >= 0):
@@ -113,6 +117,7 @@ class Story:
         handed_in: The data of the first ``grading`` on the test split. Nothing else is ever tested.
         tested: Its result, once that is known.
         files: The SHA-256 of all stored submitted files.
+        asks: The calls of the agent's model.
         faults: Infrastructure faults, in words.
         resumed: How often the record was continued.
         result: The data of the last ``result``.
@@ -128,6 +133,7 @@ class Story:
     handed_in: Mapping[str, Any] | None = None
     tested: Mapping[str, Any] | None = None
     files: set[str] = field(default_factory=set)
+    asks: Asks = field(default_factory=Asks)
     faults: list[str] = field(default_factory=list)
     resumed: int = 0
     result: Mapping[str, Any] | None = None
@@ -203,9 +209,17 @@ def _earlier(story: Story, data: Mapping[str, Any]) -> None:
     story.earlier = Used.from_plain(data)
 
 
+def _ask(story: Story, data: Mapping[str, Any]) -> None:
+    _check_number(story, data)
+    if story.decided is not None:
+        raise ValueError("the agent has decided already")
+    story.asks.take(data)
+
+
 def _act(story: Story, data: Mapping[str, Any]) -> None:
     _check_number(story, data)
     story.decided = story.last_act = data
+    story.asks.decided()
 
 
 def _step(story: Story, data: Mapping[str, Any]) -> None:
@@ -247,7 +261,8 @@ def _tested(story: Story, data: Mapping[str, Any]) -> None:
 
 
 def _file(story: Story, data: Mapping[str, Any]) -> None:
-    story.files.add(data["sha256"])
+    if not story.asks.file(data):
+        story.files.add(data["sha256"])
 
 
 def _fault(story: Story, data: Mapping[str, Any]) -> None:
@@ -271,6 +286,7 @@ def _ignore(*_: object) -> None:
 
 _TAKE = {
     "act": _act,
+    "ask": _ask,
     "draws": _draws,
     "earlier": _earlier,
     "end": _step,
@@ -295,7 +311,9 @@ def used_in(story: Story, events: Iterable[Event]) -> Used:
         lives=before.lives + 1,
         steps=before.steps + sum("action" in one for one in (*story.steps, decided)),
         seconds=float(last.get("spent", before.seconds)) + _pending(events, len(story.steps)),
-        cost=float(last.get("cost", before.cost)) + float(decided.get("cost", 0.0)),
+        cost=float(last.get("cost", before.cost))
+        + (float(decided.get("cost", 0.0)) if decided else story.asks.cost),
+        waited=float(last.get("waited", before.waited)),
         validations=before.validations + len(story.validations),
         validation_faults=before.validation_faults + story.validation_faults,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from ludus.errors import RecordError
 from ludus.record.run.reader import read_run
+from ludus.research.running.conversation import RecordedCall, read_calls
 from ludus.research.running.results import scale_of
 
 __all__ = ["ResearchTrajectory", "TrajectoryStep", "trajectory_of_run"]
@@ -63,6 +64,8 @@ class ResearchTrajectory:
     completion_tokens: int | None = None
     calls: int | None = None
     cost: float | None = None
+    conversation: tuple[RecordedCall, ...] = ()
+    """Calls of the model; each names the step that was decided on."""
 
 
 def trajectory_of_run(path: str | os.PathLike[str]) -> ResearchTrajectory:
@@ -106,6 +109,7 @@ def trajectory_of_run(path: str | os.PathLike[str]) -> ResearchTrajectory:
         completion_tokens=_count(usage.get("completion_tokens")),
         calls=_count(usage.get("calls")),
         cost=_number(claim.get("cost")),
+        conversation=tuple(read_calls(run)),
     )
 
 

@@ -200,6 +200,8 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
         yield "the suite is about another version of the task"
     if unit.kwargs.get("draws", "private") != subject.get("draws"):
         yield f"its draws were {subject.get('draws')!r:.40}, and the suite asks for others"
+    if unit.kwargs.get("working_time") != job.options.working_time:
+        yield f"its working time was {job.options.working_time}, and the suite has another"
     options, budget = job.options, unit.budget
     limits = {
         "max_steps": (options.max_steps or budget.max_steps, budget.max_steps),

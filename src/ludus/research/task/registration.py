@@ -17,6 +17,7 @@ from ludus.research.task.task import BaseTask, Task
 __all__ = ["ENTRY_POINT", "register_task", "register_tasks", "task_specs"]
 
 ENTRY_POINT = "ludus.research.episode.env:ResearchEnv"
+VECTOR_ENTRY_POINT = "ludus.research.episode.batch:research_batch"
 _LONGEST = 300
 
 
@@ -125,4 +126,5 @@ def _spec(
         family="research",
         security=security,
         reward_scale=reward_scale,
+        vector_entry_point=VECTOR_ENTRY_POINT,
     )

@@ -28,7 +28,7 @@ from ludus.bench.statistics.aup import Aup, ResearchAup, research_aup
 from ludus.bench.statistics.bootstrap import Estimate, Profile, estimate, performance_profile
 from ludus.bench.statistics.scores import FloatArray, joined, probability_of_improvement
 
-__all__ = ["improvement", "overall", "profiles", "research"]
+__all__ = ["NAMESPACE", "improvement", "overall", "profiles", "research"]
 
 _COUNTED = (
     "An agent's fault counts as the floor of its environment, and no score counts as less; an "
