@@ -124,11 +124,9 @@ class Storage:
         }
         self._param_arrays: dict[str, Any] = {}
         self._set_params(params)
-        arrays = self.arrays()
-        self.layout = Layout.of(arrays)
-        self._table = np.zeros(self.layout.size + 1, np.int64)
+        self.layout = Layout.of(self.arrays())
+        self._table: Any = None
         self._by_place: dict[int, Any] | None = None
-        self._describe(arrays)
 
     def _make_rows(self, infos: int) -> None:
         self.floats = self._state_rows("F", len(self._float_names) + 2, np.float64)
@@ -186,6 +184,9 @@ class Storage:
     def table(self, *, native: bool) -> Any:
         """Return the table for a driver; the same object during the storage's lifetime."""
         if native:
+            if self._table is None:
+                self._table = np.zeros(self.layout.size + 1, np.int64)
+                self._describe()
             return self._table.ctypes.data
         if self._by_place is None:
             self._by_place = self.layout.by_place(self.arrays())
@@ -195,9 +196,11 @@ class Storage:
         """Pass the address of the next step's actions, which must outlive it, to compiled code."""
         self._table[-1] = actions.ctypes.data
 
-    def _describe(self, arrays: dict[str, Any]) -> None:
-        """Update the table in place, because drivers hold its address."""
-        self._table[:-1] = self.layout.words(arrays)
+    def _describe(self) -> None:
+        """Update the tables in place, because drivers hold them."""
+        arrays = self.arrays()
+        if self._table is not None:
+            self._table[:-1] = self.layout.words(arrays)
         if self._by_place is not None:
             self._by_place.update(self.layout.by_place(arrays))
 
@@ -217,7 +220,7 @@ class Storage:
             KernelError: The type of a field does not match its annotation.
         """
         self._set_params(params)
-        self._describe(self.arrays())
+        self._describe()
 
     def _set_params(self, params: Any) -> None:
         words = []
