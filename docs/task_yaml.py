@@ -60,6 +60,7 @@ packages: [numpy]
 egress: []
 answers: [y]
 hidden: [/usr/share/datasets]
+code_beside_tests: false
 verbose: false
 ```
 """
@@ -70,6 +71,9 @@ Where `direction` is not given, lower is better for a metric that is, or ends in
 {lower}. Higher is better for all others.
 
 A task without a `grader` folder is graded by the name of its metric, one of: {metrics}.
+
+`extends: ../other_task` takes the fields and files that a variant lacks from another task: see
+[Research tasks](research.md).
 """
 
 
