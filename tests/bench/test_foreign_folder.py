@@ -181,8 +181,10 @@ def test_runs_of_research(tmp_path, kind):
 @pytest.mark.parametrize("name", ["manifest.json", "events.jsonl"])
 def test_how_far_an_episode_is(tmp_path, kind, name):
     subject = {"agent": "a", "task": "t", "seed": 1, "unit": {"budget": {"max_steps": 5}}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"subject": subject}))
-    step = json.dumps({"kind": "step", "data": {"n": 2}})
+    now = "2026-01-01T00:00:00+00:00"
+    (tmp_path / "manifest.json").write_text(json.dumps({"subject": subject, "created": now}))
+    data = {"n": 2, "cost": 0.5, "spent": 1.0, "validation": None}
+    step = json.dumps({"kind": "step", "time": now, "data": data})
     (tmp_path / "events.jsonl").write_text(f"{step}\n" * 3)
     assert standing(tmp_path).steps == 3
     (tmp_path / name).unlink()

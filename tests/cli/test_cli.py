@@ -34,7 +34,7 @@ def test_a_narrow_terminal_cuts_no_id_off(width, monkeypatch):
     assert "…" not in run(app, ["show", "CartPole-v1"]).output
     tasks = run(app, ["task", "list"]).output
     assert "imageClassificationCifar10 " in tasks
-    assert "-0.25264 " in tasks
+    assert "-0.2526 " in tasks
     assert ("Colonel Blotto" in tasks) == (width == 140)
 
 

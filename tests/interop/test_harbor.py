@@ -109,7 +109,7 @@ def test_files_that_are_missing_or_links_get_the_least_reward(task, exported, so
     for name in "abc":
         rewards = json.loads((tmp_path / name / "reward.json").read_text())
         floor = task.config.evaluation.floor
-        assert rewards == {"reward": pytest.approx(-0.2 / 1.4), "mae": floor}
+        assert rewards == {"reward": pytest.approx(task.scale.worst), "mae": floor}
 
 
 def test_a_fault_that_is_not_the_agents_writes_no_reward(exported, solved, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -356,7 +357,8 @@ def test_a_job_that_hands_its_output_to_another(env, monkeypatch):
     first = env._episode.jobs._jobs[0]
     first.join(20)
     assert not first.is_alive
-    assert "Job 1: ended with status 0" in do(env, "jobs list")[0]
+    # The flood can begin before the first one has ended.
+    assert re.search("Job 1: (ended with status 0|killed: it wrote more)", do(env, "jobs list")[0])
     assert first.plain()["bytes"] <= jobs_module.MOST_WRITTEN + (2 << 20)
 
 

@@ -109,15 +109,14 @@ class Job:
         try:
             while process.poll() is None:
                 left = self._until - time.monotonic()
-                if left <= 0:
-                    self.stop("killed: its time was over")
+                if left <= 0 or self._total > MOST_WRITTEN:
+                    wrote = f"it wrote more than {MOST_WRITTEN:,} bytes"
+                    self.stop(f"killed: {'its time was over' if left <= 0 else wrote}")
                     process.wait(_PATIENCE)
                     break
                 poller.poll(min(left, 0.5) * 1000)
                 if not self._read():
                     process.wait(min(left, 0.05))
-                if self._total > MOST_WRITTEN:
-                    self.stop(f"killed: it wrote more than {MOST_WRITTEN:,} bytes")
             # What is in the pipe; another job may hold its end, and write on and on.
             for _ in range(_LAST_READS):
                 if not self._read():
