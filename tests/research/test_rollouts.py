@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,6 +11,7 @@ import ludus
 from ludus.errors import ResearchError, TaskError
 from ludus.research import parse_agent, rollouts
 from ludus.research.agents import AgentStopped, StopReason
+from ludus.research.data.preparation import load_program
 from ludus.vector import AsyncVectorEnv
 from tests.research.env_support import LOOSE, answer, write_task
 from tests.research.running.support import fake_grade
@@ -121,3 +123,20 @@ def test_a_batch_has_a_worker_per_episode():
         assert list(observations["steps_left"]) == [observations["steps_left"][0]] * 3
         observations, *_ = envs.step(["pwd"] * 3)
         assert list(observations["output"]) == ["/workspace\n"] * 3
+
+
+def test_threads_load_one_program_at_a_time(tmp_path):
+    """Dataclasses look for their module by its name, which the threads share."""
+    program = tmp_path / "data.py"
+    program.write_text(
+        "from __future__ import annotations\n"
+        "import time\n"
+        "from dataclasses import dataclass\n"
+        "time.sleep(0.01)\n"
+        "@dataclass\n"
+        "class Row:\n"
+        "    value: int\n"
+    )
+    with ThreadPoolExecutor(8) as pool:
+        modules = list(pool.map(load_program, [program] * 16))
+    assert len({module.Row for module in modules}) == 16

@@ -7,6 +7,7 @@ import importlib.util
 import shutil
 import stat
 import sys
+import threading
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ __all__ = ["Prepared", "load_program", "null_submission", "prepare"]
 
 _SECRET = ("validation", "test")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_loading = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +102,13 @@ def load_program(file: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise TaskError(f"{file} cannot be loaded as Python.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules[name]
+    # Episodes in other threads may load the same program, which has one name while it runs.
+    with _loading:
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            del sys.modules[name]
     return module
 
 

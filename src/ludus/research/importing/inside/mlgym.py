@@ -236,7 +236,11 @@ def _check_ids(path: str, data: bytes, ids: list[str], repeated: list[str]) -> N
 
 def _plain(value: str) -> str:
     """Return a value without what a reader of tables ignores: 1, 1.0 and ' 1' are one id."""
+    value = value.strip()
     try:
-        return repr(float(value))
+        if re.fullmatch(r"[-+]?[0-9]+", value):
+            return str(int(value))
+        number = float(value)
     except ValueError:
-        return value.strip()
+        return value
+    return str(int(number)) if number.is_integer() else repr(number)
