@@ -122,8 +122,8 @@ types: install-dev ## Static types
 layers: install-dev ## Imports point one way
 	$(BIN)/lint-imports
 
-# Three workers on two cores: tests of sandboxes and processes wait half of their time.
-WORKERS ?= 3
+# Four workers on two cores: tests of sandboxes and processes wait half of their time.
+WORKERS ?= 4
 unit: system install-dev ## Tests
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
