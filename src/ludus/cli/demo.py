@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -24,6 +25,9 @@ from ludus.registration import family_of, make, make_vec, search
 from ludus.testing import benchmark_render
 
 __all__ = ["run"]
+
+_SHOWN_IDS = 6
+"""Ids of a family that the tour lists."""
 
 
 def run(
@@ -103,9 +107,10 @@ def _list_environments() -> None:
     families: dict[str, list[str]] = {}
     for spec in search():
         families.setdefault(family_of(spec), []).append(spec.id)
-    table = make_table("Environments", "family", "ids")
+    table = make_table("Environments (ludus envs lists all)", "family", "", "ids", right=("",))
     for family, ids in families.items():
-        table.add_row(family, ", ".join(ids))
+        more = ", …" if len(ids) > _SHOWN_IDS else ""
+        table.add_row(family, f"{len(ids)}", ", ".join(ids[:_SHOWN_IDS]) + more)
     out.print(table)
 
 
@@ -168,11 +173,11 @@ def _steps_per_second(envs: Any, seconds: float = 0.5) -> float:
 def _speeds() -> Table:
     """Measure steps per second of the vector backends, and of Gymnasium's if installed."""
 
-    def ludus(mode: str) -> Callable[[int], VectorEnv]:
-        return lambda n: make_vec("CartPole-v1", n, vectorization_mode=mode)
+    def ludus(mode: str, **options: Any) -> Callable[[int], VectorEnv]:
+        return lambda n: make_vec("CartPole-v1", n, vectorization_mode=mode, **options)
 
     backends: dict[str, Callable[[int], Any]] = {
-        "Ludus, compiled batch": ludus("vector_entry_point"),
+        "Ludus, compiled batch": ludus("vector_entry_point", compile="wait"),
         "Ludus, one process": ludus("sync"),
         "Ludus, worker processes": ludus("async"),
     }
@@ -197,6 +202,7 @@ def _speeds() -> Table:
 
 def _frame_rates() -> Table:
     """Measure rendered frames per second, and Gymnasium's if installed."""
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     makers: dict[str, Callable[..., Any]] = {"Ludus": make}
     if importlib.util.find_spec("gymnasium") is not None:
         import gymnasium
