@@ -257,11 +257,18 @@ def test_the_least_memory_is_still_enough_for_a_shell():
 def test_folders_single_files_and_programs_are_told_apart(tmp_path):
     record = b'a/b,1,2\nsix.py,sha,1\r\n"x y/z",,\n../../../bin/p,s,1\na/c,,\n../../../bin/q,,'
     (tmp_path / "RECORD").write_bytes(record)
-    (tmp_path / "top_level.txt").write_text("a b")
+    (tmp_path / "top_level.txt").write_text("not_in_the_record")
     found = distribution_files.owned_by(str(tmp_path))
-    assert {*found.names} >= {"a", "six.py", "x y", "b", "b.py"}
+    assert {*found.names} >= {"a", "a.py", "six.py", "x y"}
     assert not {*found.names} & {"..", "", "bin", "z"}
+    assert "not_in_the_record" not in found.names
     assert found.programs == ["p", "q"]
+
+
+def test_a_distribution_without_a_record_owns_what_its_top_level_names(tmp_path):
+    assert not distribution_files.owned_by(str(tmp_path)).names
+    (tmp_path / "top_level.txt").write_text("a b")
+    assert {*distribution_files.owned_by(str(tmp_path)).names} >= {"a", "b", "b.py"}
 
 
 @pytest.fixture

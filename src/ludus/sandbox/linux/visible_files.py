@@ -172,12 +172,14 @@ def _found(stamps: tuple[int, ...]) -> tuple[Shown, ...]:
 
 def _looked_at() -> Iterator[str]:
     """Yield what lies in folders of packages and decides whether it is shown."""
+    unused = {f"{root}/{_LIB}/site-packages" for root in python_roots() if not _uses_packages(root)}
     for folder in (path for path in _watched() if path.endswith("-packages")):
-        for name in _listed(folder):
+        for name in () if folder in unused else _listed(folder):
             path = f"{folder}/{name}"
-            yield path
             if name.endswith(_INFOS):
-                yield from (f"{path}/{file}" for file in distribution_files.LISTS)
+                yield from distribution_files.read_of(path)
+                continue
+            yield path
             # A folder that is not there yet changes the one that it comes into.
             yield from (part for part in map(path.__add__, _COPY_PARTS) if os.path.exists(part))
 
