@@ -232,8 +232,6 @@ class AtariVectorEnv(BatchEnv[Any, Any]):
         over = terminations | truncations
         if self.autoreset_mode is AutoresetMode.DISABLED:
             self._episodes.count(rewards, over)
-        elif "final_obs" in infos:
-            infos["_final_obs"] = over
         return observations, rewards, terminations, truncations, infos
 
     def get_state(self) -> State:
