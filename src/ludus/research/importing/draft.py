@@ -64,6 +64,9 @@ class Draft:
         # JSON is valid YAML.
         text = json.dumps(self.config, indent=2, ensure_ascii=False) + "\n"
         parse_config(text, "task.yaml")
+        folders = {str(one) for name in self.files for one in PurePosixPath(name).parents}
+        if both := sorted(folders & self.files.keys()):
+            raise TaskError(f"{both[0]} would be a file and a folder; rename one of them.")
         if folder.exists() or folder.is_symlink():
             raise TaskError(f"{folder} is there already; choose another folder, or remove it.")
         folder.parent.mkdir(parents=True, exist_ok=True)
