@@ -14,6 +14,7 @@ from ludus.interop.research_episodes import export_atif, export_jsonl
 from ludus.record import Run, read_run
 from ludus.research.running import conversation
 from ludus.research.running.conversation import Asks, read_calls
+from ludus.research.running.progress import standing
 from ludus.research.running.story import KIND, tell
 from ludus.research.running.trajectory import trajectory_of_run
 from tests.research.running.support import record_of
@@ -51,7 +52,7 @@ def take(asks, events):
 
 
 def forged(path, *events):
-    subject = {"task": "x", "unit": {}, "agent": "a"}
+    subject = {"task": "x", "agent": "a", "seed": 0, "unit": {"budget": {"max_steps": 9}}}
     with Run.create(path, kind=KIND, subject=subject) as run:
         for kind, data in events:
             run.append(kind, data)
@@ -111,6 +112,19 @@ def test_actions_of_odd_forms_are_exported(tmp_path, action):
                   ("step", {**STEP, "action": action}))  # fmt: skip
     write_atif(trajectory_of_run(path), tmp_path / "t.json")
     assert json.loads((tmp_path / "t.json").read_text())["steps"][1]["tool_calls"]
+
+
+def test_a_long_action_does_not_hide_what_was_spent_before(tmp_path):
+    """``--max-total-cost`` reads the end of records only, and a reply may be longer than that."""
+    action = "x" * (1 << 20)
+    step = {**STEP, "action": action, "cost": 0.7, "spent": 1.0, "validation": None}
+    path = forged(
+        tmp_path / "r",
+        ("act", {"n": 0, "action": action, "cost": 0.7}),
+        ("step", step),
+        ("act", {"n": 1, "action": action, "cost": 0.5}),
+    )
+    assert standing(path).cost == pytest.approx(1.2)
 
 
 @pytest.mark.parametrize("export", [export_jsonl, export_atif])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -55,6 +56,7 @@ def test_a_file_that_came_alone_names_nothing_above_its_folder(tmp_path, kind):
         text = (folder / "configs/agents/plain.yaml").read_text()
         text = text.replace("demonstrations/demo.traj", "secret.json")
     (folder / "alone.yaml").write_text(text)
+    shutil.rmtree(folder / "configs")
     with pytest.raises(TaskError, match=r"secret\.json"):
         imported(folder / "alone.yaml", tmp_path / "made")
     assert not (tmp_path / "made").exists()
