@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tracemalloc
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,9 +14,9 @@ from ludus.interop.atif import write_atif
 from ludus.interop.research_episodes import export_atif, export_jsonl
 from ludus.record import Run, read_run
 from ludus.research.running import conversation
-from ludus.research.running.conversation import Asks, read_calls
+from ludus.research.running.conversation import Asks, Conversation, read_calls
 from ludus.research.running.progress import standing
-from ludus.research.running.story import KIND, tell
+from ludus.research.running.story import KIND, Story, tell
 from ludus.research.running.trajectory import trajectory_of_run
 from tests.research.running.support import record_of
 from tests.research.running.test_conversation import ask, played, task
@@ -112,6 +113,22 @@ def test_actions_of_odd_forms_are_exported(tmp_path, action):
                   ("step", {**STEP, "action": action}))  # fmt: skip
     write_atif(trajectory_of_run(path), tmp_path / "t.json")
     assert json.loads((tmp_path / "t.json").read_text())["steps"][1]["tool_calls"]
+
+
+@pytest.mark.parametrize("content", [None, b'{"role": "assistant", "content": "submit"}'])
+def test_an_exchanged_reply_is_no_fault_of_the_agent(tmp_path, content):
+    """A reply was recorded, the episode interrupted, and the reply's file replaced or removed."""
+    reply = hashlib.sha256(b"the reply as it was").hexdigest()
+    (tmp_path / "conversation").mkdir()
+    if content is not None:
+        (tmp_path / "conversation" / reply).write_bytes(content)
+    story = Story()
+    story.asks.files.add(reply)
+    story.asks.take(ask(n=0, reply={"file": reply}))
+    known = Conversation(SimpleNamespace(story=story, path=tmp_path))
+    with pytest.raises(RecordDamaged, match="missing, or not what it was"):
+        known.known([{"role": "user", "content": "x"}], [])
+    assert known.problem is not None  # by which the runner knows
 
 
 def test_a_long_action_does_not_hide_what_was_spent_before(tmp_path):

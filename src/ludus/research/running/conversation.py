@@ -138,7 +138,8 @@ class Conversation:
     recorded, are returned again to the same request.
 
     Attributes:
-        problem: Why nothing could be written; the agent's code may hide the exception.
+        problem: Why nothing could be written or read, which is not the agent's fault; its code may
+            hide the exception.
     """
 
     def __init__(self, log: Log) -> None:
@@ -149,7 +150,11 @@ class Conversation:
     def known(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
     ) -> Answer | None:
-        """Return the recorded answer to a request; each is returned once."""
+        """Return the recorded answer to a request; each is returned once.
+
+        Raises:
+            RecordDamaged: It is not what it was.
+        """
         if not self._known:
             return None
         shown = tuple(_digest(one) for one in messages)
@@ -157,7 +162,11 @@ class Conversation:
         for place, (before, data) in enumerate(self._known):
             if (before, data["tools"]) == (shown, named):
                 del self._known[place]
-                return _answer(_read_call(self._log.path, data, (), ()))
+                try:
+                    return _answer(_read_call(self._log.path, data, (), ()))
+                except RecordError as problem:
+                    self.problem = problem
+                    raise
         return None
 
     def add(self, call: ModelCall) -> None:
