@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -125,6 +127,14 @@ def test_programs_too_large_to_be_parsed(lab, tmp_path, monkeypatch):
 def test_programs_that_are_nested_deep(lab, tmp_path, text):
     (lab / "data/table/baseline.py").write_text(text)
     assert imported(lab / "configs/tasks/table.yaml", tmp_path / "made").id == "guessTable"
+
+
+def test_modules_that_no_file_holds(lab, tmp_path, monkeypatch):
+    """Such as Cython's, which are there once NumPy is imported."""
+    monkeypatch.setitem(sys.modules, "made_up", ModuleType("made_up"))
+    (lab / "data/table/baseline.py").write_text("import made_up\nimport __main__\n")
+    report = imported(lab / "configs/tasks/table.yaml", tmp_path / "made")
+    assert ("packages", "not here: made_up") in {(row.field, row.detail) for row in report.rows}
 
 
 def test_copies_of_the_answers_under_other_names_are_the_graders(lab, tmp_path):

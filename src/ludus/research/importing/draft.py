@@ -118,5 +118,12 @@ def imported_packages(sources: Iterable[bytes]) -> tuple[list[str], list[str]]:
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     names.add(node.module.partition(".")[0])
     names -= {*sys.stdlib_module_names, "__main__", "__mp_main__", "ludus", "mlebench"}
-    here = {name for name in names if name.isascii() and importlib.util.find_spec(name)}
+    here = {name for name in names if name.isascii() and _is_here(name)}
     return sorted(here), sorted(names - here)
+
+
+def _is_here(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:  # a module that was made while Python runs, and comes with no package
+        return False
