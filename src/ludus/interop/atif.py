@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ludus.errors import RecordDamaged
 from ludus.research.agents.replies import reply_of
 from ludus.research.running.conversation import RecordedCall
 from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
@@ -74,9 +75,14 @@ def write_atif(
     Raises:
         FileExistsError: The file exists.
         OSError: The file cannot be written.
+        RecordDamaged: The trajectory holds what no JSON does.
     """
-    body = to_atif(trajectory, session=session)
-    text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=2)
+    try:
+        body = to_atif(trajectory, session=session)
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, indent=2)
+        text.encode()
+    except (AttributeError, RecursionError, TypeError, ValueError) as problem:
+        raise RecordDamaged(f"The trajectory cannot be written: {problem!r:.200}.") from problem
     with Path(path).open("x", encoding="utf-8") as file:
         file.write(text + "\n")
 
@@ -159,7 +165,8 @@ def _said(call: RecordedCall) -> dict[str, Any]:
 def _call(action: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if isinstance(action, str):
         return SHELL, {"command": action}
-    return str(action["tool"]), dict(action.get("arguments") or {})
+    arguments = action.get("arguments")
+    return str(action.get("tool")), dict(arguments) if isinstance(arguments, Mapping) else {}
 
 
 def _known(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ludus.atomic import replacing
 from ludus.bench.result import Result
 from ludus.bench.running.folder import BenchFolder
 from ludus.bench.statistics.passing import is_success
-from ludus.errors import ResearchError
+from ludus.errors import RecordDamaged, ResearchError
 from ludus.interop.atif import write_atif
 from ludus.record.run.reader import RunReader, read_run
 from ludus.research.running.conversation import RecordedCall, read_calls
@@ -55,9 +55,7 @@ def export_jsonl(folder: BenchFolder, path: str | os.PathLike[str]) -> Exported:
     finished, left_out = _finished(folder)
     with replacing(target) as file:
         for result in finished:
-            row = episode_row(folder, result)
-            text = json.dumps(row, ensure_ascii=False, allow_nan=False, sort_keys=True)
-            file.write(text.encode("utf-8", "replace") + b"\n")
+            file.write(_line(episode_row(folder, result)))
     return Exported(target, len(finished), left_out)
 
 
@@ -73,7 +71,8 @@ def export_atif(folder: BenchFolder, path: str | os.PathLike[str]) -> Exported:
     finished, left_out = _finished(folder)
     target.mkdir()
     for result in finished:
-        trajectory = trajectory_of_run(_record(folder, result))
+        record = _record(folder, result)
+        trajectory = trajectory_of_run(record, head=result.head, within=folder.path)
         write_atif(trajectory, target / f"{result.id}.json", session=result.id)
     return Exported(target, len(finished), left_out)
 
@@ -114,6 +113,15 @@ def episode_row(folder: BenchFolder, result: Result) -> dict[str, Any]:
         "calls": calls,
         "steps": list(_steps(reader)),
     }
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    try:
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    except (RecursionError, TypeError, ValueError) as problem:
+        told = f"The record of {row['id']} holds what no JSON does: {problem!r:.200}."
+        raise RecordDamaged(told) from problem
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def _conversation(reader: RunReader) -> tuple[list[Any], list[dict[str, Any]], Any]:

@@ -96,5 +96,43 @@ def test_the_report_has_a_section():
     rows = section.blocks[-1].rows
     assert [row[1].content for row in rows] == ["all tasks", "mlgym/a-v0", "mlgym/b-v0"]
     assert rows[0][2].content == "3 of 4"
-    assert rows[1][3].content.startswith("0.500 [")
+    assert rows[1][4].content.startswith("0.500 [")
     assert "pass" not in [one.anchor for one in build_document(results({"x-v0": [1.0]})).sections]
+
+
+def test_copies_of_a_success_count_once_and_failures_each_time():
+    """Somebody copies a lucky run, under another record or none, to raise the figure."""
+    lucky = result(env="mlgym/a-v0", score=1.0, verified="claimed")
+    bad = [result(env="mlgym/a-v0", seed=1 + seed, score=0.0) for seed in range(3)]
+    honest = passing([lucky, *bad], SCALE)["ppo"]
+    copies = [
+        result(env="mlgym/a-v0", score=1.0, verified="claimed", run=f"r{n}", head=head, record=None)
+        for n, head in enumerate([None, "c" * 64, "d" * 64])
+    ]
+    assert passing([*copies, lucky, *bad], SCALE)["ppo"].at == honest.at
+    (found,) = passing([lucky, *bad, *bad], SCALE)["ppo"].tasks
+    assert (found.runs, found.successes) == (7, 1)
+
+
+@pytest.mark.parametrize("outcome", [None, "infrastructure_fault", "failed"])
+def test_an_agent_that_leaves_a_hard_task_out_has_no_figure_over_all(outcome):
+    honest = results({"mlgym/a-v0": [1.0, 1.0], "mlgym/b-v0": [9.0, 9.0]})
+    runs = results({"mlgym/a-v0": [1.0, 1.0]}, agent="cherry")
+    if outcome == "failed":
+        runs.append(result(env="mlgym/b-v0", agent="cherry", verified="failed"))
+    elif outcome is not None:
+        runs.append(result(env="mlgym/b-v0", agent="cherry", outcome=outcome, verified="claimed"))
+    found = passing([*honest, *runs], SCALE)
+    assert found["ppo"].at[2].value == 0.5
+    assert found["cherry"].at == found["cherry"].every == {}
+    assert found["cherry"].of("mlgym/a-v0").at[2].value == 1.0
+    assert found["cherry"].of("mlgym/b-v0").at == {}
+
+
+def test_claims_are_told_from_verified_successes():
+    runs = results({"mlgym/a-v0": [1.0, 1.0, 0.0]}, verified="claimed")
+    runs.append(result(env="mlgym/a-v0", seed=9, score=1.0))
+    found = passing(runs, SCALE)["ppo"]
+    assert (found.successes, found.verified) == (3, 1)
+    document = str(build_document(runs, references=SCALE))
+    assert "1 of 3" in document

@@ -198,6 +198,7 @@ def test_agents_of_ones_own_may_report_their_calls(task, tmp_path):
     (call,) = read_calls(read_run(record_of(tmp_path / "run")))
     assert call.messages == ({"role": "user", "content": "What now?"},)
     assert call.reply["content"] == "Submit."
+    assert done.results[0].cost == 0.5  # although it has no attribute 'cost'
     row = episode_row(BenchFolder.open(tmp_path / "run"), done.results[0])
     assert row["calls"][0]["usage"] == {"cached_tokens": 0, "cost": 0.5, "retries": 0}
 

@@ -57,6 +57,7 @@ def _task(task: TaskSummary) -> dict[str, Any]:
 def _passes(found: Passing) -> dict[str, Any]:
     return {
         "solved": found.successes,
+        "solved_verified": found.verified,
         "pass_at": {str(k): _estimate(one) for k, one in found.at.items()},
         "pass_every": {str(k): _estimate(one) for k, one in found.every.items()},
     }

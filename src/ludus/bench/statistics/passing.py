@@ -19,6 +19,7 @@ from math import comb
 
 import numpy as np
 
+from ludus.bench.outcome import without_copies
 from ludus.bench.result import Result
 from ludus.bench.statistics.bootstrap import Estimate, tails
 from ludus.bench.statistics.normalise import Reference
@@ -86,11 +87,13 @@ class Trials:
         env: Id of the environment.
         runs: Those that count: all but infrastructure faults and failed verifications.
         successes: Of these.
+        verified: Of the successes, those that are verified; the others are claims.
     """
 
     env: str
     runs: int
     successes: int
+    verified: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,8 @@ class Passing:
     Attributes:
         agent: Its name.
         tasks: Sorted by environment.
-        at: pass@k over all tasks, by k; only where every task has k runs.
+        at: pass@k over all tasks, by k; only where every task has k runs. A task that others have
+            tried and the agent has no run of has none, so that leaving it out raises nothing.
         every: pass^k, likewise.
     """
 
@@ -119,6 +123,11 @@ class Passing:
         """Of all tasks."""
         return sum(task.successes for task in self.tasks)
 
+    @property
+    def verified(self) -> int:
+        """Of the successes on all tasks."""
+        return sum(task.verified for task in self.tasks)
+
     def of(self, env: str) -> Passing:
         """Return the figures of a single task."""
         return _figures(self.agent, [task for task in self.tasks if task.env == env], 0.95, 0)
@@ -133,7 +142,9 @@ def passing(
 ) -> dict[str, Passing]:
     """Return pass@k and pass^k of each agent, by its name.
 
-    Agents without a run that counts are missing, as are tasks without a threshold.
+    Agents without a run that counts are missing, as are tasks without a threshold. A success that
+    is a copy of another one, see :func:`~ludus.bench.outcome.without_copies`, counts once; what
+    fails again and again counts each time.
 
     Args:
         results: Of any number of agents and runs.
@@ -141,15 +152,30 @@ def passing(
         confidence: Of the intervals.
         seed: Of their draws.
     """
-    trials: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for one in results:
+    found = list(results)
+    distinct = {id(one) for one in without_copies(found)}
+    trials: dict[str, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    envs: set[str] = set()
+    solved: set[int] = set()
+    for one in found:
+        if one.env in references or isinstance(one.extra.get("normalised"), float):
+            envs.add(one.env)
         success = None if one.verified == "failed" else is_success(one, references)
-        if success is not None:
-            trials[one.agent][one.env].append(success)
+        if success is None or (success and id(one) not in distinct):
+            continue
+        trials[one.agent][one.env].append(one)
+        if success:
+            solved.add(id(one))
+
+    def tried(env: str, runs: Sequence[Result]) -> Trials:
+        good = [one for one in runs if id(one) in solved]
+        verified = sum(one.verified == "verified" for one in good)
+        return Trials(env, len(runs), len(good), verified)
+
     return {
         agent: _figures(
             agent,
-            [Trials(env, len(runs), sum(runs)) for env, runs in sorted(tasks.items())],
+            [tried(env, tasks.get(env, ())) for env in sorted(envs | tasks.keys())],
             confidence,
             seed,
         )

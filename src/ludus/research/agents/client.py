@@ -19,6 +19,7 @@ from typing import Any
 from ludus.errors import ModelServerError
 from ludus.optional import require
 from ludus.research.agents.replies import Answer, Unreadable, parse_answer
+from ludus.research.agents.transport import HEADERS, Connections, ErrorAnswer, without_key
 from ludus.research.task.settings import MlgymSettings
 
 __all__ = [
@@ -113,6 +114,7 @@ class ModelClient:
     waited: float = field(default=0.0, init=False)
     _openai: Any = None
     _client: Any = None
+    _connections: Connections = field(default_factory=Connections, init=False)
     _scatter: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -182,21 +184,23 @@ class ModelClient:
         client, library = self._connected(), self._openai
         where = str(client.base_url).rstrip("/")
         try:
-            client.models.list(timeout=_CHECK_SECONDS)
+            with self._connections.deadline(_CHECK_SECONDS):
+                client.models.list(timeout=_CHECK_SECONDS)
         except library.APITimeoutError:
             return
-        except library.APIConnectionError as problem:
-            raise ModelServerError(
-                f"The model's server at {where} cannot be reached: {problem.__cause__ or problem}. "
-                "Start it, or give its address: --base-url http://HOST:PORT/v1."
-            ) from problem
-        except (library.AuthenticationError, library.PermissionDeniedError) as problem:
-            raise ModelServerError(
-                f"The model's server at {where} refuses the key (status {problem.status_code}). "
-                "Set OPENAI_API_KEY to one that it accepts."
-            ) from problem
-        except library.OpenAIError:
-            return
+        except Exception as problem:  # which one it is depends on openai's version
+            answer = _error_answer(problem)
+            if answer is not None and answer.status in (401, 403):
+                raise ModelServerError(
+                    f"The model's server at {where} refuses the key (status {answer.status}). "
+                    "Set OPENAI_API_KEY to one that it accepts."
+                ) from problem
+            if answer is None and isinstance(problem, library.APIConnectionError):
+                raise ModelServerError(
+                    f"The model's server at {where} cannot be reached: "
+                    f"{problem.__cause__ or problem}. Start it, or give its address: --base-url "
+                    "http://HOST:PORT/v1."
+                ) from problem
 
     def close(self) -> None:
         """Close the connections."""
@@ -221,45 +225,58 @@ class ModelClient:
     def _attempt(self, body: Mapping[str, Any], seconds: float) -> Answer:
         client = self._connected()
         end = time.monotonic() + seconds
-        library = self._openai
         try:
             stream = client.chat.completions.with_streaming_response
-            with stream.create(**body, timeout=max(seconds, 0.001)) as response:
+            with (
+                self._connections.deadline(seconds),
+                stream.create(**body, timeout=max(seconds, 0.001)) as response,
+            ):
                 raw = _read(response, end)
-        except library.APIStatusError as problem:
-            raise self._refusal(problem) from problem
-        except library.APIConnectionError as problem:
-            raise _Passing(f"no answer, {type(problem).__name__}: {problem}") from problem
+        except (ModelServerError, _Passing):
+            raise
+        except Exception as problem:  # which one it is depends on openai's version
+            if (answer := _error_answer(problem)) is not None:
+                raise self._refusal(answer) from problem
+            told = f"no answer, {type(problem).__name__}: {problem.__cause__ or problem}"
+            raise _Passing(without_key(told, self._key)) from problem
         try:
-            return parse_answer(json.loads(raw))
+            # The key, which some servers repeat, is not for records.
+            text = without_key(raw.decode(json.detect_encoding(raw)), self._key)
+            return parse_answer(json.loads(text))
         except (ValueError, RecursionError, Unreadable) as problem:
             raise _Passing(f"its answer cannot be read: {problem}") from problem
 
-    def _refusal(self, problem: Any) -> Exception:
+    def _refusal(self, problem: ErrorAnswer) -> Exception:
         """Return the exception for an answer with an error's status."""
-        status, text = problem.status_code, str(problem.message)[:500]
-        code = str(problem.code or "")
+        status, code = problem.status, problem.code
+        text = without_key(problem.text, self._key)
         if status in (400, 413, 422) and _is_overflow(code, text):
             return ContextOverflow(f"The prompt is too long for {self.model!r}: {text}")
         if code != "insufficient_quota" and (status in _PASSING or status >= 500):
-            return _Passing(f"status {status}, {text}", retry_after(problem.response.headers))
+            return _Passing(f"status {status}, {text}", retry_after(problem.headers))
         is_content = status in _OF_CONTENT and code != "insufficient_quota"
         return (RequestRefused if is_content else ModelServerError)(
             f"The model's server refused the request with status {status}: {text} Check "
             "the model's name, the base URL and the key."
         )
 
+    @property
+    def _key(self) -> str | None:
+        return self.api_key or os.environ.get("OPENAI_API_KEY")
+
     def _connected(self) -> Any:
         if self._client is None:
             openai = require("openai", extra="research", purpose="Asking a model")
             self._openai = openai
-            key = self.api_key or os.environ.get("OPENAI_API_KEY")
+            key = self._key
             try:
                 # Retries are ours: only so are they counted, bounded in time and interruptible.
                 self._client = openai.OpenAI(
                     base_url=self.base_url,
                     api_key=key or ("unused" if self.base_url else None),
                     max_retries=0,
+                    default_headers=HEADERS,
+                    http_client=self._connections.client(openai),
                 )
             except openai.OpenAIError as problem:
                 raise ModelServerError(
@@ -287,6 +304,12 @@ def _read(response: Any, end: float) -> bytes:
     except Exception as problem:  # the HTTP library's own, which depends on openai's version
         raise _Passing(f"its answer broke off, {type(problem).__name__}: {problem}") from problem
     return b"".join(parts)
+
+
+def _error_answer(problem: Exception) -> ErrorAnswer | None:
+    """Return the answer behind an exception of ``openai``, if there was one."""
+    found = (problem, problem.__cause__, problem.__context__)
+    return next((one for one in found if isinstance(one, ErrorAnswer)), None)
 
 
 def _is_overflow(code: str, text: str) -> bool:

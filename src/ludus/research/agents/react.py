@@ -35,6 +35,8 @@ __all__ = ["ReactAgent", "ReactConfig"]
 SMALLEST_CONTEXT = 1024
 _PROBE_TOKENS = 16
 _MALFORMED = "malformed reply"
+_MOST_OFF = 20
+"""Three characters are estimated to be a token; sixty blanks may be one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,16 +315,23 @@ class ReactAgent:
         said = answer.reply
         length = sum(len(call.arguments) for call in said.calls)
         length += len(said.text) + len(said.reasoning)
-        if answer.prompt_tokens is not None:
-            self._ratio = max(self._ratio, answer.prompt_tokens / prompt)
-        stated = answer.prompt_tokens is not None and answer.completion_tokens is not None
+        # A server that counts next to nothing would make every cap on tokens and cost void.
+        asked = _plausible(answer.prompt_tokens, prompt)
+        given = _plausible(answer.completion_tokens, length // 3)
+        if asked is not None:
+            self._ratio = max(self._ratio, asked / prompt)
         self._meter.add(
-            answer.prompt_tokens if answer.prompt_tokens is not None else prompt,
-            answer.completion_tokens if answer.completion_tokens is not None else length // 3 + 1,
+            prompt if asked is None else asked,
+            length // 3 + 1 if given is None else given,
             cached=answer.cached_tokens,
             retries=answer.retries,
-            estimated=not stated,
+            estimated=asked is None or given is None,
         )
+
+
+def _plausible(stated: int | None, estimate: int) -> int | None:
+    """Return a stated count of tokens, unless it is far below what any tokenizer gives."""
+    return None if stated is None or stated * _MOST_OFF < estimate else stated
 
 
 def _facts(view: Any) -> dict[str, str]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
-import stat
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ludus.errors import DataMissing, TaskError
-from ludus.research.data.downloads import Progress, fetch_file, is_address
+from ludus.foreign_files import open_regular
+from ludus.research.data.downloads import Progress, Room, fetch_file, is_address
 from ludus.research.data.preparation import load_program
 from ludus.research.data.sources import FETCHED, Source, fetched_root, given_folders
 from ludus.research.task.task import Task
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["Fetched", "fetch_data", "needs_of"]
+
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +103,13 @@ def fetch_data(
         )
     if not (origin or source.downloads):
         raise source.missing("nothing is known that could be downloaded")
-    staged = Path(tempfile.mkdtemp(prefix=".fetching-", dir=fetched_root()))
-    try:
+    with _staged(fetched_root()) as staged:
         digests = _collect(task, source, staged, origin, progress)
         rows = _count(program, source, staged)
         _check_rows(source, rows, sample)
         about = {"name": source.name, "origin": origin, "sha256": digests, "rows": rows}
         (staged / FETCHED).write_text(json.dumps(about, indent=2) + "\n", "utf-8")
         _put(staged, source.fetched)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
     return Fetched(source.name, source.fetched, rows, is_new=True)
 
 
@@ -153,14 +159,22 @@ def _collect(
 
 def _copy(source: Path, target: Path) -> None:
     """Copy the files of a folder; links to files are followed, since the hub's cache has them."""
+    room = Room(target, str(source))
     for path in sorted(source.rglob("*")):
         if not path.is_file():
             continue
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise DataMissing(f"{path} is no plain file; remove it from the folder.")
         own = target / path.relative_to(source)
         own.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, own)
+        try:
+            number = open_regular(path)
+        except OSError as problem:
+            if problem.errno != errno.EINVAL:
+                raise
+            raise DataMissing(f"{path} is no plain file; remove it from the folder.") from problem
+        with os.fdopen(number, "rb") as file, own.open("wb") as copy:
+            while chunk := file.read(_CHUNK):
+                room.take(len(chunk))
+                copy.write(chunk)
 
 
 def _count(program: ModuleType | None, source: Source, folder: Path) -> dict[str, int]:
@@ -198,13 +212,50 @@ def _check_rows(source: Source, rows: Mapping[str, int], sample: bool) -> None:
         )
 
 
+@contextmanager
+def _staged(root: Path) -> Iterator[Path]:
+    """Make a folder for data that is coming, and remove those that killed processes have left."""
+    with _locked(root):
+        for left in (*root.glob(".fetching-*"), *root.glob(".old-*")):
+            with suppress(OSError), _locked(left, wait=False):
+                shutil.rmtree(left, ignore_errors=True)
+        staged = Path(tempfile.mkdtemp(prefix=".fetching-", dir=root))
+        held = ExitStack()
+        held.enter_context(_locked(staged))
+    with held:
+        try:
+            yield staged
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+
+
 def _put(staged: Path, place: Path) -> None:
     """Put a folder in its place; another that is there goes away."""
     staged.chmod(0o700)
-    aside = Path(tempfile.mkdtemp(prefix=".old-", dir=place.parent))
+    # Two processes may have fetched the same.
+    with _locked(place.parent):
+        aside = Path(tempfile.mkdtemp(prefix=".old-", dir=place.parent))
+        try:
+            if place.exists():
+                place.rename(aside / "old")
+            staged.rename(place)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock of a folder, which ends with the process.
+
+    Raises:
+        OSError: Another process holds it, and nobody waits; or it is no folder.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        if place.exists():
-            place.rename(aside / "old")
-        staged.rename(place)
+        fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        os.close(number)

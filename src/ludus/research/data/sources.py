@@ -43,6 +43,7 @@ PREFIX = "LUDUS_DATA_"
 FETCHED = "fetched.json"
 """What is written beside fetched data: where it is from, its digests and its rows."""
 _BATCH = 1024
+_LONGEST_LINE = 1 << 26
 
 
 def given_folders() -> dict[str, Path]:
@@ -195,7 +196,9 @@ def _parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]
 def _json_rows(file: Path) -> Iterator[dict[str, Any]]:
     opener = gzip.open if file.suffix == ".gz" else open
     with opener(file, "rt", encoding="utf-8") as lines:
-        for line in lines:
+        while line := lines.readline(_LONGEST_LINE + 1):
+            if len(line) > _LONGEST_LINE:
+                raise ValueError(f"a line has more than {_LONGEST_LINE:,} characters")
             if line.strip():
                 yield json.loads(line)
 

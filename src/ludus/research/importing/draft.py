@@ -64,6 +64,9 @@ class Draft:
         # JSON is valid YAML.
         text = json.dumps(self.config, indent=2, ensure_ascii=False) + "\n"
         parse_config(text, "task.yaml")
+        folders = {str(one) for name in self.files for one in PurePosixPath(name).parents}
+        if both := sorted(folders & self.files.keys()):
+            raise TaskError(f"{both[0]} would be a file and a folder; rename one of them.")
         if folder.exists() or folder.is_symlink():
             raise TaskError(f"{folder} is there already; choose another folder, or remove it.")
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -115,5 +118,12 @@ def imported_packages(sources: Iterable[bytes]) -> tuple[list[str], list[str]]:
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     names.add(node.module.partition(".")[0])
     names -= {*sys.stdlib_module_names, "__main__", "__mp_main__", "ludus", "mlebench"}
-    here = {name for name in names if name.isascii() and importlib.util.find_spec(name)}
+    here = {name for name in names if name.isascii() and _is_here(name)}
     return sorted(here), sorted(names - here)
+
+
+def _is_here(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:  # a module that was made while Python runs, and comes with no package
+        return False

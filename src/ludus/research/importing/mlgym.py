@@ -30,7 +30,7 @@ from ludus.research.importing.draft import Draft, imported_packages, plain_id
 from ludus.research.importing.importer import ImportOptions
 from ludus.research.importing.mlgym_agent import import_mlgym_agent
 from ludus.research.importing.mlgym_data import import_datasets
-from ludus.research.importing.mlgym_files import TaskSource, fields_of, named_files, root_of
+from ludus.research.importing.mlgym_files import TaskSource, fields_of, root_of
 from ludus.research.importing.mlgym_submission import (
     ARCHIVE,
     SAMPLE,
@@ -119,14 +119,15 @@ def _programs(task: TaskSource) -> None:
     """Read starter code and evaluation."""
     rows = task.draft.rows
     for name in task.listed("starter_code"):
-        task.starter |= named_files(task.root, name, "starter_code")
+        task.starter |= task.read(name, "starter_code")
     paths = task.listed("evaluation_paths")
     if not paths:
         raise TaskError("evaluation_paths is empty, so nothing can grade the task.")
     task.evaluation = PurePosixPath(paths[0]).as_posix()
     if task.evaluation not in task.starter:
-        task.starter |= named_files(task.root, paths[0], "evaluation_paths")
+        task.starter |= task.read(paths[0], "evaluation_paths")
         task.evaluation = PurePosixPath(paths[0]).name
+    task.check_programs()
     names = {PurePosixPath(name).name for name in task.listed("secret_files")}
     task.secret = tuple(path for path in task.starter if PurePosixPath(path).name in names)
     rows.mapped("evaluation_paths", f"{paths[0]}, run in the grader's sandbox")
@@ -182,8 +183,10 @@ def _threshold(metric: str, baseline: float, *, lower: bool) -> float:
 
 def _sample(task: TaskSource) -> None:
     if (name := task.fields.get("sample_submission")) is not None:
-        (found,) = named_files(task.root, str(name), "sample_submission").values()
-        task.starter[SAMPLE] = found
+        found = task.read(str(name), "sample_submission")
+        if found.keys() != {PurePosixPath(str(name)).name}:
+            raise TaskError(f"sample_submission names {name!r:.200}, a folder; expected a file.")
+        (task.starter[SAMPLE],) = found.values()
         task.draft.rows.mapped("sample_submission", f"workspace/{SAMPLE}")
 
 
@@ -213,7 +216,7 @@ def _solutions(task: TaskSource) -> None:
     command: str | None = None
     if paths and (path := paths[0]) != task.evaluation:
         if path not in task.starter:
-            task.starter |= named_files(task.root, path, "baseline_paths")
+            task.starter |= task.read(path, "baseline_paths")
             path = PurePosixPath(path).name
         command = f"python {shlex.quote(path)}"
         if handed_in == ARCHIVE:

@@ -26,7 +26,7 @@ from ludus.errors import ResearchError, TaskError
 from ludus.research.agents.templates import VARIABLES, Templates, checked_demonstrations, escaped
 from ludus.research.importing.mlgym_files import root_of
 from ludus.research.importing.report import ImportReport, Rows
-from ludus.research.importing.source_files import inside, read_source
+from ludus.research.importing.source_files import Budget, inside, read_source
 from ludus.research.tools.inside.document import window_height
 from ludus.research.tools.inside.table import TOOLS
 
@@ -165,8 +165,10 @@ def _demonstrations(fields: Mapping[str, Any], source: Path, rows: Rows) -> list
             "demonstrations need demonstration_template, or put_demos_in_history: true."
         )
     made: list[dict[str, str]] = []
+    budget = Budget(bytes=_LONGEST * 4)
     for name in names:
-        messages = _messages(inside(root_of(source), str(name), "demonstrations"))
+        file = inside(root_of(source), str(name), "demonstrations")
+        messages = _messages(file, budget)
         if not apart:
             text = "\n".join(message["content"] for message in messages)
             shown = str(template).replace("{demonstration}", text)
@@ -178,11 +180,15 @@ def _demonstrations(fields: Mapping[str, Any], source: Path, rows: Rows) -> list
     return made
 
 
-def _messages(file: Path) -> list[dict[str, str]]:
+def _messages(file: Path, budget: Budget) -> list[dict[str, str]]:
     """Return what was said in a trajectory file, without its system prompt."""
+    text = read_source(file)
+    budget.take(file, len(text))
     try:
-        history = json.loads(read_source(file))["history"]
+        history = json.loads(text)["history"]
         said = [(one["role"], one.get("content") or "") for one in history]
+        if not all(isinstance(part, str) for one in said for part in one):
+            raise ValueError("role and content are texts")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise TaskError(f"{file} is no trajectory with a history: {problem!r:.200}.") from problem
     return [{"role": role, "content": text} for role, text in said if role != "system"]
@@ -199,7 +205,7 @@ def _history(fields: Mapping[str, Any], made: dict[str, Any], rows: Rows) -> Non
         rows.adapted("history_processor", "all observations, as long as there is room")
     elif name == "LastNObservations" and type(last) is not int:
         raise TaskError(f"history_processor_args is {arguments!r:.80}; expected 'n: 5'.")
-    elif (found or name == "LastNObservations") and last:
+    elif (found or name == "LastNObservations") and last and 0 < last <= _ALL:
         made["keep_last"] = last
         rows.mapped("history_processor", f"keep_last {last}; one line stands for an older one")
     else:

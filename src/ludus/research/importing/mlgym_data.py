@@ -6,12 +6,14 @@ other program does are the grader's alone, and so are those in ``secret_files``.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
 from ludus.errors import DataMissing, TaskError
 from ludus.research.data.sources import data_variable, given_folder
@@ -58,7 +60,7 @@ def import_datasets(task: TaskSource) -> str:
                 f"{name}: huggingface-cli download --repo-type dataset {place}; the evaluation "
                 f"looks for a cache (HF_HOME) in {GRADER}/huggingface"
             )
-        elif found := source_tree(inside(task.root, place, "data_path")):
+        elif found := source_tree(inside(task.root, place, "data_path"), task.budget):
             data |= found
         else:
             missing.append(f"{name}: MLGym keeps it in {place}, which has no files here")
@@ -104,14 +106,14 @@ def _add(task: TaskSource, data: dict[str, bytes], missing: list[str]) -> None:
             rows.left_out("dataset_configs", f"not here: {one}; {how}")
         return
     draft.add("data", data)
-    shown, graded = divided(data, settings)
+    shown, graded = divided(data, settings, lambda name: io.BytesIO(data[name]))
     rows.mapped("dataset_configs", f"for the agent: {_listed(set(shown))}")
     rows.adapted("labels", f"for the grader only: {_listed(set(graded) - set(shown))}")
-    hidden = {data[name]: name for name in set(graded) - set(shown)}
+    hidden = {_digest(io.BytesIO(data[name])): name for name in set(graded) - set(shown)}
     for path, content in task.starter.items():
-        if content in hidden:
+        if content and (same := hidden.get(_digest(io.BytesIO(content)))):
             task.secret = (*task.secret, path)
-            rows.left_out(path, f"it has the content of {hidden[content]}, which holds the answers")
+            rows.left_out(path, f"it has the content of {same}, which holds the answers")
     if both := set(shown) & set(graded):
         rows.adapted("dataset_configs", f"for agent and grader: {_listed(both)}")
 
@@ -122,12 +124,15 @@ def _listed(names: set[str]) -> str:
     return ", ".join([*first, *([f"{more} more"] if more else [])]) or "none"
 
 
-def divided(names: Iterable[str], settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def divided(
+    names: Iterable[str], settings: Mapping[str, Any], content: Callable[[str], IO[bytes]]
+) -> tuple[list[str], list[str]]:
     """Return the paths of data files that the agent sees, and those that the grader sees.
 
     ``settings`` has the names that the evaluation mentions (``evaluated``), those that other
     programs do (``used``), and ``secret`` paths. If the evaluation mentions none of the files,
-    the grader sees all. Data in folders ``agent`` and ``grader`` is divided already.
+    the grader sees all. Copies of what the agent does not see are not shown either; ``content``
+    opens a file for that. Data in folders ``agent`` and ``grader`` is divided already.
     """
     names = sorted(names)
     if any(_top(name) in (AGENT, GRADER) for name in names):
@@ -136,9 +141,22 @@ def divided(names: Iterable[str], settings: Mapping[str, Any]) -> tuple[list[str
     evaluated = {name for name in names if _named(name, settings["evaluated"])}
     alone = {name for name in evaluated if not _named(name, settings["used"])}
     hidden = secret | alone
+    if hidden:
+        digests = {name: _digest(content(name)) for name in names}
+        answers = {digests[name] for name in hidden} - {_digest(io.BytesIO())}
+        hidden |= {name for name in names if digests[name] in answers}
     shown = [name for name in names if name not in hidden]
     graded = sorted(hidden | evaluated) if hidden or evaluated else names
     return shown, graded
+
+
+def _digest(file: IO[bytes]) -> str:
+    """Return the SHA-256 of a file without its white space: line ends make no other file."""
+    found = hashlib.sha256()
+    with file:
+        while chunk := file.read(1 << 20):
+            found.update(chunk.translate(None, b"\t\n\r "))
+    return found.hexdigest()
 
 
 def place_data(task: Path, folder: Path) -> None:
@@ -163,7 +181,7 @@ def place_data(task: Path, folder: Path) -> None:
             f"are divided between agent and grader, unless it has folders '{AGENT}' and '{GRADER}'."
         )
     paths = {path.relative_to(source).as_posix(): path for path in plain_paths(source)}
-    shown, graded = divided(paths, settings)
+    shown, graded = divided(paths, settings, lambda name: paths[name].open("rb"))
     for place, part in (("workspace", shown), ("test", graded)):
         for name in part:
             target = (

@@ -5,18 +5,40 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ludus.errors import TaskError
 from ludus.foreign_files import read_regular
 
-__all__ = ["inside", "plain_paths", "read_source", "source_bytes", "source_tree"]
+__all__ = ["Budget", "inside", "plain_paths", "read_source", "source_bytes", "source_tree"]
 
 LONGEST_TEXT = 4 << 20
 LONGEST_FILE = 256 << 20
 MOST_FILES = 20_000
 MOST_BYTES = 1 << 30
 _IGNORED = frozenset({"__pycache__", ".git"})
+
+
+@dataclass(slots=True)
+class Budget:
+    """How much of a source may be read in all, however often it names the same files."""
+
+    files: int = MOST_FILES
+    bytes: int = MOST_BYTES
+
+    def take(self, path: Path, size: int) -> None:
+        """Count a file that was read.
+
+        Raises:
+            TaskError: It is too much.
+        """
+        self.files, self.bytes = self.files - 1, self.bytes - size
+        if self.files < 0 or self.bytes < 0:
+            raise TaskError(
+                f"{path} is beyond the {MOST_FILES:,} files or {MOST_BYTES >> 20:,} MiB that are "
+                "read; import a smaller folder."
+            )
 
 
 def read_source(path: Path, longest: int = LONGEST_TEXT) -> str:
@@ -48,23 +70,18 @@ def source_bytes(path: Path) -> bytes:
         raise TaskError(f"{path} cannot be imported: {problem.strerror}.") from problem
 
 
-def source_tree(folder: Path) -> dict[str, bytes]:
+def source_tree(folder: Path, budget: Budget | None = None) -> dict[str, bytes]:
     """Return the files below a foreign folder, by relative path; none if there is no folder.
 
     Raises:
         TaskError: Something in it is neither a regular file nor a folder, or it is too large.
     """
+    left = budget or Budget()
     found: dict[str, bytes] = {}
-    total = 0
     for path in plain_paths(folder):
         name = path.relative_to(folder).as_posix()
         found[name] = source_bytes(path)
-        total += len(found[name])
-        if len(found) > MOST_FILES or total > MOST_BYTES:
-            raise TaskError(
-                f"{folder} has more than {MOST_FILES:,} files or {MOST_BYTES >> 20:,} MiB; import "
-                "a smaller folder."
-            )
+        left.take(path, len(found[name]))
     return found
 
 
@@ -80,7 +97,13 @@ def inside(root: Path, name: str, what: str) -> Path:
     place = root
     for part in path.parts:
         place /= part
-        if place.is_symlink():
+        try:
+            is_link = stat.S_ISLNK(place.lstat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_link = False
+        except OSError as problem:
+            raise TaskError(f"{what} names {name!r:.200}: {problem.strerror}.") from problem
+        if is_link:
             raise TaskError(f"{what} names {name!r:.200}, which is or contains a link.")
     return place
 

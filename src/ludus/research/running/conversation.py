@@ -46,8 +46,13 @@ if TYPE_CHECKING:
 __all__ = ["FOLDER", "Asks", "Conversation", "RecordedCall", "read_calls"]
 
 FOLDER = "conversation"
+_MALFORMED = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 _INLINE = 1 << 16
 _LARGEST = 1 << 26
+_MOST_IN_ALL = 10_000_000
+"""Messages of all prompts of a record: an event of a few bytes may stand for a hundred thousand."""
 _OPTIONAL = ("reasoning", "token_ids", "logprobs")
 
 
@@ -61,6 +66,7 @@ class Asks:
         bodies: SHA-256 of all bodies in events.
         files: SHA-256 of those in files.
         pending: Those since the last decision, each with its whole prompt.
+        total: Messages of all prompts together.
     """
 
     count: int = 0
@@ -68,6 +74,7 @@ class Asks:
     bodies: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     pending: list[tuple[tuple[str, ...], Mapping[str, Any]]] = field(default_factory=list)
+    total: int = 0
 
     @property
     def cost(self) -> float:
@@ -98,6 +105,8 @@ class Asks:
             if digest in self or hashlib.sha256(_text_of(body)).hexdigest() != digest:
                 raise ValueError(f"the body {digest:.20} is there twice, or has another hash")
             self.bodies.add(digest)
+        if not self.has_room(kept + len(data["messages"])):
+            raise ValueError("the prompts so far have too many messages")
         shown = (*self.shown[:kept], *data["messages"])
         named = [*data["messages"], *([data["tools"]] if data["tools"] else [])]
         files = {file for name in ("reply", *_OPTIONAL) if (file := _file(data.get(name)))}
@@ -107,8 +116,12 @@ class Asks:
         _ = float(data["seconds"]), data["reply"], data["finish"]
         if not 0 <= float(data["usage"]["cost"]) < math.inf:
             raise ValueError("its cost is no amount")
-        self.count, self.shown = self.count + 1, shown
+        self.count, self.shown, self.total = self.count + 1, shown, self.total + len(shown)
         self.pending.append((shown, data))
+
+    def has_room(self, messages: int) -> bool:
+        """Whether a record may have a further prompt with so many messages."""
+        return self.total + messages <= _MOST_IN_ALL
 
     def __contains__(self, digest: object) -> bool:
         return digest in self.bodies or digest in self.files
@@ -125,7 +138,8 @@ class Conversation:
     recorded, are returned again to the same request.
 
     Attributes:
-        problem: Why nothing could be written; the agent's code may hide the exception.
+        problem: Why nothing could be written or read, which is not the agent's fault; its code may
+            hide the exception.
     """
 
     def __init__(self, log: Log) -> None:
@@ -136,7 +150,11 @@ class Conversation:
     def known(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
     ) -> Answer | None:
-        """Return the recorded answer to a request; each is returned once."""
+        """Return the recorded answer to a request; each is returned once.
+
+        Raises:
+            RecordDamaged: It is not what it was.
+        """
         if not self._known:
             return None
         shown = tuple(_digest(one) for one in messages)
@@ -144,7 +162,11 @@ class Conversation:
         for place, (before, data) in enumerate(self._known):
             if (before, data["tools"]) == (shown, named):
                 del self._known[place]
-                return _answer(_read_call(self._log.path, data, (), ()))
+                try:
+                    return _answer(_read_call(self._log.path, data, (), ()))
+                except RecordError as problem:
+                    self.problem = problem
+                    raise
         return None
 
     def add(self, call: ModelCall) -> None:
@@ -153,7 +175,10 @@ class Conversation:
         Raises:
             CodecError: A message is no plain data.
             RecordError: It cannot be written.
+            ValueError: The prompts so far have too many messages.
         """
+        if not self._log.story.asks.has_room(len(call.messages)):
+            raise ValueError(f"The prompts of an episode may have {_MOST_IN_ALL:,} messages.")
         try:
             with _uninterrupted():
                 self._write(call)
@@ -315,7 +340,7 @@ def read_calls(reader: RunReader) -> Iterator[RecordedCall]:
             bodies |= data["bodies"]
             tools = body(data["tools"]) if data["tools"] else ()
             yield _read_call(reader.path, data, tuple(map(body, asks.shown)), tools)
-        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
+        except _MALFORMED as problem:
             raise RecordDamaged(f"Event {event.n} is no call of a model: {problem}.") from problem
 
 

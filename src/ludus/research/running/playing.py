@@ -79,7 +79,9 @@ class Player:
         decided = self._nothing_left() or decide(self._agent, observation, left)
         if self._conversation.problem is not None:
             raise self._conversation.problem
-        cost = max(0.0, _amount(self._agent, "cost") - before)
+        # What the agent says it spent, or what it has reported of its calls, if that is more.
+        reported = self._log.story.asks.cost
+        cost = max(reported, _amount(self._agent, "cost") - before)
         # No agent can have waited longer than the decision took.
         most = episode.seconds - began
         self._env.add_waiting(min(max(0.0, _amount(self._agent, "waited") - waited), most))

@@ -17,6 +17,7 @@ from ludus.bench.result import Result
 from ludus.bench.running.folder import read_from
 from ludus.bench.running.progress import BarProgress, LineProgress, duration
 from ludus.errors import Error
+from ludus.record.format.disk import Handle
 from ludus.record.format.folder import Folder
 from ludus.terminal_text import printable
 
@@ -30,7 +31,8 @@ __all__ = [
 ]
 
 _EVERY = 0.5
-_TAIL = 1 << 19
+_TAIL, _MOST = 1 << 19, 1 << 25
+_COUNTING = ("step", "end", "earlier")
 _MANIFEST = 1 << 22
 _LINE = 200
 _SHORT = 60
@@ -257,12 +259,25 @@ def standing(record: Path) -> Standing | None:
     try:
         manifest = json.loads(read_from(record, "manifest.json", _MANIFEST) or b"")
         with Folder(record) as folder, folder.open("events.jsonl") or nullcontext() as file:
-            tail = b"" if file is None else bytes(file.read(max(0, file.size - _TAIL), _TAIL))
-        # The first line is cut, or the event that opens the record.
-        events = [json.loads(line) for line in tail.split(b"\n")[1:-1] if line]
+            events = [] if file is None else _last_events(file)
         return _standing(manifest["subject"], events, manifest["created"])
     except (Error, OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
+
+
+def _last_events(file: Handle) -> list[dict[str, Any]]:
+    """Return the events at the end of a record, back to one that says what was spent till then.
+
+    An action may be longer than what is read at first.
+    """
+    size, events = _TAIL, list[dict[str, Any]]()
+    while True:
+        tail = bytes(file.read(max(0, file.size - size), size))
+        # The first line is cut, or the event that opens the record.
+        events = [json.loads(line) for line in tail.split(b"\n")[1:-1] if line]
+        if size >= min(file.size, _MOST) or any(one["kind"] in _COUNTING for one in events):
+            return events
+        size *= 4
 
 
 def _standing(subject: dict[str, Any], events: list[dict[str, Any]], created: str) -> Standing:

@@ -147,7 +147,7 @@ class Story:
         """
         try:
             _TAKE.get(event.kind, _ignore)(self, event.data)
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as problem:
             line = event.n + 1
             raise RecordDamaged(
                 f"{EVENTS} line {line}: no event {event.kind!r} of an episode can be this one: "

@@ -68,14 +68,24 @@ class ResearchTrajectory:
     """Calls of the model; each names the step that was decided on."""
 
 
-def trajectory_of_run(path: str | os.PathLike[str]) -> ResearchTrajectory:
+def trajectory_of_run(
+    path: str | os.PathLike[str],
+    *,
+    head: str | None = None,
+    within: str | os.PathLike[str] | None = None,
+) -> ResearchTrajectory:
     """Return the trajectory of a run folder of kind ``research``, which need not be trusted.
+
+    Args:
+        path: Of the folder.
+        head: The chain head that the record must have; see :func:`ludus.record.read_run`.
+        within: A parent folder below which no symbolic link is followed.
 
     Raises:
         RecordDamaged: The folder is broken.
         RecordError: It holds no run of that kind, or too many steps.
     """
-    run = read_run(path)
+    run = read_run(path, head=head, within=within)
     kind = run.manifest.get("kind")
     if kind != "research":
         raise RecordError(f"{path} holds a run of kind {kind!r}; a trajectory needs 'research'.")

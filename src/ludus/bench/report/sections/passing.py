@@ -25,7 +25,9 @@ __all__ = ["solved"]
 _TOLD = (
     "A run solves a task if its score reaches the task's threshold; an agent's fault does not. "
     "pass@k is the chance that at least one of k runs does, pass^k that all do, both estimated "
-    "without bias from all runs that count; over tasks they are means. Intervals are of 95 %, "
+    "without bias from all runs that count; over tasks they are means, and there is none for an "
+    "agent without a run of some task. A copy of a run that solves a task counts once. What is not "
+    "verified is a claim. Intervals are of 95 %, "
     "from Jeffreys' prior, and so exist where all runs are alike."
 )
 
@@ -40,7 +42,9 @@ def solved(facts: Facts) -> Section | None:
     columns = (
         Column("Agent"),
         Column("Task"),
-        *numeric("Solved", *(f"pass@{k}" for k in ks), *(f"pass^{k}" for k in ks if k > 1)),
+        *numeric(
+            "Solved", "✓ verified", *(f"pass@{k}" for k in ks), *(f"pass^{k}" for k in ks if k > 1)
+        ),
     )
     rows: list[tuple[Cell, ...]] = []
     for agent in (agent for agent in facts.agents if agent in found):
@@ -56,6 +60,7 @@ def solved(facts: Facts) -> Section | None:
 def _cells(found: Passing, ks: list[int]) -> list[Cell]:
     return [
         text(share(found.successes, found.runs)),
+        text(share(found.verified, found.successes)),
         *(_cell(found.at, k) for k in ks),
         *(_cell(found.every, k) for k in ks if k > 1),
     ]

@@ -34,6 +34,7 @@ __all__ = ["grade", "read_metrics"]
 
 _WORK = Path("/tmp/work")  # noqa: S108 - the sandbox's own
 _ID = re.compile(r"(?i:(^|[_ -])id$)|[a-z]I[Dd]$")
+_SAMPLE = "sample_submission.csv"
 _SHOWN = 4000
 _LONGEST = 256 << 20
 _MOST_FILES = 2000
@@ -43,7 +44,7 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     """Return the metric that the evaluation prints for the submitted files.
 
     Raises:
-        SubmissionRejected: A table repeats an id, or an archive is none.
+        SubmissionRejected: A table repeats an id or lacks one, or an archive is none.
         GradingFailed: The evaluation fails, takes too long, or prints no such metric.
     """
     home = Path(str(sys.modules["grade"].__file__)).parent
@@ -54,6 +55,7 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
     _WORK.mkdir()
     with zipfile.ZipFile(home / "files.zip") as archive:
         archive.extractall(_WORK)
+    wanted = _wanted(_WORK / _SAMPLE, labels)
     for path, data in files.items():
         if path in settings["calls"]:
             continue
@@ -62,7 +64,7 @@ def grade(submission: Submission, labels: Path, seed: int, split: Split) -> Scor
         else:
             _write(_WORK / path, data)
         if path.endswith(".csv"):
-            _check_ids(path, data, settings["ids"], settings["repeated"])
+            _check_ids(path, data, settings["ids"], settings["repeated"], wanted)
     if (labels / "data").is_dir():
         shutil.rmtree(_WORK / "data", ignore_errors=True)
         (_WORK / "data").symlink_to(labels / "data")
@@ -214,14 +216,18 @@ def _write(target: Path, data: bytes) -> None:
     target.write_bytes(data)
 
 
-def _check_ids(path: str, data: bytes, ids: list[str], repeated: list[str]) -> None:
-    """Refuse a table that repeats an id: many evaluations join by ids, and would count it twice.
+def _check_ids(
+    path: str, data: bytes, ids: list[str], repeated: list[str], wanted: set[str]
+) -> None:
+    """Refuse a table that repeats an id, or has others than ``wanted``, if that is known.
+
+    Many evaluations join by ids: they would count a row twice, or leave out those that are hard.
 
     Raises:
-        SubmissionRejected: It is no table, or has an id more than once.
+        SubmissionRejected: It is no table, or has not each id once.
     """
     try:
-        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
+        rows = _rows(data)
     except (ValueError, csv.Error) as problem:
         text = f"{path} is no table: {type(problem).__name__}."
         raise SubmissionRejected(text, told=text) from None
@@ -232,6 +238,32 @@ def _check_ids(path: str, data: bytes, ids: list[str], repeated: list[str]) -> N
         if len(set(values)) < len(values):
             text = f"{path}: the column {name[:80]!r} has a value more than once."
             raise SubmissionRejected(text, told=text)
+        if wanted and name in ids and set(values) != wanted:
+            text = f"{path}: the column {name[:80]!r} has not the ids of {_SAMPLE}."
+            raise SubmissionRejected(text, told=text)
+
+
+def _rows(table: bytes) -> list[list[str]]:
+    """Return the rows of a table.
+
+    Raises:
+        ValueError: It is no text.
+        csv.Error: It is no table.
+    """
+    return list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline=""), strict=True))
+
+
+def _wanted(sample: Path, labels: Path) -> set[str]:
+    """Return the ids of the sample submission if it has as many rows as a file of answers."""
+    known: list[list[str]] = []
+    for file in (sample, *sorted((labels / "data").rglob("*.csv"))):
+        with contextlib.suppress(ValueError, csv.Error, FileNotFoundError):
+            rows = _rows(file.read_bytes())
+            if file == sample:
+                known = rows
+            elif len(rows) == len(known) > 1:
+                return {_plain(row[0]) for row in known[1:] if row}
+    return set()
 
 
 def _plain(value: str) -> str:
