@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, ClassVar, Generic, Literal, Self, SupportsFloat
 
 import numpy as np
@@ -178,12 +177,7 @@ class Env(DefaultsToAny, Generic[ObsType, ActType]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> Literal[False]:
+    def __exit__(self, *error: object) -> Literal[False]:
         self.close()
         return False
 

@@ -25,6 +25,7 @@ __all__ = [
     "VARIABLE",
     "child_environment",
     "install",
+    "installed_finder",
     "is_installed",
     "launch",
     "uninstall",
@@ -78,7 +79,12 @@ def uninstall() -> None:
 
 def is_installed() -> bool:
     """Return whether the alias is installed."""
-    return any(isinstance(finder, _AliasFinder) for finder in sys.meta_path)
+    return installed_finder() is not None
+
+
+def installed_finder() -> _AliasFinder | None:
+    """Return the installed finder, or ``None``."""
+    return next((finder for finder in sys.meta_path if isinstance(finder, _AliasFinder)), None)
 
 
 def child_environment() -> dict[str, str]:
