@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ludus import logger
 from ludus.errors import PolicyNotEnforceable, SandboxClosed, SandboxError
-from ludus.sandbox.active_calls import Callers
 from ludus.sandbox.leases import Lease
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.process_handle import SandboxCommand, SandboxProcess
@@ -67,7 +67,7 @@ class OpenSandbox(Files):
         self._jobs: set[SandboxProcess] = set()
         self._shells: set[Shell] = set()
         self._guard = threading.RLock()
-        self._callers = Callers(self._guard)
+        self._callers = _Callers(self._guard)
         self._closed = ""
         self._given_back = threading.Event()
         self._owner_pid = os.getpid()
@@ -289,3 +289,34 @@ class OpenSandbox(Files):
             "LANG": "C.UTF-8",
             "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
         }
+
+
+class _Callers:
+    """Calls in progress, by thread, so that closing can wait for them.
+
+    ``guard`` is the lock under which calls begin.
+    """
+
+    def __init__(self, guard: threading.RLock) -> None:
+        self._changed = threading.Condition(guard)
+        self._inside: Counter[int] = Counter()
+
+    def enter(self) -> None:
+        """Begin a call of this thread."""
+        with self._changed:
+            self._inside[threading.get_ident()] += 1
+
+    def leave(self) -> None:
+        """End it."""
+        caller = threading.get_ident()
+        with self._changed:
+            self._inside[caller] -= 1
+            if not self._inside[caller]:
+                del self._inside[caller]
+            self._changed.notify_all()
+
+    def wait_for_others(self, seconds: float) -> None:
+        """Wait until no other thread is in a call; this one may be, that of closing."""
+        own = {threading.get_ident()}
+        with self._changed:
+            self._changed.wait_for(lambda: not self._inside.keys() - own, timeout=seconds)
