@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any, ClassVar, Generic, Literal, Self, SupportsFloat
 
 import numpy as np
@@ -177,7 +178,12 @@ class Env(DefaultsToAny, Generic[ObsType, ActType]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> Literal[False]:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Literal[False]:
         self.close()
         return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from types import TracebackType
 from typing import Any, Generic, Self
 
 import numpy as np
@@ -148,7 +149,12 @@ class VectorEnv(DefaultsToAny, Generic[ObsType, ActType, ArrayType]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Protocol, Self
 
 from ludus.bench.result import Result
@@ -54,7 +55,12 @@ class Engine(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(self, *error: object) -> None: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
 
 
 class SerialEngine:
