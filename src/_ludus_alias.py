@@ -18,70 +18,58 @@ __all__ = ["watch", "watch_mlgym"]
 
 def watch() -> None:
     """Install the alias when ``gymnasium`` is first imported; a second call does nothing."""
-    _add(_Watcher)
+    _add("gymnasium", _GymnasiumWatcher)
 
 
 def watch_mlgym() -> None:
     """Install the alias when ``mlgym`` is first imported; a second call does nothing."""
-    _add(_MlgymWatcher)
+    _add("mlgym", _Watcher)
 
 
-def _add(kind: type) -> None:
-    if not any(type(finder).__name__ == kind.__name__ for finder in sys.meta_path):
-        sys.meta_path.insert(0, kind())
-
-
-def _not_installed(variable: str, name: str) -> ModuleNotFoundError:
-    return ModuleNotFoundError(
-        f"{variable}=1 replaces {name} by Ludus, but Ludus is not installed for "
-        f"{sys.executable}. Install it there, or unset the variable.",
-        name=name,
-    )
+def _add(name: str, kind: type[_Watcher]) -> None:
+    # Another copy of this module may have added a finder of another class.
+    if not any(getattr(finder, "watched_by_ludus", "") == name for finder in sys.meta_path):
+        sys.meta_path.insert(0, kind(name))
 
 
 class _Watcher:
-    """Import finder for ``gymnasium`` that is replaced by Ludus's finder on first use."""
+    """Import finder for one package that is replaced by Ludus's finder on first use."""
+
+    def __init__(self, name: str) -> None:
+        self.watched_by_ludus = name
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """Find ``gymnasium`` only."""
-        if fullname != "gymnasium":
+        """Find the package only."""
+        if fullname != self.watched_by_ludus:
             return None
         return self._successor().find_spec(fullname, path, target)
+
+    def _successor(self) -> Any:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        name = self.watched_by_ludus
+        try:
+            if name == "gymnasium":
+                from ludus.interop.gymnasium.alias import install, installed_finder
+            else:
+                from ludus.interop.mlgym.alias import install, installed_finder
+        except ModuleNotFoundError as problem:
+            if problem.name != "ludus":
+                raise
+            raise ModuleNotFoundError(
+                f"LUDUS_AS_{name.upper()}=1 replaces {name} by Ludus, but Ludus is not installed "
+                f"for {sys.executable}. Install it there, or unset the variable.",
+                name=name,
+            ) from problem
+        install()
+        return installed_finder()
+
+
+class _GymnasiumWatcher(_Watcher):
+    """The finder for ``gymnasium``, whose distribution Ludus's finder has as well."""
 
     def find_distributions(self, context: Any = None) -> Any:
         """Find the distribution ``gymnasium`` only."""
         if (getattr(context, "name", None) or "").lower() != "gymnasium":
             return ()
         return self._successor().find_distributions(context)
-
-    def _successor(self) -> Any:
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        try:
-            from ludus.interop.gymnasium import alias
-        except ModuleNotFoundError as problem:
-            if problem.name != "ludus":
-                raise
-            raise _not_installed("LUDUS_AS_GYMNASIUM", "gymnasium") from problem
-        alias.install()
-        return alias.installed_finder()
-
-
-class _MlgymWatcher:
-    """Import finder for ``mlgym`` that is replaced by Ludus's finder on first use."""
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        """Find ``mlgym`` only."""
-        if fullname != "mlgym":
-            return None
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        try:
-            from ludus.interop.mlgym import alias
-        except ModuleNotFoundError as problem:
-            if problem.name != "ludus":
-                raise
-            raise _not_installed("LUDUS_AS_MLGYM", "mlgym") from problem
-        alias.install()
-        finder: Any = sys.meta_path[0]
-        return finder.find_spec(fullname, path, target)

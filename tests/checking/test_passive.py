@@ -61,7 +61,9 @@ def test_reset_passes_arguments_on() -> None:
 def test_reset_may_take_any_keywords(keywords: str) -> None:
     namespace: dict[str, Any] = {"Good": Good}
     exec(f"def reset(self, **{keywords}): return Good.reset(self, **{keywords})", namespace)
-    env_reset_passive_checker(overriding(reset=namespace["reset"])(), seed=1)
+    observation, info = env_reset_passive_checker(overriding(reset=namespace["reset"])(), seed=1)
+    assert observation in Good().observation_space
+    assert info == {"steps": 0}
 
 
 def test_a_step_of_wrong_length_is_both_kinds_of_error() -> None:

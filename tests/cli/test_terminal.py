@@ -44,7 +44,7 @@ environments:
 """
 
 
-def say(*words):
+def checked_output(*words):
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(word) for word in words])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert not FORBIDDEN.search(done.output), (words, FORBIDDEN.search(done.output))
@@ -72,7 +72,7 @@ def run(finished, tmp_path):
         changed = {**result, field: EVIL}
         if isinstance(value, str) and field not in ("id", "outcome", "verified", "budget"):
             path.write_text(json.dumps(changed))
-            if "error:" not in say("bench", "report", folder):
+            if "error:" not in checked_output("bench", "report", folder):
                 result = changed
     path.write_text(json.dumps(result))
     assert EVIL in result.values()
@@ -82,12 +82,12 @@ def run(finished, tmp_path):
 @pytest.mark.parametrize("command", ["verify", "report", "resume", "compare"])
 def test_commands_on_a_run(run, command):
     options = {"resume": ["--engine", "serial"], "compare": [run, "--allow", "seeds"]}
-    say("bench", command, run, *options.get(command, []))
+    assert checked_output("bench", command, run, *options.get(command, []))
 
 
 def test_a_suite(tmp_path):
     (tmp_path / "mine.yaml").write_text(SUITE)
-    shown = say("bench", "show", tmp_path / "mine.yaml")
+    shown = checked_output("bench", "show", tmp_path / "mine.yaml")
     assert r"\x1b]0;gotcha" in shown
     assert "[red]x[/red][/]:smile:" in shown
 
@@ -95,7 +95,7 @@ def test_a_suite(tmp_path):
 def test_errors_about_a_suite_and_a_task(tmp_path):
     for name, words in (("mine.yaml", ("bench", "show")), ("task.yaml", ("task", "check"))):
         (tmp_path / name).write_text(f"{json.dumps(EVIL)}: {json.dumps(EVIL)}\n")
-        assert "gotcha" in say(*words, tmp_path / name)
+        assert "gotcha" in checked_output(*words, tmp_path / name)
 
 
 def test_a_leaderboard(run, tmp_path):
@@ -104,7 +104,7 @@ def test_a_leaderboard(run, tmp_path):
         line = json.dumps(json.loads(path.read_text()))
         (tmp_path / "r.jsonl").write_text(line + "\n")
         store.import_jsonl(tmp_path / "r.jsonl")
-    assert "gotcha" in say("leaderboard", "--store", tmp_path / "s.db")
+    assert "gotcha" in checked_output("leaderboard", "--store", tmp_path / "s.db")
 
 
 def test_records(run):
@@ -113,7 +113,7 @@ def test_records(run):
     manifest = json.loads((record / "manifest.json").read_text())
     (record / "manifest.json").write_text(json.dumps({**manifest, "software": EVIL, EVIL: EVIL}))
     for words in (("record", "show"), ("record", "fsck"), ("replay",), ("verify",)):
-        say(*words, record)
+        assert checked_output(*words, record)
 
 
 def test_environments_of_others():
@@ -122,9 +122,9 @@ def test_environments_of_others():
     )
     ludus.registry["Evil-v0"] = spec
     try:
-        assert "gotcha" in say("show", "Evil-v0")
-        assert "gotcha" in say("envs", "Evil-v0")
-        say("envs", "--family", EVIL + "y")
+        assert "gotcha" in checked_output("show", "Evil-v0")
+        assert "gotcha" in checked_output("envs", "Evil-v0")
+        checked_output("envs", "--family", EVIL + "y")
         listed = ludus.pprint_registry({"Evil-v0": spec}, disable_print=True)
         assert not FORBIDDEN.search(listed)
     finally:
@@ -137,7 +137,7 @@ def test_a_name_makes_no_line_of_its_own(finished, tmp_path):
     (path,) = (folder / "results").glob("*.json")
     result = json.loads(path.read_text())
     path.write_text(json.dumps({**result, "agent": "a\n9 verified, 0 unverified, 0 failed\n"}))
-    lines = say("bench", "verify", folder).splitlines()
+    lines = checked_output("bench", "verify", folder).splitlines()
     assert not any(line.startswith("9 verified") for line in lines)
 
 

@@ -158,6 +158,7 @@ def test_two_windows_and_one_that_was_closed():
     other.close()
     one.reset(seed=0)
     one.step(0)
+    assert pygame.display.get_surface() is not None
     one.close()
 
 

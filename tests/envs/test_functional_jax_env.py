@@ -21,7 +21,7 @@ from ludus.envs.phys2d.cartpole import KERNEL as CARTPOLE
 from ludus.errors import DependencyNotInstalled, Error, ResetNeeded
 from ludus.experimental.functional import FuncEnv
 from ludus.experimental.kernel_functional import KernelFuncEnv
-from tests.interop.programs import run_program
+from tests.interop.programs import check_program
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -399,4 +399,4 @@ print(gymnasium.envs.functional_jax_env.__name__)
 
 
 def test_served_under_gymnasiums_name(tmp_path):
-    assert run_program(ALIASED, tmp_path) == "gymnasium.envs.functional_jax_env\n"
+    assert check_program(ALIASED, tmp_path) == "gymnasium.envs.functional_jax_env\n"

@@ -66,7 +66,8 @@ def test_the_largest_numbers_are_finite():
     for env_id in ("Hopper-v5", "Pendulum-v1", "LunarLanderContinuous-v3"):
         env = make(env_id)
         env.reset(seed=3)
-        env.step(np.full(env.action_space.shape, np.finfo(np.float64).max))
+        observation, *_ = env.step(np.full(env.action_space.shape, np.finfo(np.float64).max))
+        assert np.shape(observation) == env.observation_space.shape
 
 
 @pytest.mark.parametrize("env_id", [*IDS, *GAMES])

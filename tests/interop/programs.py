@@ -12,7 +12,7 @@ from ludus.interop.gymnasium.launch import child_environment
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-def run_program(code: str, tmp_path: Path, *, aliased: bool = True, timeout: float = 240) -> str:
+def check_program(code: str, tmp_path: Path, *, aliased: bool = True, timeout: float = 240) -> str:
     """Run ``code`` as a script and return what it printed; fail with its output if it fails."""
     script = tmp_path / "program.py"
     script.write_text(code)

@@ -9,7 +9,7 @@ import pytest
 from ludus.errors import Error
 from ludus.interop.gymnasium import alias
 from ludus.interop.gymnasium.alias_table import ROWS
-from tests.interop.programs import run_program, run_script
+from tests.interop.programs import check_program, run_script
 
 
 def test_install_after_gymnasium_says_what_to_do() -> None:
@@ -42,7 +42,7 @@ assert real.Env is not ludus.Env
 
 
 def test_install_and_uninstall(tmp_path: Path) -> None:
-    run_program(INSTALL, tmp_path, aliased=False)
+    check_program(INSTALL, tmp_path, aliased=False)
 
 
 IDENTITY = """
@@ -115,7 +115,7 @@ assert namespace["Box"] is ludus.spaces.Box and namespace["make"] is ludus.make
 
 
 def test_identity_labels_versions_and_variables(tmp_path: Path) -> None:
-    run_program(IDENTITY, tmp_path)
+    check_program(IDENTITY, tmp_path)
 
 
 PICKLES = """
@@ -153,7 +153,7 @@ if __name__ == "__main__":
 
 
 def test_pickles_and_children_of_every_kind(tmp_path: Path) -> None:
-    run_program(PICKLES, tmp_path)
+    check_program(PICKLES, tmp_path)
 
 
 START = """
@@ -165,7 +165,7 @@ print(len(list(importlib.metadata.distributions())) > 0, importlib.metadata.vers
 
 
 def test_start_up_loads_nothing_and_metadata_answers_before_the_import(tmp_path: Path) -> None:
-    assert run_program(START, tmp_path) == "True 1.4.0\n"
+    assert check_program(START, tmp_path) == "True 1.4.0\n"
 
 
 SPACES = """
@@ -260,7 +260,7 @@ INTERNAL = {
 def surface(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """The public names of the installed Gymnasium, by module."""
     names: dict[str, list[str]] = json.loads(
-        run_program(SURFACE, tmp_path_factory.mktemp("surface"), aliased=False)
+        check_program(SURFACE, tmp_path_factory.mktemp("surface"), aliased=False)
     )
     return names
 
@@ -270,7 +270,7 @@ def test_every_public_name_of_gymnasium_is_served(
 ) -> None:
     assert len(surface) > 60
     (tmp_path / "surface.json").write_text(json.dumps(surface))
-    missing = json.loads(run_program(COMPARE, tmp_path))
+    missing = json.loads(check_program(COMPARE, tmp_path))
     unexpected = {
         name: sorted(set(words) - INTERNAL.get(name, set())) for name, words in missing.items()
     }
@@ -300,4 +300,4 @@ print(type(gym.make("ALE/Pong-v5").unwrapped).__module__)
 
 
 def test_ale_py_registers_what_is_served_already_and_only_its_name_is_shown(tmp_path: Path) -> None:
-    assert run_program(ATARI, tmp_path).split() == ["ludus.envs.atari.env", "ale_py.env"]
+    assert check_program(ATARI, tmp_path).split() == ["ludus.envs.atari.env", "ale_py.env"]

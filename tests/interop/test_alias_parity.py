@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ludus.record import replay
-from tests.interop.programs import run_program, run_script
+from tests.interop.programs import check_program, run_script
 
 PROGRAMS = {
     "functions beside modules of the same name": """
@@ -167,8 +167,8 @@ print(hasattr(gymnasium.wrappers, "Box"), hasattr(gymnasium.envs.box2d, "EzPickl
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_prints_the_same(name: str, tmp_path: Path) -> None:
     code = "import warnings; warnings.simplefilter('ignore')\n" + PROGRAMS[name]
-    theirs = run_program(code, tmp_path, aliased=False)
-    ours = run_program(code, tmp_path)
+    theirs = check_program(code, tmp_path, aliased=False)
+    ours = check_program(code, tmp_path)
     assert ours.splitlines() == theirs.splitlines()
     assert ours.strip()
 
@@ -182,8 +182,8 @@ for env_id, spec in sorted(gym.registry.items()):
 
 
 def test_entry_points_are_those_of_gymnasium(tmp_path: Path) -> None:
-    theirs = set(run_program(ENTRY_POINTS, tmp_path, aliased=False).splitlines())
-    ours = set(run_program(ENTRY_POINTS, tmp_path).splitlines())
+    theirs = set(check_program(ENTRY_POINTS, tmp_path, aliased=False).splitlines())
+    ours = set(check_program(ENTRY_POINTS, tmp_path).splitlines())
     # The only one that needs an engine of the past.
     assert theirs - ours == {"Pusher-v4 gymnasium.envs.mujoco.pusher_v4:PusherEnv"}
 
@@ -211,7 +211,7 @@ assert OWN_NAMES == {}
 
 
 def test_names_are_given_back(tmp_path: Path) -> None:
-    run_program(UNDONE, tmp_path, aliased=False)
+    check_program(UNDONE, tmp_path, aliased=False)
 
 
 RECORD = """

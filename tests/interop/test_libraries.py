@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.programs import run_program, run_script
+from tests.interop.programs import check_program, run_script
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ppo_cleanrl_style.py"
 
@@ -51,14 +51,14 @@ if __name__ == "__main__":
 
 @needs_sb3
 def test_stable_baselines_under_the_alias(tmp_path: Path) -> None:
-    printed = run_program(SB3.format(methods='["fork"]'), tmp_path).split()
+    printed = check_program(SB3.format(methods='["fork"]'), tmp_path).split()
     assert printed[-1] == "fork"
 
 
 @needs_sb3
 @pytest.mark.slow
 def test_stable_baselines_in_fresh_processes(tmp_path: Path) -> None:
-    printed = run_program(SB3.format(methods='["forkserver", "spawn"]'), tmp_path).split()
+    printed = check_program(SB3.format(methods='["forkserver", "spawn"]'), tmp_path).split()
     assert printed[-2:] == ["forkserver", "spawn"]
 
 
@@ -90,7 +90,7 @@ if __name__ == "__main__":
 
 @needs_sb3
 def test_stable_baselines_through_the_adapter(tmp_path: Path) -> None:
-    assert run_program(SB3_ADAPTED, tmp_path, aliased=False) == "done\n"
+    assert check_program(SB3_ADAPTED, tmp_path, aliased=False) == "done\n"
 
 
 TORCHRL = """
@@ -114,14 +114,14 @@ if __name__ == "__main__":
 @needs_torchrl
 def test_torchrl_under_the_alias(tmp_path: Path) -> None:
     envs = '[GymEnv("CartPole-v1"), GymWrapper(gymnasium.make("Pendulum-v1"))]'
-    assert run_program(TORCHRL.format(envs=envs), tmp_path).splitlines().count("(10,)") == 2
+    assert check_program(TORCHRL.format(envs=envs), tmp_path).splitlines().count("(10,)") == 2
 
 
 @needs_torchrl
 @pytest.mark.slow
 def test_torchrl_vector_under_the_alias(tmp_path: Path) -> None:
     envs = '[GymEnv("CartPole-v1", num_envs=2)]'
-    assert run_program(TORCHRL.format(envs=envs), tmp_path).splitlines()[-1] == "(2, 10)"
+    assert check_program(TORCHRL.format(envs=envs), tmp_path).splitlines()[-1] == "(2, 10)"
 
 
 @needs_torchrl
@@ -131,14 +131,14 @@ def test_torchrl_through_the_adapter(tmp_path: Path) -> None:
         "import gymnasium", "import ludus; from ludus.interop.gymnasium import to_gymnasium"
     )
     envs = '[GymWrapper(to_gymnasium(ludus.make("CartPole-v1")))]'
-    printed = run_program(code.format(envs=envs), tmp_path, aliased=False)
+    printed = check_program(code.format(envs=envs), tmp_path, aliased=False)
     assert printed.splitlines()[-1] == "(10,)"
 
 
 @needs_torchrl
 def test_torchrl_by_id(tmp_path: Path) -> None:
     code = TORCHRL.replace("import gymnasium", "import gymnasium, ludus.gymnasium")
-    printed = run_program(
+    printed = check_program(
         code.format(envs='[GymEnv("ludus/CartPole-v1")]'), tmp_path, aliased=False
     )
     assert printed.splitlines()[-1] == "(10,)"
@@ -171,7 +171,7 @@ print("done")
 
 @needs_torchrl
 def test_torchrl_on_a_compiled_batch(tmp_path: Path) -> None:
-    printed = run_program(TORCHRL_BATCH, tmp_path, aliased=False)
+    printed = check_program(TORCHRL_BATCH, tmp_path, aliased=False)
     assert printed.splitlines()[-1] == "done"
 
 
@@ -206,7 +206,7 @@ finally:
 )
 def test_rllib_by_id(options: str, kind: str, tmp_path: Path) -> None:
     pytest.importorskip("ray.rllib", reason="RLlib is not installed: pip install 'ray[rllib]'")
-    printed = run_program(RLLIB.format(options=options), tmp_path, aliased=False)
+    printed = check_program(RLLIB.format(options=options), tmp_path, aliased=False)
     assert kind in printed
 
 

@@ -13,7 +13,7 @@ from ludus.interop.gymnasium.adapter import AsGymnasium
 from ludus.interop.gymnasium.vector_adapter import AsGymnasiumVector
 from ludus.registration.discovery import load_own
 from ludus.research.task.bundled import bundled_env_ids
-from tests.interop.programs import run_program
+from tests.interop.programs import check_program
 from tests.reference.twins import assert_same
 
 
@@ -61,7 +61,7 @@ print(type(theirs.unwrapped).__module__, type(ours.unwrapped.ludus_env).__module
 @pytest.mark.parametrize(("first", "second"), [("ludus", "ale_py"), ("ale_py", "ludus")])
 def test_ale_py_keeps_its_ids_in_either_order(first: str, second: str, tmp_path: Path) -> None:
     code = ATARI.format(first=first, second=second)
-    assert run_program(code, tmp_path, aliased=False) == "ale_py.env ludus.envs.atari.env\n"
+    assert check_program(code, tmp_path, aliased=False) == "ale_py.env ludus.envs.atari.env\n"
 
 
 def test_the_environment_is_ludus_inside_gymnasiums_wrappers() -> None:
@@ -129,7 +129,7 @@ import gymnasium
 env = gymnasium.make("ludus.gymnasium:ludus/CartPole-v1")
 print(type(env.unwrapped).__name__)
 """
-    assert run_program(code, tmp_path, aliased=False) == "AsGymnasium\n"
+    assert check_program(code, tmp_path, aliased=False) == "AsGymnasium\n"
 
 
 def test_research_tasks_are_made_by_gymnasium() -> None:
@@ -171,7 +171,7 @@ assert gymnasium.wrappers.TimeLimit(ludus.make("CartPole-v1"), 3).reset(seed=0)
 
 @pytest.mark.parametrize("first", ["", "import gymnasium"])
 def test_importing_ludus_changes_nothing_elsewhere(first: str, tmp_path: Path) -> None:
-    run_program(IMPORTED.format(first=first), tmp_path, aliased=False)
+    check_program(IMPORTED.format(first=first), tmp_path, aliased=False)
 
 
 ASKED = """
@@ -188,4 +188,4 @@ assert gymnasium.make("ludus/CartPole-v1").reset(seed=0)
 
 @pytest.mark.parametrize("aliased", [False, True])
 def test_asking_for_gymnasium_breaks_nothing(aliased: bool, tmp_path: Path) -> None:
-    run_program(ASKED, tmp_path, aliased=aliased)
+    check_program(ASKED, tmp_path, aliased=aliased)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.programs import run_program
+from tests.interop.programs import check_program
 
 if importlib.util.find_spec("gymnasium_robotics") is None:
     pytest.skip("gymnasium-robotics is missing", allow_module_level=True)
@@ -36,8 +36,8 @@ print(digest.hexdigest(), getattr(gym, "__ludus__", False))
 
 @pytest.mark.parametrize("id", ["PointMaze_UMaze-v3", "AdroitHandDoor-v1", "AntMaze_UMaze-v5"])
 def test_others_robots_give_the_same_numbers(id: str, tmp_path: Path) -> None:
-    theirs = run_program(PLAY.format(id=id), tmp_path, aliased=False).split()
-    ours = run_program(PLAY.format(id=id), tmp_path, aliased=True).split()
+    theirs = check_program(PLAY.format(id=id), tmp_path, aliased=False).split()
+    ours = check_program(PLAY.format(id=id), tmp_path, aliased=True).split()
     assert (theirs[-1], ours[-1]) == ("False", "True")
     assert ours[-2] == theirs[-2]
 

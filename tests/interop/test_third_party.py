@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ludus.sandbox import backends
-from tests.interop.programs import SOURCE, run_program
+from tests.interop.programs import SOURCE, check_program
 from tests.sampling import ALL
 
 IDS = {
@@ -86,7 +86,7 @@ for id in {ids}:
 def test_same_observations_rewards_and_infos_as_gymnasium(package: str, tmp_path: Path) -> None:
     needs(package)
     code = QUIET + PARITY.format(package=package, ids=IDS[package], steps=200 if ALL else 40)
-    printed = run_program(code, tmp_path, aliased=False)
+    printed = check_program(code, tmp_path, aliased=False)
     assert [line.split()[0] for line in printed.splitlines()[-len(IDS[package]) :]] == IDS[package]
 
 
@@ -149,7 +149,7 @@ print("done")
 
 def test_all_ways_to_make_one(tmp_path: Path) -> None:
     needs("minigrid")
-    assert run_program(QUIET + WAYS, tmp_path, aliased=False).split()[-1] == "done"
+    assert check_program(QUIET + WAYS, tmp_path, aliased=False).split()[-1] == "done"
 
 
 SPACES = """
@@ -181,7 +181,7 @@ print("done")
 
 def test_a_space_of_the_package(tmp_path: Path) -> None:
     needs("minigrid")
-    assert run_program(QUIET + SPACES, tmp_path, aliased=False).split()[-1] == "done"
+    assert check_program(QUIET + SPACES, tmp_path, aliased=False).split()[-1] == "done"
 
 
 VECTOR = """
@@ -222,7 +222,7 @@ if __name__ == "__main__":
 
 def test_batches(tmp_path: Path) -> None:
     needs("minigrid")
-    assert run_program(QUIET + VECTOR, tmp_path, aliased=False).split()[-1] == "done"
+    assert check_program(QUIET + VECTOR, tmp_path, aliased=False).split()[-1] == "done"
 
 
 WRAPPERS = """
@@ -291,7 +291,7 @@ print(count)
 
 def test_wrappers_of_packages_around_environments_of_ludus(tmp_path: Path) -> None:
     needs("minigrid")
-    assert int(run_program(QUIET + WRAPPERS, tmp_path, aliased=False).split()[-1]) >= 10
+    assert int(check_program(QUIET + WRAPPERS, tmp_path, aliased=False).split()[-1]) >= 10
 
 
 ADDITIONAL = """
@@ -314,7 +314,7 @@ print("done")
 
 def test_wrappers_that_a_package_registers_are_applied_once(tmp_path: Path) -> None:
     needs("highway_env")
-    assert run_program(QUIET + ADDITIONAL, tmp_path, aliased=False).split()[-1] == "done"
+    assert check_program(QUIET + ADDITIONAL, tmp_path, aliased=False).split()[-1] == "done"
 
 
 SANDBOX = """
@@ -360,7 +360,7 @@ def test_in_a_sandbox(package: str, id: str, tmp_path: Path) -> None:
     if reason is not None:
         pytest.skip(f"no sandbox: {reason}")
     code = QUIET + SANDBOX.format(package=package, id=id)
-    assert run_program(code, tmp_path, aliased=False).split()[-1] == "done"
+    assert check_program(code, tmp_path, aliased=False).split()[-1] == "done"
 
 
 RECORD = """
@@ -396,7 +396,7 @@ def test_recordings_replay_and_verify(tmp_path: Path) -> None:
         if importlib.util.find_spec(package) is not None
     ]
     code = QUIET + RECORD.format(others="\n".join(others))
-    assert run_program(code, tmp_path, aliased=False).split()[-1] == "done"
+    assert check_program(code, tmp_path, aliased=False).split()[-1] == "done"
     for folder, module, status in (
         ("plain", "minigrid", 0),
         ("wrapped", "minigrid.wrappers", 0),
@@ -449,4 +449,4 @@ print("done")
 
 def test_an_id_that_nobody_knows_imports_nothing_and_gets_a_hint(tmp_path: Path) -> None:
     needs("minigrid")
-    assert run_program(QUIET + UNKNOWN, tmp_path, aliased=False).split()[-1] == "done"
+    assert check_program(QUIET + UNKNOWN, tmp_path, aliased=False).split()[-1] == "done"

@@ -84,7 +84,7 @@ class Game:
             self.kernel.observation(self.params, state)
         self.kernel.terminal(self.params, state)
 
-    def play(self, state, steps):
+    def check_play(self, state, steps):
         """Play on without a reset, whether the episode ends or not."""
         state = strict(state)
         self.show(state)
@@ -96,7 +96,7 @@ class Game:
             if step < 10 or step % 10 == 0:  # showing everything takes longer than playing
                 self.show(state)
 
-    def begin(self, state):
+    def check_begin(self, state):
         """Start the next episode."""
         state = strict(state)
         given = (state, self.rng) if self.kernel.keeps_state else (self.rng,)

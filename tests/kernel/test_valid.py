@@ -263,12 +263,12 @@ def test_strict_arrays_and_tables_refuse():
 @pytest.mark.usefixtures("strict_tables")
 def test_whatever_is_accepted_can_be_played_on(env):
     game, real = Game(env), env.state
-    game.play(real, STEPS)
+    game.check_play(real, STEPS)
     for name, value in mutants(env):
         state = real._replace(**{name: value})
         if accepts(setattr, env, "state", state):
-            game.play(env.state, STEPS)
-            game.begin(env.state)
+            game.check_play(env.state, STEPS)
+            game.check_begin(env.state)
 
 
 @pytest.mark.usefixtures("strict_tables")
@@ -282,8 +282,8 @@ def test_several_fields_at_once(env):
         for name in rng.choice(names, size=min(len(names), 4), replace=False).tolist():
             changed[name] = near(getattr(real, name), rng)
         if accepts(setattr, env, "state", real._replace(**changed)):
-            game.play(env.state, 6)
-            game.begin(env.state)
+            game.check_play(env.state, 6)
+            game.check_begin(env.state)
 
 
 def full_sea(state):
@@ -321,7 +321,7 @@ def test_strange_states(env, made):
     game, state = Game(env), env.state
     for _ in range(20):
         if accepts(setattr, env, "state", state._replace(**made(state))):
-            game.play(env.state, 60)
+            game.check_play(env.state, 60)
 
 
 def near(value, rng):
@@ -361,5 +361,7 @@ def test_states_of_random_play_are_valid(env_id):
     envs.action_space.seed(2)
     for _ in range(12):
         envs.rollout([envs.action_space.sample() for _ in range(25)])
-        envs.set_state(envs.get_state())
+        state = envs.get_state()
+        envs.set_state(state)
+        assert_same(envs.get_state(), state)
     envs.close()

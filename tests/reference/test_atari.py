@@ -39,7 +39,7 @@ def pair(**kwargs):
     return AtariEnv(**kwargs), ale_py.AtariEnv(**kwargs)
 
 
-def compare(ours, theirs, steps, seed=5):
+def assert_alike(ours, theirs, steps, seed=5):
     assert ours.action_space == _as_ours(theirs.action_space)
     assert_same(ours.reset(seed=seed), theirs.reset(seed=seed))
     ours.action_space.seed(1)
@@ -62,13 +62,13 @@ def _as_ours(space):
 
 @pytest.mark.parametrize("game", GAMES_TRIED)
 def test_every_game(game):
-    compare(*pair(game=game), steps=200 if ALL else 12)
+    assert_alike(*pair(game=game), steps=200 if ALL else 12)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_options(options):
     ours, theirs = pair(game="pong", **options)
-    compare(ours, theirs, steps=500 if ALL else 40)
+    assert_alike(ours, theirs, steps=500 if ALL else 40)
     assert ours.get_action_meanings() == theirs.get_action_meanings()
     assert ours.np_random_seed == theirs.np_random_seed
     if ours.render_mode:
@@ -91,7 +91,7 @@ def test_preprocessing(options):
     )
     assert ours.observation_space.shape == theirs.observation_space.shape
     assert ours.observation_space.dtype == theirs.observation_space.dtype
-    compare(ours, theirs, steps=1000 if ALL else 100)
+    assert_alike(ours, theirs, steps=1000 if ALL else 100)
 
 
 def test_actions_of_the_joystick():
@@ -100,7 +100,9 @@ def test_actions_of_the_joystick():
 
 
 def test_whole_games():
-    compare(*pair(game="breakout", frameskip=7, full_action_space=True), steps=1000 if ALL else 300)
+    assert_alike(
+        *pair(game="breakout", frameskip=7, full_action_space=True), steps=1000 if ALL else 300
+    )
 
 
 @pytest.mark.parametrize(

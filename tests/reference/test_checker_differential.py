@@ -495,7 +495,7 @@ def observe(check: Callable[[], Any]) -> Outcome:
     return Outcome(raised, {warning.category for warning in told}, " ".join(lines))
 
 
-def require_alike(theirs: Outcome, ours: Outcome, words: str) -> None:
+def assert_alike(theirs: Outcome, ours: Outcome, words: str) -> None:
     if theirs.raised is None:
         assert ours.raised is None, repr(ours.raised)
     else:
@@ -514,7 +514,7 @@ def test_check_env(name: str) -> None:
 
     build, words = CASES[name]
     theirs, ours = (build(lib) for lib in LIBS)
-    require_alike(
+    assert_alike(
         observe(lambda: their_check_env(theirs)),
         observe(lambda: ludus.checking.check_env(ours, suppress=EXTRA)),
         words,
@@ -536,7 +536,7 @@ def test_passive_checkers(name: str) -> None:
         ]
         outcomes.append([observe(step) for step in steps])
     for theirs, ours in zip(*outcomes, strict=True):
-        require_alike(theirs, ours, "")
+        assert_alike(theirs, ours, "")
 
 
 def _passive(lib: ModuleType) -> Any:
@@ -582,7 +582,7 @@ def test_single_checks(name: str, check: str) -> None:
     theirs, ours = (
         observe(lambda lib=lib: getattr(lib.utils.env_checker, check)(build(lib))) for lib in LIBS
     )
-    require_alike(theirs, ours, "")
+    assert_alike(theirs, ours, "")
 
 
 DATA: list[Any] = [

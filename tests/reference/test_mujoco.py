@@ -141,7 +141,7 @@ def assert_same_info(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
         assert_same(ours[key], value)
 
 
-def compare(name: str, options: dict[str, Any], seeds: range, steps: int) -> None:
+def assert_alike(name: str, options: dict[str, Any], seeds: range, steps: int) -> None:
     """Play both with the same seeds and actions."""
     ours, theirs = pair(name, options)
     assert ours.observation_space.shape == theirs.observation_space.shape
@@ -167,25 +167,25 @@ def compare(name: str, options: dict[str, Any], seeds: range, steps: int) -> Non
 
 @pytest.mark.parametrize("name", PLAYABLE)
 def test_steps_equal(name: str) -> None:
-    compare(name, {}, SEEDS, STEPS)
+    assert_alike(name, {}, SEEDS, STEPS)
 
 
 @pytest.mark.parametrize("name", PLAYABLE)
 def test_steps_equal_with_every_option(name: str) -> None:
     for option in options_of(name):
         if option != "xml_file":
-            compare(name, {option: VALUES[option]}, SEEDS[:1], STEPS if ALL else 12)
+            assert_alike(name, {option: VALUES[option]}, SEEDS[:1], STEPS if ALL else 12)
 
 
 @pytest.mark.parametrize(("name", "options"), TOGETHER)
 def test_steps_equal_with_options_together(name: str, options: dict[str, Any]) -> None:
-    compare(name, options, SEEDS, STEPS)
+    assert_alike(name, options, SEEDS, STEPS)
 
 
 @pytest.mark.filterwarnings("ignore:.*settotalmass")
 @pytest.mark.parametrize("name", [name for name in PLAYABLE if name.endswith("v5")])
 def test_steps_equal_with_a_file(name: str) -> None:
-    compare(name, {"xml_file": str(ASSETS / FILES.get(name, f"{snake(name)}.xml"))}, SEEDS, 5)
+    assert_alike(name, {"xml_file": str(ASSETS / FILES.get(name, f"{snake(name)}.xml"))}, SEEDS, 5)
 
 
 @pytest.mark.parametrize("name", [name for name in PLAYABLE if name.endswith("v5")])

@@ -12,7 +12,7 @@ import pytest
 
 import ludus
 from ludus.errors import DependencyNotInstalled
-from tests.interop.programs import run_program
+from tests.interop.programs import check_program
 from tests.reference.twins import assert_same
 
 pytest.importorskip("mujoco", exc_type=ImportError)
@@ -173,4 +173,4 @@ print(env.step(action)[1] == 2 * plain.step(0 * action)[1], isinstance(
 
 @pytest.mark.parametrize("aliased", [False, True])
 def test_robots_are_extended_under_gymnasiums_names(aliased: bool, tmp_path: Path) -> None:
-    assert run_program(USES, tmp_path, aliased=aliased) == "True True\n"
+    assert check_program(USES, tmp_path, aliased=aliased) == "True True\n"

@@ -286,7 +286,7 @@ def _kinds(problem):
     return next(base for base in kind.__mro__ if base.__module__ == "builtins")
 
 
-def _compare(theirs, ours):
+def _assert_alike(theirs, ours):
     assert theirs[1] is not None, f"Gymnasium accepts it: {theirs[0]}"
     assert ours[1] is not None, f"accepted, Gymnasium raises {theirs[1]!r}: {ours[0]}"
     assert isinstance(ours[1], _kinds(theirs[1])), (theirs[1], ours[1])
@@ -298,24 +298,24 @@ def test_constructors(case):
     with quietly():
         theirs = outcome(case, gymnasium.spaces)
         ours = outcome(case, ludus.spaces)
-    _compare(theirs, ours)
+    _assert_alike(theirs, ours)
 
 
 @pytest.mark.parametrize("case", [*MASKS.values()], ids=[*MASKS])
 def test_masks(case):
     theirs, ours = outcome(case, gymnasium.spaces), outcome(case, ludus.spaces)
-    _compare(theirs, ours)
+    _assert_alike(theirs, ours)
     assert isinstance(ours[1], (ludus.errors.Error, TypeError, ValueError))
 
 
 @pytest.mark.parametrize("case", [*OTHERS.values()], ids=[*OTHERS])
 def test_others(case):
-    _compare(outcome(case, gymnasium.spaces), outcome(case, ludus.spaces))
+    _assert_alike(outcome(case, gymnasium.spaces), outcome(case, ludus.spaces))
 
 
 @pytest.mark.parametrize("case", [*VECTOR.values()], ids=[*VECTOR])
 def test_vector_functions(case):
-    _compare(
+    _assert_alike(
         outcome(case, gymnasium.spaces, gymnasium.vector.utils),
         outcome(case, ludus.spaces, ludus.spaces),
     )

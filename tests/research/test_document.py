@@ -30,24 +30,10 @@ from ludus.research.agents.client import ModelClient
 from ludus.research.running import EpisodeOptions
 from ludus.research.running.verification import verify_episode, verify_research_run
 from tests.research.env_support import LOOSE, answer, write_task
+from tests.research.support import DOCUMENTED
 
 BOX = {"backend": "bubblewrap", "policy": LOOSE}
 
-YAML = """\
-# Example task configuration
-id: "image_classification_cifar10"
-name: "Image Classification (CIFAR-10)"
-description: "Develop a model to classify images into 10 categories."
-max_steps: 50
-timeout: 3600  # seconds
-evaluation:
-  metric: "accuracy"
-  threshold: 0.7
-resources:
-  memory: "8G"
-  cpu: 2
-  gpu: 1
-"""
 ENV_ID = "mlgym/image_classification_cifar10-v0"
 LABELS = {"validation": "id,label\n1,3\n2,4\n", "test": "id,label\n3,5\n4,6\n5,7\n6,8\n"}
 GOOD = "id,label\n1,3\n2,4\n3,5\n4,6\n5,7\n6,8\n"
@@ -101,8 +87,8 @@ def clean(monkeypatch, tmp_path):
     ludus.registry.update(known)
 
 
-def write_example(folder, text=YAML):
-    """Write the document's YAML with data beside it, and return its file."""
+def write_example(folder, text=DOCUMENTED):
+    """Write the document's DOCUMENTED with data beside it, and return its file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "image_classification_cifar10.yaml"
     file.write_text(text)
@@ -244,7 +230,7 @@ class TestTasks:
 
 
 class TestConfiguration:
-    """The YAML example as it is printed."""
+    """The DOCUMENTED example as it is printed."""
 
     def test_the_gpu_is_a_choice(self, tmp_path, monkeypatch):
         write_example(tmp_path / "configs" / "tasks")
@@ -277,11 +263,11 @@ class TestConfiguration:
 
     def test_what_is_missing_is_said(self, tmp_path):
         file = tmp_path / "alone.yaml"
-        file.write_text(YAML)
+        file.write_text(DOCUMENTED)
         (tmp_path / "alone" / "workspace").mkdir(parents=True)
         with MLGymEnv(file, gpus=0, **BOX) as env, pytest.raises(TaskError, match="labels.csv"):
             env.reset()
-        file.write_text(YAML.replace("accuracy", "beauty"))
+        file.write_text(DOCUMENTED.replace("accuracy", "beauty"))
         with MLGymEnv(file, gpus=0, **BOX) as env, pytest.raises(TaskError, match="'beauty'"):
             env.reset()
 

@@ -22,7 +22,7 @@ from ludus.sandbox.leases import state_folder
 from ludus.sandbox.linux import uids
 from ludus.sandbox.linux.cgroup import _layout
 
-__all__ = ["box_processes", "killed_owners", "leftovers", "many_boxes", "vanish"]
+__all__ = ["box_processes", "check_killed_owners", "check_many_boxes", "leftovers", "vanish"]
 
 
 def box_processes() -> dict[int, int]:
@@ -85,7 +85,7 @@ def users_taken() -> set[int]:
     return {int(path.name) for path in folder.iterdir()} if folder.exists() else set()
 
 
-def many_boxes(count: int, label: str) -> None:
+def check_many_boxes(count: int, label: str) -> None:
     """Open boxes at the same time, use them while all are open, and close them."""
     open_sandbox(label=label).close()
     gc.collect()
@@ -128,7 +128,7 @@ while True:
 """
 
 
-def killed_owners(times: int, label: str, *, seed: int) -> None:
+def check_killed_owners(times: int, label: str, *, seed: int) -> None:
     """Kill owners of boxes, each at some moment of their work."""
     moments = random.Random(seed)
     sweep()
@@ -163,9 +163,9 @@ def main() -> None:
         os.environ["LUDUS_STATE"] = f"{folder}/state"
         begun = time.monotonic()
         for number in range(options.rounds):
-            many_boxes(options.boxes, "leaks")
+            check_many_boxes(options.boxes, "leaks")
             print(f"{options.boxes} boxes, round {number + 1}: nothing left", flush=True)
-        killed_owners(options.kills, "leaks", seed=time.monotonic_ns())
+        check_killed_owners(options.kills, "leaks", seed=time.monotonic_ns())
         print(f"{options.kills} owners killed: nothing left")
         print(f"{time.monotonic() - begun:.0f} s")
 

@@ -15,7 +15,7 @@ import pytest
 from ludus.errors import SandboxError
 from ludus.sandbox import open_sandbox, sweep
 from tests.sandbox import leaks
-from tests.sandbox.leaks import box_processes, killed_owners, many_boxes, vanish
+from tests.sandbox.leaks import box_processes, check_killed_owners, check_many_boxes, vanish
 from tests.sandbox.support import needs
 
 LABEL = f"leak-test-{os.getpid()}"
@@ -39,11 +39,11 @@ def leftovers() -> dict[str, object]:
 
 
 def test_many_boxes_at_once():
-    many_boxes(30, LABEL)
+    check_many_boxes(30, LABEL)
 
 
 def test_owners_killed_at_any_moment():
-    killed_owners(5, LABEL, seed=os.getpid())
+    check_killed_owners(5, LABEL, seed=os.getpid())
 
 
 def test_a_box_that_cannot_be_opened(monkeypatch):

@@ -28,7 +28,7 @@ def test_require() -> None:
     ],
 )
 def test_same_data_passes(value: Any) -> None:
-    require_same(value, value)
+    assert require_same(value, value) is None
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,8 @@ def test_spaces_of_ludus(name: str, test: str) -> None:
         def make_space(self) -> Any:
             return SPACES[name]()
 
-    getattr(Suite(), test)()
+    check = getattr(Suite(), test)
+    check()
 
 
 class _SamplesOutside(spaces.Discrete):

@@ -32,7 +32,7 @@ ENVS = {
 }
 
 
-def run_both(env_fn, mode, steps, *, num_envs=5, **options):
+def assert_same_as_sync(env_fn, mode, steps, *, num_envs=5, **options):
     """Step both backends with the same actions, and compare everything they return."""
     sync = SyncVectorEnv([env_fn] * num_envs, autoreset_mode=mode)
     with AsyncVectorEnv([env_fn] * num_envs, autoreset_mode=mode, **options) as process:
@@ -54,27 +54,27 @@ def run_both(env_fn, mode, steps, *, num_envs=5, **options):
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("name", ENVS)
 def test_returns_what_sync_returns(name, mode):
-    run_both(ENVS[name], mode, 120, num_workers=2)
+    assert_same_as_sync(ENVS[name], mode, 120, num_workers=2)
 
 
 @pytest.mark.parametrize("workers", [1, 3, 5])
 def test_any_number_of_workers(workers):
-    run_both(DictEnv, AutoresetMode.SAME_STEP, 40, num_workers=workers)
+    assert_same_as_sync(DictEnv, AutoresetMode.SAME_STEP, 40, num_workers=workers)
 
 
 def test_observations_through_the_pipe():
-    run_both(DictEnv, AutoresetMode.SAME_STEP, 60, shared_memory=False)
+    assert_same_as_sync(DictEnv, AutoresetMode.SAME_STEP, 60, shared_memory=False)
 
 
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
 def test_other_start_methods(context):
-    run_both(CounterEnv, AutoresetMode.NEXT_STEP, 20, context=context, num_envs=2)
+    assert_same_as_sync(CounterEnv, AutoresetMode.NEXT_STEP, 20, context=context, num_envs=2)
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("env", [DictEnv, CounterEnv])
 def test_a_thousand_steps(env, mode):
-    run_both(env, mode, 1_000, num_envs=3)
+    assert_same_as_sync(env, mode, 1_000, num_envs=3)
 
 
 class TextEnv(Env):
@@ -90,7 +90,7 @@ class TextEnv(Env):
 
 
 def test_spaces_without_a_fixed_size_travel_through_the_pipe():
-    run_both(TextEnv, AutoresetMode.NEXT_STEP, 20)
+    assert_same_as_sync(TextEnv, AutoresetMode.NEXT_STEP, 20)
 
 
 def test_returned_arrays_are_the_callers_own():

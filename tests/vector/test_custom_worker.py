@@ -19,7 +19,7 @@ from ludus.spaces import write_to_shared_memory
 from ludus.testing.envs import CounterEnv, DictEnv, SlowEnv
 from ludus.vector import AsyncVectorEnv
 from tests.reference.twins import assert_same
-from tests.vector.test_async_vector_env import run_both
+from tests.vector.test_async_vector_env import assert_same_as_sync
 
 
 def gymnasiums_worker(index, env_fn, pipe, parent_pipe, memory, errors, mode, semaphore):
@@ -77,7 +77,7 @@ def dying_worker(index, env_fn, pipe, parent_pipe, memory, errors, mode):
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("env_fn", [CounterEnv, DictEnv])
 def test_gymnasiums_own_worker_gives_what_sync_gives(env_fn, mode):
-    run_both(env_fn, mode, 60, num_envs=2, worker=gymnasiums_worker, shared_memory=False)
+    assert_same_as_sync(env_fn, mode, 60, num_envs=2, worker=gymnasiums_worker, shared_memory=False)
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -129,37 +129,42 @@ def _matches(
         key: str = canonicalize_name(package.get("name", ""))
         if package.get("ecosystem") != "PyPI" or key not in wanted:
             continue
-        if _is_affected(wanted[key][1], affected):
-            fixed = [str(event["fixed"]) for event in _events(affected) if "fixed" in event]
+        spans = [s["events"] for s in affected.get("ranges", []) if s.get("type") == "ECOSYSTEM"]
+        if _is_affected(wanted[key][1], affected.get("versions", []), spans):
+            fixed = [str(event["fixed"]) for span in spans for event in span if "fixed" in event]
             fixes.setdefault(key, []).extend(fixed)
     word = str(advisory.get("database_specific", {}).get("severity", "")).upper()
     for key, fixed in fixes.items():
         component = wanted[key][0]
-        yield Vulnerability(
-            component.key,
-            str(component.version),
-            printable(advisory["id"], 60),
-            tuple(printable(alias, 60) for alias in advisory.get("aliases", [])[:20]),
-            printable(advisory.get("summary") or advisory.get("details", "")),
-            tuple(printable(version, 40) for version in fixed),
-            _SEVERITIES.get(word, "high"),
-        )
+        summary = advisory.get("summary") or advisory.get("details", "")
+        severity = _SEVERITIES.get(word, "high")
+        version = str(component.version)
+        yield _vulnerability(component.key, version, advisory, summary, fixed, severity)
 
 
-def _events(affected: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for span in affected.get("ranges", []):
-        if span.get("type") == "ECOSYSTEM":
-            yield from span["events"]
-
-
-def _is_affected(version: Version, affected: dict[str, Any]) -> bool:
-    if any(_version(text) == version for text in affected.get("versions", [])):
-        return True
-    return any(
-        _is_in_range(version, span["events"])
-        for span in affected.get("ranges", [])
-        if span.get("type") == "ECOSYSTEM"
+def _vulnerability(
+    key: str,
+    version: str,
+    told: dict[str, Any],
+    summary: str,
+    fixed: list[str],
+    severity: Severity = "high",
+) -> Vulnerability:
+    """Return what a service or a file told, as short lines."""
+    return Vulnerability(
+        key,
+        version,
+        printable(told["id"], 60),
+        tuple(printable(alias, 60) for alias in told.get("aliases", [])[:20]),
+        printable(summary),
+        tuple(printable(version, 40) for version in fixed),
+        severity,
     )
+
+
+def _is_affected(version: Version, versions: list[Any], spans: list[list[dict[str, Any]]]) -> bool:
+    listed = any(_version(text) == version for text in versions)
+    return listed or any(_is_in_range(version, span) for span in spans)
 
 
 def _is_in_range(version: Version, events: list[dict[str, Any]]) -> bool:
@@ -269,17 +274,10 @@ def parse_answer(answer: dict[str, Any], asked: dict[str, str], outcome: Outcome
             outcome.unchecked[key] = printable(item["skip_reason"])
             continue
         answered.add(key)
+        version = printable(item.get("version", ""))
         for found in item.get("vulns", []):
-            outcome.found.append(
-                Vulnerability(
-                    key,
-                    printable(item.get("version", "")),
-                    printable(found["id"], 60),
-                    tuple(printable(alias, 60) for alias in found.get("aliases", [])[:20]),
-                    printable(found.get("description", "")),
-                    tuple(printable(version, 40) for version in found.get("fix_versions", [])),
-                )
-            )
+            told = found.get("description", ""), found.get("fix_versions", [])
+            outcome.found.append(_vulnerability(key, version, found, *told))
     for key in asked:
         if key not in answered:
             outcome.unchecked.setdefault(key, "the service gave no answer about it")

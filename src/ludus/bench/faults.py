@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["FAILED_CALL", "one_line", "plain"]
+__all__ = ["FAILED_CALL", "UNSTORABLE", "one_line", "plain", "shown"]
 
 FAILED_CALL = "failed_call"
 """The field of a record's note that holds the call in which the environment failed."""
 _LONGEST = 500
 _LOOKED_AT = 20 * _LONGEST
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""Characters that no database holds."""
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Return a value as Python writes it, cut to ``most`` characters."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def plain(text: str) -> str:
@@ -18,7 +25,7 @@ def plain(text: str) -> str:
     # Cut first, because it may be very long. The methods are those of str, because the text may be
     # of a subclass that has others.
     words = str.split(str.__getitem__(text, slice(_LOOKED_AT)))
-    line = _UNSTORABLE.sub("\ufffd", " ".join(words))
+    line = UNSTORABLE.sub("\ufffd", " ".join(words))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 

@@ -15,6 +15,8 @@ from numbers import Integral, Real
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast, get_args
 
+from ludus.bench.faults import UNSTORABLE, shown
+
 __all__ = ["JSON", "OutcomeKind", "Result", "Verified", "read_json"]
 
 
@@ -48,7 +50,6 @@ Verified = Literal["verified", "claimed", "failed"]
 
 _DEEPEST = 32
 _LARGEST = 2**63 - 1  # what every database holds
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _HASH = re.compile("[0-9a-f]{64}")
 
 
@@ -118,7 +119,7 @@ class Result:
                 value = clean(getattr(self, name))
             except (TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise ValueError(
-                    f"The result's {name} is wrong: {error}; got {_shown(getattr(self, name))}."
+                    f"The result's {name} is wrong: {error}; got {shown(getattr(self, name))}."
                 ) from error
             object.__setattr__(self, name, value)
         self._check_outcome()
@@ -157,7 +158,7 @@ class Result:
             ValueError: if fields are missing, unknown or wrong; the message names them.
         """
         if not isinstance(data, Mapping):
-            raise ValueError(f"A result is a JSON object, not {_shown(data)}.")
+            raise ValueError(f"A result is a JSON object, not {shown(data)}.")
         known = set(_CLAIMED)
         missing = sorted(known - {"extra"} - data.keys())
         unknown = sorted(map(str, data.keys() - known - {"verified"}))
@@ -185,15 +186,10 @@ class Result:
 _CLAIMED = tuple(one.name for one in fields(Result) if one.name != "verified")
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError("a text that is not empty is expected")
-    if _UNSTORABLE.search(value):
+    if UNSTORABLE.search(value):
         raise ValueError("it holds NUL or a lone surrogate, which no database stores")
     return str(value)
 
@@ -240,7 +236,7 @@ def _budget(value: object) -> str:
 def _reason(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("a text is expected")
-    return _UNSTORABLE.sub("\ufffd", value)
+    return UNSTORABLE.sub("\ufffd", value)
 
 
 def _record(value: object) -> str:

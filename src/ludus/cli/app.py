@@ -48,8 +48,8 @@ app.command("verify")(record.verify_record)
 def _reflow(commands: typer.Typer) -> None:
     """Set the help texts without the line breaks of the docstrings, which typer would keep."""
     for command in commands.registered_commands:
-        text = inspect.getdoc(command.callback) or ""
-        parts = text.split("\n\n")
+        text = command.help or inspect.getdoc(command.callback) or ""
+        parts = inspect.cleandoc(text).split("\n\n")
         command.help = "\n\n".join(
             part if part.startswith(" ") else " ".join(part.split()) for part in parts
         )

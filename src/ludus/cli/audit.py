@@ -35,54 +35,61 @@ __all__ = ["run"]
 _COLOURS = {"low": "cyan", "medium": "yellow", "high": "red"}
 
 
+Package = Annotated[
+    str, typer.Argument(help="Name of an installed package, or a folder, wheel or sdist.")
+]
+Format = Annotated[Literal["table", "json", "sarif"], typer.Option(help="Format of the report.")]
+Output = Annotated[Path | None, typer.Option(help="Write the report to this file.")]
+Sbom = Annotated[
+    Path | None, typer.Option(help="Write a CycloneDX bill of materials to this file.")
+]
+FailOn = Annotated[
+    Literal["low", "medium", "high"] | None,
+    typer.Option(help="Lowest severity that fails the audit.", show_default="high"),
+]
+Show = Annotated[Literal["low", "medium", "high"], typer.Option(help="Lowest severity to list.")]
+Config = Annotated[
+    Path | None, typer.Option(help="Your own TOML file with a table \\[tool.ludus.audit].")
+]
+Ignore = Annotated[Several, typer.Option(help="Rule to ignore; repeatable.")]
+Exclude = Annotated[Several, typer.Option(help="Glob pattern of files to skip; repeatable.")]
+Extra = Annotated[Several, typer.Option(help="Extra whose dependencies are included; repeatable.")]
+AllowLicence = Annotated[
+    Several, typer.Option(help="Allowed SPDX licence; all others fail. Repeatable.")
+]
+DenyLicence = Annotated[Several, typer.Option(help="Denied SPDX licence; repeatable.")]
+Advisories = Annotated[Path | None, typer.Option(help="Folder or zip of OSV JSON files.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Do not query a vulnerability service.")]
+Service = Annotated[
+    Literal["pypi", "osv"], typer.Option(help="Vulnerability service for pip-audit.")
+]
+OsvUrl = Annotated[str | None, typer.Option(help="URL for --service osv.")]
+Timeout = Annotated[float, typer.Option(min=1, help="Seconds to wait for the service.")]
+Require = Annotated[
+    Several,
+    typer.Option(help="Check that must not be skipped: vulnerabilities or bandit; repeatable."),
+]
+
+
 def run(
-    package: Annotated[
-        str, typer.Argument(help="Name of an installed package, or a folder, wheel or sdist.")
-    ],
-    format: Annotated[
-        Literal["table", "json", "sarif"], typer.Option(help="Format of the report.")
-    ] = "table",
-    output: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
-    sbom: Annotated[
-        Path | None, typer.Option(help="Write a CycloneDX bill of materials to this file.")
-    ] = None,
-    fail_on: Annotated[
-        Literal["low", "medium", "high"] | None,
-        typer.Option(help="Lowest severity that fails the audit.", show_default="high"),
-    ] = None,
-    show: Annotated[
-        Literal["low", "medium", "high"], typer.Option(help="Lowest severity to list.")
-    ] = "low",
-    config: Annotated[
-        Path | None,
-        typer.Option(help="Your own TOML file with a table \\[tool.ludus.audit]."),
-    ] = None,
-    ignore: Annotated[Several, typer.Option(help="Rule to ignore; repeatable.")] = None,
-    exclude: Annotated[
-        Several, typer.Option(help="Glob pattern of files to skip; repeatable.")
-    ] = None,
-    extra: Annotated[
-        Several, typer.Option(help="Extra whose dependencies are included; repeatable.")
-    ] = None,
-    allow_licence: Annotated[
-        Several, typer.Option(help="Allowed SPDX licence; all others fail. Repeatable.")
-    ] = None,
-    deny_licence: Annotated[Several, typer.Option(help="Denied SPDX licence; repeatable.")] = None,
-    advisories: Annotated[
-        Path | None, typer.Option(help="Folder or zip of OSV JSON files.")
-    ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Do not query a vulnerability service.")
-    ] = False,
-    service: Annotated[
-        Literal["pypi", "osv"], typer.Option(help="Vulnerability service for pip-audit.")
-    ] = "pypi",
-    osv_url: Annotated[str | None, typer.Option(help="URL for --service osv.")] = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for the service.")] = 30.0,
-    require: Annotated[
-        Several,
-        typer.Option(help="Check that must not be skipped: vulnerabilities or bandit; repeatable."),
-    ] = None,
+    package: Package,
+    format: Format = "table",
+    output: Output = None,
+    sbom: Sbom = None,
+    fail_on: FailOn = None,
+    show: Show = "low",
+    config: Config = None,
+    ignore: Ignore = None,
+    exclude: Exclude = None,
+    extra: Extra = None,
+    allow_licence: AllowLicence = None,
+    deny_licence: DenyLicence = None,
+    advisories: Advisories = None,
+    offline: Offline = False,
+    service: Service = "pypi",
+    osv_url: OsvUrl = None,
+    timeout: Timeout = 30.0,
+    require: Require = None,
 ) -> None:
     """Inspect a package for dangerous code, vulnerabilities and licences, without running it.
 

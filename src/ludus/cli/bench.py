@@ -22,6 +22,17 @@ _CODES = (
     "infrastructure faults remained or the store lacks results, 4 if a limit stopped the run, 130 "
     "after Ctrl-C. Finished units are always kept; continue with ludus bench resume."
 )
+Agents = Annotated[
+    options.Several,
+    typer.Option(
+        help="random, heuristic, constant:JSON, module:factory, file.py:factory, "
+        "sb3:PPO:model.zip or batch:16:module:factory; NAME=… renames it. Repeatable."
+    ),
+]
+Seeds = Annotated[
+    str | None,
+    typer.Option(help="Number of seeds (5), or the seeds (0,1,7).", show_default="the suite's"),
+]
 Engine = Annotated[str, typer.Option(help="processes or serial.")]
 Workers = Annotated[
     int | None,
@@ -63,19 +74,10 @@ def show_suite(suite: options.SuiteName) -> None:
 @app.command("run", epilog=_CODES)
 def run(
     suite: options.SuiteName,
-    agent: Annotated[
-        options.Several,
-        typer.Option(
-            help="random, heuristic, constant:JSON, module:factory, file.py:factory, "
-            "sb3:PPO:model.zip or batch:16:module:factory; NAME=… renames it. Repeatable."
-        ),
-    ] = None,
+    agent: Agents = None,
     out_folder: options.Out = None,
     name: options.Name = None,
-    seeds: Annotated[
-        str | None,
-        typer.Option(help="Number of seeds (5), or the seeds (0,1,7).", show_default="the suite's"),
-    ] = None,
+    seeds: Seeds = None,
     episodes: Annotated[int | None, typer.Option(min=1, help="Episodes per unit.")] = None,
     steps: Annotated[
         int | None, typer.Option(min=1, help="Steps per unit, instead of episodes.")

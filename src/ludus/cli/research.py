@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus.cli import options, research_exploits, research_output
+from ludus.cli import options, research_exploits, research_options, research_output
 from ludus.cli.console import echo, err, fail, failing_on, out, print_line
 from ludus.errors import Error
 
@@ -30,48 +30,44 @@ _CODES = (
     "run, 130 after Ctrl-C. Every step taken "
     "is kept; continue with ludus research resume."
 )
-Parallel = Annotated[
-    int, typer.Option(min=1, help="Episodes to run at the same time, one process each.")
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(help="URL of the model server, up to /v1; its key is read from OPENAI_API_KEY."),
-]
+_RUN = """Run agents on tasks.
+
+Each episode has its own process and sandbox and is recorded step by step. At its end the files
+in the workspace are graded once, on data that the agent never saw.
+
+A model on a server, four episodes, two at a time:
+
+    ludus research run battleOfSexes --agent react --model NAME --base-url http://host:8000/v1
+
+Two models on three tasks:
+
+    ludus research run battleOfSexes blotto titanicSurvival --model A --model B
+
+With a cost limit, which needs the prices per million tokens:
+
+    ludus research run blotto --agent react --model NAME --cost-limit 2 --agent-option 'prices={NAME: {input: 1, output: 4}}'
+
+A list of actions from a file; your own agent, with the results in a store:
+
+    ludus research run titanicSurvival --agent scripted --agent-option file=actions.yaml
+
+    ludus research run titanicSurvival --agent mine=my_module:MyAgent --store results.sqlite
+
+Then: ludus research report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
+"""  # noqa: E501 - examples are copied as they are
 
 
-@app.command("run", epilog=_CODES)
+@app.command("run", epilog=_CODES, help=_RUN)
 def run(
-    tasks: Annotated[
-        list[str],
-        typer.Argument(metavar="TASK", help="Ids, folders or files; see ludus task list."),
-    ],
-    agent: Annotated[
-        options.Several,
-        typer.Option(
-            "--agent",
-            help="react, scripted, replay, random, human, module:factory or file.py:factory; "
-            "NAME=… renames it. Repeatable.",
-            show_default="react with --model",
-        ),
-    ] = None,
-    agent_option: Annotated[
-        options.Several,
-        typer.Option(help="key=value for the agent, the value as YAML. Repeatable."),
-    ] = None,
-    agent_config: Annotated[
-        Path | None,
-        typer.Option(help="YAML file with options of the agent; --agent-option overrides it."),
-    ] = None,
-    model: Annotated[
-        options.Several,
-        typer.Option(help="Model that the agent react uses; each makes an agent. Repeatable."),
-    ] = None,
-    base_url: BaseUrl = None,
-    runs: Annotated[int, typer.Option(min=1, help="Episodes of each agent on each task.")] = 4,
-    parallel: Parallel = 2,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the first episode; the others count up.")
-    ] = 0,
+    tasks: research_options.Tasks,
+    agent: research_options.Agents = None,
+    agent_option: research_options.AgentOptions = None,
+    agent_config: research_options.AgentConfig = None,
+    model: research_options.Models = None,
+    base_url: research_options.BaseUrl = None,
+    runs: research_options.Runs = 4,
+    parallel: research_options.Parallel = 2,
+    seed: research_options.FirstSeed = 0,
     out_folder: options.Out = None,
     name: options.Name = None,
     store: options.Store = None,
@@ -80,70 +76,36 @@ def run(
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
     egress: options.Egress = None,
-    max_steps: Annotated[
-        int | None,
-        typer.Option(min=1, help="Limit of actions per episode.", show_default="the task's"),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(min=0.001, help="Limit of seconds per episode.", show_default="10000"),
-    ] = None,
-    working_time: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001,
-            help="Limit of seconds per episode without those spent waiting for the model.",
-        ),
-    ] = None,
-    cost_limit: Annotated[
-        float | None, typer.Option(min=0.000001, help="Limit of model costs per episode.")
-    ] = None,
+    max_steps: research_options.EpisodeSteps = None,
+    time_limit: research_options.EpisodeSeconds = None,
+    working_time: research_options.WorkingSeconds = None,
+    cost_limit: research_options.EpisodeCost = None,
     max_total_cost: options.MaxTotalCost = None,
     gpus: options.Gpus = None,
     verbose: options.Verbose = False,
 ) -> None:
-    """Run agents on tasks.
-
-    Each episode has its own process and sandbox and is recorded step by step. At its end the files
-    in the workspace are graded once, on data that the agent never saw.
-
-    A model on a server, four episodes, two at a time:
-
-        ludus research run battleOfSexes --agent react --model NAME --base-url http://host:8000/v1
-
-    Two models on three tasks:
-
-        ludus research run battleOfSexes blotto titanicSurvival --model A --model B
-
-    With a cost limit, which needs the prices per million tokens:
-
-        ludus research run blotto --agent react --model NAME --cost-limit 2 --agent-option 'prices={NAME: {input: 1, output: 4}}'
-
-    A list of actions from a file; your own agent, with the results in a store:
-
-        ludus research run titanicSurvival --agent scripted --agent-option file=actions.yaml
-
-        ludus research run titanicSurvival --agent mine=my_module:MyAgent --store results.sqlite
-
-    Then: ludus research report FOLDER, ludus research verify FOLDER, ludus leaderboard --store STORE.
-    """  # noqa: E501 - examples are copied as they are
+    """Run agents on tasks."""
     from ludus.cli.research_results import conclude_research
-    from ludus.research.running import (
-        EpisodeOptions,
-        parse_options,
-        read_agent_config,
-        run_research,
-    )
-    from ludus.research.task.settings import MlgymSettings as Variables
+    from ludus.research.running import EpisodeOptions, run_research
 
     options.see_current_folder()
     with failing_on(Error, ValueError, OSError, most=4000):
-        given = {} if agent_config is None else read_agent_config(agent_config)
-        specs = _agents(agent, model, given | parse_options(agent_option))
-        kept = Variables.read().workspace_path
-        short = name or (tasks[0] if len(tasks) == 1 and "/" not in tasks[0] else "research")
-        folder = out_folder or options.free_folder(short, *([] if kept is None else [kept]))
+        specs = _agents(agent, model, agent_option, agent_config)
+        folder = out_folder or _free_folder(name, tasks)
         shared = any(spec.use == "human" for spec in specs)
+        settings = _settings(folder, parallel, retries, key, store, max_total_cost, shared=shared)
+        episode = EpisodeOptions(
+            max_steps=max_steps,
+            time_limit=time_limit,
+            working_time=working_time,
+            cost_limit=cost_limit,
+            backend=backend,
+            unlimited=unlimited,
+            egress=tuple(egress or ()),
+            base_url=base_url,
+            gpus=gpus,
+            verbose=verbose,
+        )
         done = run_research(
             tasks,
             specs,
@@ -151,21 +113,8 @@ def run(
             runs=runs,
             seed=seed,
             name=name,
-            options=EpisodeOptions(
-                max_steps=max_steps,
-                time_limit=time_limit,
-                working_time=working_time,
-                cost_limit=cost_limit,
-                backend=backend,
-                unlimited=unlimited,
-                egress=tuple(egress or ()),
-                base_url=base_url,
-                gpus=gpus,
-                verbose=verbose,
-            ),
-            settings=_settings(
-                folder, parallel, retries, key, store, max_total_cost, shared=shared
-            ),
+            options=episode,
+            settings=settings,
         )
     conclude_research(done)
 
@@ -173,9 +122,9 @@ def run(
 @app.command("resume", epilog=_CODES)
 def resume(
     folder: options.BenchRunFolder,
-    parallel: Parallel = 2,
+    parallel: research_options.Parallel = 2,
     retries: options.Retries = 2,
-    base_url: BaseUrl = None,
+    base_url: research_options.BaseUrl = None,
     key: options.Key = None,
     store: options.Store = None,
     max_total_cost: options.MaxTotalCost = None,
@@ -270,11 +219,16 @@ app.command("exploits")(research_exploits.run)
 
 
 def _agents(
-    texts: list[str] | None, models: list[str] | None, given: dict[str, Any]
+    texts: list[str] | None,
+    models: list[str] | None,
+    pairs: list[str] | None,
+    config: Path | None,
 ) -> list[AgentSpec]:
     """Return the agents of a run; several models make as many agents of one."""
-    from ludus.research.running import parse_agent
+    from ludus.research.running import parse_agent, parse_options, read_agent_config
 
+    given = {} if config is None else read_agent_config(config)
+    given |= parse_options(pairs)
     if not texts and not models:
         fail("There is no agent; give --model NAME, or --agent with one of those in --help.")
     agents = texts or ["react"]
@@ -289,6 +243,15 @@ def _agents(
         several = bool(equals) and len(models) > 1
         found.append(replace(spec, name=f"{name}-{model}") if several else spec)
     return found
+
+
+def _free_folder(name: str | None, tasks: list[str]) -> Path:
+    """Return a folder for a run, in the current one or where MLGYM_WORKSPACE_PATH says."""
+    from ludus.research.task.settings import MlgymSettings as Variables
+
+    short = name or (tasks[0] if len(tasks) == 1 and "/" not in tasks[0] else "research")
+    kept = Variables.read().workspace_path
+    return options.free_folder(short, *([] if kept is None else [kept]))
 
 
 def _settings(

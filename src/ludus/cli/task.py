@@ -38,6 +38,22 @@ __all__ = ["app"]
 
 _WIDE = 110
 
+Solution = Annotated[
+    str, typer.Option(help="null, baseline, reference, or a folder to copy over the workspace.")
+]
+Command = Annotated[
+    str | None,
+    typer.Option(help="Command to run in the sandbox.", show_default="the solution's"),
+]
+Draws = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="What graders draw from: public (the seed alone, repeatable) or private.",
+        show_default="private",
+    ),
+]
+
 app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
 app.command("check")(check_command)
 app.command("fetch")(fetch_command)
@@ -65,26 +81,13 @@ def new(
 @app.command("run")
 def run(
     task: Annotated[str, typer.Argument(help="Id, folder or file of the task.")],
-    solution: Annotated[
-        str,
-        typer.Option(help="null, baseline, reference, or a folder to copy over the workspace."),
-    ] = "baseline",
-    command: Annotated[
-        str | None,
-        typer.Option(help="Command to run in the sandbox.", show_default="the solution's"),
-    ] = None,
+    solution: Solution = "baseline",
+    command: Command = None,
     seed: options.Seed = 0,
     validate: Annotated[
         bool, typer.Option("--validate", help="Also score on the validation split.")
     ] = False,
-    draws: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="What graders draw from: public (the seed alone, repeatable) or private.",
-            show_default="private",
-        ),
-    ] = None,
+    draws: Draws = None,
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
     gpus: options.Gpus = None,

@@ -29,26 +29,30 @@ if TYPE_CHECKING:
     from ludus.research.linting import Report
     from ludus.research.linting.measuring import MeasuredSolution
 
+    Checked = tuple[Report, tuple[MeasuredSolution, ...]]
+
 __all__ = ["check_command"]
 
 _STYLES = {"error": "red", "warning": "yellow"}
 _SAID = {True: "yes", False: "no", None: NOTHING}
 
 
+Build = Annotated[bool, typer.Option(help="Also build the data and search it for leaked answers.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the data.")]
+
+
 def check_command(
     tasks: Annotated[
         options.Several, typer.Argument(help="Ids, folders or files.", show_default="all tasks")
     ] = None,
-    build: Annotated[
-        bool, typer.Option(help="Also build the data and search it for leaked answers.")
-    ] = True,
+    build: Build = True,
     run: Annotated[
         bool, typer.Option("--run", help="Also run and grade the task's own solutions.")
     ] = False,
     write: Annotated[
         bool, typer.Option("--write", help="With --run: write the scores into task.yaml.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 0,
+    seed: Seed = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
@@ -69,7 +73,7 @@ def check_command(
 
     if write and not run:
         fail("--write writes what --run measures; give both.")
-    reports: list[tuple[Report, tuple[MeasuredSolution, ...]]] = []
+    reports: list[Checked] = []
     with (
         failing_on(Error, OSError, most=2000),
         failing_on(SandboxError, code=INFRASTRUCTURE, most=2000),
@@ -78,18 +82,16 @@ def check_command(
             found = find_tasks()
             tasks = [str(file) for file in (*found.broken, *(task.file for task in found.tasks))]
         for task in tasks:
-            report = check_task(task, build=build, seed=seed)
-            solutions: tuple[MeasuredSolution, ...] = ()
-            if run and not any(row.rule == "field" for row in report.findings):
+            checked: Checked = check_task(task, build=build, seed=seed), ()
+            if run and not any(row.rule == "field" for row in checked[0].findings):
                 measured = measure_task(
                     task, seed=seed, backend=backend, unlimited=unlimited, write=write
                 )
-                solutions = measured.solutions
-                both = ordered((*report.findings, *measured.findings))
-                report = replace(report, findings=both)
-            reports.append((report, solutions))
+                both = ordered((*checked[0].findings, *measured.findings))
+                checked = replace(checked[0], findings=both), measured.solutions
+            reports.append(checked)
             if not as_json:
-                _print(report, solutions)
+                _print(*checked)
     if as_json:
         rows = [
             to_dict(report) | ({"measured": [row.to_dict() for row in solutions]} if run else {})

@@ -19,6 +19,25 @@ __all__ = ["import_command"]
 _STYLES = {"mapped": "green", "adapted": "yellow", "left out": "red"}
 
 
+Threshold = Annotated[
+    float | None, typer.Option(help="Score that counts as solved.", show_default="derived")
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help="Which number of an MLGym evaluation is the score.",
+        show_default="the first of baseline_scores",
+    ),
+]
+CodeBesideTests = Annotated[
+    bool,
+    typer.Option(
+        "--code-beside-tests",
+        help="Accept that tests run submitted programs, which can forge the score.",
+    ),
+]
+
+
 def import_command(
     source: Annotated[Path, typer.Argument(help="Folder or file of the other system.")],
     format: Annotated[str, typer.Option("--from", help="harbor, mle-bench or mlgym.")],
@@ -29,23 +48,9 @@ def import_command(
         options.Several, typer.Option(help="File that the agent hands in. Repeatable.")
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with the raw data to include.")] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Score that counts as solved.", show_default="derived")
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="Which number of an MLGym evaluation is the score.",
-            show_default="the first of baseline_scores",
-        ),
-    ] = None,
-    code_beside_tests: Annotated[
-        bool,
-        typer.Option(
-            "--code-beside-tests",
-            help="Accept that tests run submitted programs, which can forge the score.",
-        ),
-    ] = False,
+    threshold: Threshold = None,
+    metric: Metric = None,
+    code_beside_tests: CodeBesideTests = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Import a task or agent of another system, and report how each field was mapped.

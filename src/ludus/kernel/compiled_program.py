@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
@@ -29,7 +30,6 @@ from ludus.kernel.native.compile_notice import compile_notice
 from ludus.kernel.native.cpython import builtin_function
 from ludus.kernel.native.digest import digest
 from ludus.kernel.native.jit import check_plain, compiled, known_name
-from ludus.kernel.native.policy_loop import checked_loop
 from ludus.kernel.native.processor import machine
 from ludus.kernel.program import Parts, Program, StepShape
 
@@ -256,7 +256,7 @@ class CompiledProgram(Program):
         make = self._defined("rollout_policy", tagged=False)
         if isinstance(policy, FunctionType):
             inner = compiled(policy, self._memo, self.tag)
-        return checked_loop(make(inner), self._review.compiling_policy, policy, self._memo)
+        return _checked_loop(make(inner), self._review.compiling_policy, policy, self._memo)
 
     def _driver_names(self) -> dict[str, Any]:
         from numba import carray, njit
@@ -288,3 +288,34 @@ class CompiledProgram(Program):
             "_word": word,
             "_use_widest_vectors": use_widest_vectors,
         }
+
+
+_Compiling = Callable[[Any, dict[Any, Any]], AbstractContextManager[Callable[[Any], None]]]
+"""Context that translates errors of the compiler, and yields a check of the compiled code."""
+
+
+def _checked_loop(
+    dispatcher: Any, compiling: _Compiling, policy: Any, memo: dict[Any, Any]
+) -> Callable[..., int]:
+    """Return a loop that is compiled and checked before it first runs for given types.
+
+    Args:
+        dispatcher: Numba's dispatcher of the loop.
+        compiling: Context for compiling; its arguments are the policy and ``memo``.
+        policy: The user's function.
+        memo: Dispatchers by plain function.
+
+    Raises:
+        KernelError: From the loop, if the policy cannot be compiled, or not run compiled.
+    """
+    from numba import typeof
+
+    def run(*args: Any) -> int:
+        kinds = tuple(map(typeof, args))
+        if kinds not in dispatcher.overloads:
+            with compiling(policy, memo) as check:
+                dispatcher.compile(kinds)
+                check(dispatcher.overloads[kinds])
+        return dispatcher(*args)  # type: ignore[no-any-return]
+
+    return run

@@ -11,12 +11,7 @@ from ludus.core.types import State as SavedState
 from ludus.errors import ResetNeeded
 from ludus.kernel.contract import Kernel
 from ludus.kernel.generator import generator_to_words, seed_to_words, words_to_generator
-from ludus.kernel.program import (
-    Program,
-    StepShape,
-    compiled_program_for,
-    program_drawing_from,
-)
+from ludus.kernel.program import Program, StepShape, compiled_program_for, program_drawing_from
 from ludus.kernel.space_values import action_reader, observation_reader, observation_source
 from ludus.kernel.storage import Storage
 from ludus.kernel.tiers import Tier
@@ -366,17 +361,13 @@ class KernelEnv(WatchedEnv):
     def _set_generator(self, value: np.random.Generator | None, seed: int | None) -> None:
         self._generator, self._seed = value, seed
         self._seeded = False
-        if value is None:
-            self._use(self._tier.program)
-            return
-        if type(value.bit_generator) is np.random.PCG64:
-            self._use(self._tier.program)
-            self._pull()
-            self._seeded = True
-        else:
+        if value is not None and not self._draws_from_words():
             # Compiled code knows PCG64 only; any other stream is drawn from in plain Python.
             self._use(program_drawing_from(self._storage, value))
-        self._collect_arguments()
+            return
+        self._use(self._tier.program)
+        self._pull()
+        self._seeded = value is not None
 
     def _draws_from_words(self) -> bool:
         """Tell whether the stream is a PCG64, which compiled code can draw from."""

@@ -295,14 +295,12 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
 
         Args:
             actions: One batch of actions per step, time first; or
-            policy: A function ``policy(weights, observation, rng)`` of numbers, compiled into the
-                loop, which returns the action for one observation (a tuple of numbers, or an
-                array).
+            policy: A function ``policy(weights, observation, rng)``, compiled into the loop, from
+                one observation (a tuple of numbers, or an array) to an action.
             weights: First argument of the policy: numbers, arrays, or tuples of them.
             steps: How many steps a policy runs.
             policy_seed: Seed of the policy's random generators, one per environment.
-            out: A trajectory of an earlier rollout with as many steps, to be overwritten, which
-                saves allocating memory.
+            out: A trajectory of an earlier rollout with as many steps, to be overwritten.
 
         Raises:
             ValueError: Neither or both of actions and policy are given, or ``out`` has the wrong
@@ -334,10 +332,7 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
             lowest = np.broadcast_to(s.bounds[:, :1], (steps, *s.actions.shape))
             taken = lowest.astype(s.actions.dtype)
             # The name keeps the array alive while compiled code has its address.
-            words = np.empty((self.num_envs, WORDS), np.uint64)
-            seeds_to_words(
-                range(policy_seed, policy_seed + self.num_envs), words, native=self._at_once
-            )
+            words = self._policy_words(policy_seed)
             loop, inputs = program.rollout_policy(policy), (weights, program.address(words))
         given = (*inputs, *map(program.address, (taken, *made)), steps)
         count = self._team.run(lambda first, last: loop(self._table, *given, first, last))
@@ -346,6 +341,12 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
         s.raw_observations[...], s.rewards[...] = made.observations[-1], made.rewards[-1]
         s.flags[:2] = made.flags[:, -1]
         return made.trajectory(taken, self.env)
+
+    def _policy_words(self, seed: int) -> Any:
+        """Return the states of a policy's random generators."""
+        words = np.empty((self.num_envs, WORDS), np.uint64)
+        seeds_to_words(range(seed, seed + self.num_envs), words, native=self._at_once)
+        return words
 
     # --- the rest of the contract ---------------------------------------------------------------
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import inspect
-import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -15,98 +14,16 @@ from ludus.core.env import Env
 from ludus.core.foreign.env import as_env, as_vector_env
 from ludus.core.spec import EnvSpec
 from ludus.core.vector_env import AutoresetMode, VectorEnv
-from ludus.errors import Error, InvalidArgument
+from ludus.errors import Error
 from ludus.registration.entry_point import check_arguments, resolve
 from ludus.registration.foreign import as_spec
 from ludus.registration.lookup import decide
-from ludus.served_names import own_name
+from ludus.registration.own_batch import find_own_batch, settle_compile, takes_autoreset_mode
 
 if TYPE_CHECKING:
     from ludus.untrusted.options import Sandboxing
 
-__all__ = ["VectorizeMode", "find_own_batch", "make_vec", "settle_compile", "takes_autoreset_mode"]
-
-_BATCHED = ("step", "reset")
-"""Methods that a compiled batch replaces."""
-
-
-def find_own_batch(spec: EnvSpec) -> None:
-    """Set the vector entry point of a kernel environment's spec, as ``kernel.register`` does.
-
-    A class that overrides ``step`` or ``reset`` in Python gets none, because the compiled batch
-    would not call them.
-    """
-    if spec.vector_entry_point is not None or spec.entry_point is None:
-        return
-    creator: Any = resolve(spec.id, spec.entry_point)
-    if _is_kernel_env(creator) and not _overrides_steps(creator):
-        text = isinstance(spec.entry_point, str)
-        spec.vector_entry_point = f"{spec.entry_point}.vector" if text else creator.vector
-
-
-def _is_kernel_env(creator: Any) -> bool:
-    # There is no kernel environment before this module is imported.
-    kernels: Any = sys.modules.get("ludus.kernel.env")
-    return (
-        kernels is not None and isinstance(creator, type) and issubclass(creator, kernels.KernelEnv)
-    )
-
-
-def _overrides_steps(cls: type) -> bool:
-    """Return whether a class outside of Ludus overrides ``step`` or ``reset``."""
-    for base in cls.__mro__:
-        module, _, _ = own_name(f"{base.__module__}:{base.__qualname__}").partition(":")
-        if module.partition(".")[0] == "ludus":
-            return False
-        if any(name in vars(base) for name in _BATCHED):
-            return True
-    return False
-
-
-def takes_autoreset_mode(spec: EnvSpec, vector_kwargs: dict[str, Any]) -> bool:
-    """Return whether ``vector_kwargs`` has only a mode, which the vector entry point accepts.
-
-    ``**kwargs`` counts as accepting it only for vector environments of Ludus.
-    """
-    if set(vector_kwargs) != {"autoreset_mode"} or spec.vector_entry_point is None:
-        return False
-    creator = resolve(spec.id, spec.vector_entry_point)
-    parameters = inspect.signature(creator).parameters.values()
-    if any(p.name == "autoreset_mode" and p.kind is not p.VAR_KEYWORD for p in parameters):
-        return True
-    return any(p.kind is p.VAR_KEYWORD for p in parameters) and _is_ours(creator)
-
-
-def settle_compile(spec: EnvSpec, arguments: dict[str, Any], *, own_batch: bool) -> None:
-    """Remove the argument ``compile`` for a batch of Ludus that has nothing to compile.
-
-    Args:
-        spec: Of the environment.
-        arguments: Of the environment or its own batch; changed in place.
-        own_batch: Whether the environment's own vector implementation is built.
-
-    Raises:
-        InvalidArgument: Single environments of Ludus are built, which do not take it.
-        KernelError: There is no such way to compile.
-    """
-    entry_point = spec.vector_entry_point if own_batch else spec.entry_point
-    creator: Any = None if entry_point is None else resolve(spec.id, entry_point)
-    if not _is_ours(creator) or "compile" in inspect.signature(creator).parameters:
-        return
-    if not own_batch:
-        raise InvalidArgument(
-            f"make_vec({spec.id!r}) got compile={arguments['compile']!r}, which says when the code "
-            "of an environment's own batch is compiled, but this batch is made of single "
-            "environments. Leave it out; the environment variable LUDUS_COMPILE says it for them."
-        )
-    from ludus.kernel.native.jit import checked_mode
-
-    checked_mode(arguments.pop("compile"), "compile")
-
-
-def _is_ours(creator: Any) -> bool:
-    function = inspect.unwrap(getattr(creator, "__func__", creator))
-    return str(getattr(function, "__module__", "")).startswith("ludus.")
+__all__ = ["VectorizeMode", "make_vec"]
 
 
 class VectorizeMode(Enum):
@@ -155,70 +72,108 @@ def make_vec(
     >>> observations.shape
     (3, 4)
     """
-    wanted = as_spec(id)
-    if not isinstance(wanted, str | EnvSpec):
-        raise Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`.")
-    env_id, known, sandbox = decide(wanted, sandbox)
-    # Only the id is known of an environment that must be looked up in its sandbox.
-    spec = EnvSpec(env_id.rpartition(":")[2]) if known is None else copy.deepcopy(known)
-    arguments, spec.kwargs = spec.kwargs, {}
-    arguments.pop("sandbox", None)
-    # The spec of a vector environment records these, so that make_vec(env.spec) rebuilds it.
-    num_envs = arguments.pop("num_envs", num_envs)
-    vector_kwargs = dict(arguments.pop("vector_kwargs", vector_kwargs) or {})
-    wrappers = list(arguments.pop("wrappers", wrappers) or [])
-    asked = arguments.pop("vectorization_mode", vectorization_mode)
-    arguments.update(kwargs)
-    wrapped = bool(wrappers or spec.additional_wrappers)
-    own = VectorizeMode.VECTOR_ENTRY_POINT
-    if asked in (None, own, own.value) and not wrapped and known is not None and sandbox is None:
-        find_own_batch(spec)
-    if asked is None and not wrapped and takes_autoreset_mode(spec, vector_kwargs):
-        arguments.setdefault("autoreset_mode", vector_kwargs.pop("autoreset_mode"))
-    mode = _mode(spec, asked, wrapped or bool(vector_kwargs))
-    num_envs = _positive_count(num_envs)
-
+    call = _Call.read(id, sandbox, num_envs, vectorization_mode, vector_kwargs, wrappers, kwargs)
+    mode = call.choose_mode()
+    call.num_envs = _positive_count(call.num_envs)
     env: VectorEnv
-    if sandbox is not None and not wrappers:
-        from ludus.registration.make_sandboxed import make_vec_sandboxed
-
-        env = make_vec_sandboxed(
-            env_id,
-            None if known is None else spec,
-            sandbox,
-            num_envs,
-            mode=None if asked is None else mode.value,
-            vector_kwargs=vector_kwargs,
-            **arguments,
-        )
+    if call.sandbox is not None and not call.wrappers:
+        env = _from_sandbox(call, call.sandbox, mode)
         _check_autoreset_metadata(env)
         return env
-    if "compile" in arguments and sandbox is None and known is not None:
-        settle_compile(spec, arguments, own_batch=mode is own)
-    if mode is own:
-        env = _from_vector_entry_point(spec, num_envs, vector_kwargs, wrappers, arguments)
-    else:
-
-        def build(**given: Any) -> Env:
-            # Imported here, because native batches do without.
-            from ludus.registration.make_env import make
-
-            return make(env_id if known is None else spec, sandbox=sandbox, **given)
-
-        env = _from_single_envs(mode, spec, num_envs, vector_kwargs, wrappers, arguments, build)
-
-    spec.kwargs = dict(arguments)
-    recorded: dict[str, Any] = {"vectorization_mode": mode.value}
-    if num_envs != 1:
-        recorded["num_envs"] = num_envs
-    if vector_kwargs:
-        recorded["vector_kwargs"] = vector_kwargs
-    if wrappers:
-        recorded["wrappers"] = wrappers
-    spec.kwargs.update(recorded)
-    env.unwrapped.spec = spec
+    own = mode is VectorizeMode.VECTOR_ENTRY_POINT
+    if "compile" in call.arguments and call.sandbox is None and call.known is not None:
+        settle_compile(call.spec, call.arguments, own_batch=own)
+    env = _from_vector_entry_point(call) if own else _from_single_envs(call, mode)
+    call.spec.kwargs = call.recorded(mode)
+    env.unwrapped.spec = call.spec
     _check_autoreset_metadata(env)
     return env
+
+
+@dataclass(slots=True)
+class _Call:
+    """What ``make_vec`` was asked for.
+
+    Attributes:
+        env_id: The id.
+        known: Its spec; ``None`` if it must be looked up in the sandbox.
+        sandbox: Options of the sandbox.
+        spec: A copy of ``known``, without arguments.
+        num_envs: As given, or as recorded in the spec, as the following.
+        asked: The mode that was asked for.
+        vector_kwargs: Of the vector environment.
+        wrappers: Of each environment.
+        arguments: Of the environments.
+    """
+
+    env_id: str
+    known: EnvSpec | None
+    sandbox: Sandboxing | None
+    spec: EnvSpec
+    num_envs: int
+    asked: VectorizeMode | str | None
+    vector_kwargs: dict[str, Any]
+    wrappers: list[Callable[[Env], Env]]
+    arguments: dict[str, Any]
+
+    @classmethod
+    def read(
+        cls,
+        id: str | EnvSpec,
+        sandbox: Sandboxing | None,
+        num_envs: int,
+        mode: VectorizeMode | str | None,
+        vector_kwargs: dict[str, Any] | None,
+        wrappers: Sequence[Callable[[Env], Env]] | None,
+        kwargs: dict[str, Any],
+    ) -> _Call:
+        wanted = as_spec(id)
+        if not isinstance(wanted, str | EnvSpec):
+            raise Error(f"Invalid id type: {type(id)}. Expected `str` or `EnvSpec`.")
+        env_id, known, sandbox = decide(wanted, sandbox)
+        # Only the id is known of an environment that must be looked up in its sandbox.
+        spec = EnvSpec(env_id.rpartition(":")[2]) if known is None else copy.deepcopy(known)
+        recorded, spec.kwargs = spec.kwargs, {}
+        recorded.pop("sandbox", None)
+        # The spec of a vector environment records these, so that make_vec(env.spec) rebuilds it.
+        return cls(
+            env_id,
+            known,
+            sandbox,
+            spec,
+            recorded.pop("num_envs", num_envs),
+            recorded.pop("vectorization_mode", mode),
+            dict(recorded.pop("vector_kwargs", vector_kwargs) or {}),
+            list(recorded.pop("wrappers", wrappers) or []),
+            recorded | kwargs,
+        )
+
+    def choose_mode(self) -> VectorizeMode:
+        """Return how to run the environments."""
+        spec, own = self.spec, VectorizeMode.VECTOR_ENTRY_POINT
+        wrapped = bool(self.wrappers or spec.additional_wrappers)
+        here = self.known is not None and self.sandbox is None
+        if self.asked in (None, own, own.value) and not wrapped and here:
+            find_own_batch(spec)
+        if self.asked is not None:
+            return _valid_mode(self.asked)
+        if not wrapped and takes_autoreset_mode(spec, self.vector_kwargs):
+            self.arguments.setdefault("autoreset_mode", self.vector_kwargs.pop("autoreset_mode"))
+        only_vector = spec.entry_point is None
+        plain = not (wrapped or self.vector_kwargs)
+        has_own = spec.vector_entry_point is not None and (only_vector or plain)
+        return own if has_own else VectorizeMode.SYNC
+
+    def recorded(self, mode: VectorizeMode) -> dict[str, Any]:
+        """Return the arguments that the vector environment's spec records."""
+        recorded = {**self.arguments, "vectorization_mode": mode.value}
+        if self.num_envs != 1:
+            recorded["num_envs"] = self.num_envs
+        if self.vector_kwargs:
+            recorded["vector_kwargs"] = self.vector_kwargs
+        if self.wrappers:
+            recorded["wrappers"] = self.wrappers
+        return recorded
 
 
 def _positive_count(num_envs: Any) -> int:
@@ -228,11 +183,7 @@ def _positive_count(num_envs: Any) -> int:
     return int(num_envs)
 
 
-def _mode(spec: EnvSpec, mode: VectorizeMode | str | None, wrapped: bool) -> VectorizeMode:
-    if mode is None:
-        only_vector = spec.entry_point is None
-        own = spec.vector_entry_point is not None and (only_vector or not wrapped)
-        return VectorizeMode.VECTOR_ENTRY_POINT if own else VectorizeMode.SYNC
+def _valid_mode(mode: VectorizeMode | str) -> VectorizeMode:
     try:
         return VectorizeMode(mode)
     except ValueError as problem:
@@ -242,15 +193,22 @@ def _mode(spec: EnvSpec, mode: VectorizeMode | str | None, wrapped: bool) -> Vec
         ) from problem
 
 
-def _from_single_envs(
-    mode: VectorizeMode,
-    spec: EnvSpec,
-    num_envs: int,
-    vector_kwargs: dict[str, Any],
-    wrappers: list[Callable[[Env], Env]],
-    arguments: dict[str, Any],
-    build: Callable[..., Env],
-) -> VectorEnv:
+def _from_sandbox(call: _Call, sandbox: Sandboxing, mode: VectorizeMode) -> VectorEnv:
+    from ludus.registration.make_sandboxed import make_vec_sandboxed
+
+    return make_vec_sandboxed(
+        call.env_id,
+        None if call.known is None else call.spec,
+        sandbox,
+        call.num_envs,
+        mode=None if call.asked is None else mode.value,
+        vector_kwargs=call.vector_kwargs,
+        **call.arguments,
+    )
+
+
+def _from_single_envs(call: _Call, mode: VectorizeMode) -> VectorEnv:
+    spec = call.spec
     if spec.entry_point is None and spec.vector_entry_point is not None:
         raise Error(
             f"Cannot create vectorized environment for {spec.id} because it doesn't have an entry "
@@ -258,8 +216,14 @@ def _from_single_envs(
             "point."
         )
 
+    wanted = call.env_id if call.known is None else spec
+    sandbox, arguments, wrappers = call.sandbox, call.arguments, call.wrappers
+
     def create_single_env() -> Env:
-        env = build(**copy.deepcopy(arguments))
+        # Imported here, because native batches do without.
+        from ludus.registration.make_env import make
+
+        env = make(wanted, sandbox=sandbox, **copy.deepcopy(arguments))
         for wrapper in wrappers:
             env = as_env(wrapper(env))
         return env
@@ -267,22 +231,17 @@ def _from_single_envs(
     from ludus import vector
 
     backend = vector.SyncVectorEnv if mode is VectorizeMode.SYNC else vector.AsyncVectorEnv
-    env_fns = [create_single_env] * num_envs
-    check_arguments(spec.id, backend, {"env_fns": env_fns, **vector_kwargs})
-    env: VectorEnv = backend(env_fns, **vector_kwargs)
+    env_fns = [create_single_env] * call.num_envs
+    check_arguments(spec.id, backend, {"env_fns": env_fns, **call.vector_kwargs})
+    env: VectorEnv = backend(env_fns, **call.vector_kwargs)
     return env
 
 
-def _from_vector_entry_point(
-    spec: EnvSpec,
-    num_envs: int,
-    vector_kwargs: dict[str, Any],
-    wrappers: list[Callable[[Env], Env]],
-    arguments: dict[str, Any],
-) -> VectorEnv:
+def _from_vector_entry_point(call: _Call) -> VectorEnv:
+    spec, arguments = call.spec, call.arguments
     refused = {
-        "`vector_kwargs`": vector_kwargs,
-        "the wrappers argument": wrappers,
+        "`vector_kwargs`": call.vector_kwargs,
+        "the wrappers argument": call.wrappers,
         "the additional_wrappers parameter in spec": spec.additional_wrappers,
     }
     for what, value in refused.items():
@@ -300,8 +259,8 @@ def _from_vector_entry_point(
     creator = resolve(spec.id, spec.vector_entry_point)
     if spec.max_episode_steps is not None:
         arguments.setdefault("max_episode_steps", spec.max_episode_steps)
-    check_arguments(spec.id, creator, {"num_envs": num_envs, **arguments})
-    env: VectorEnv = as_vector_env(creator(num_envs=num_envs, **arguments))
+    check_arguments(spec.id, creator, {"num_envs": call.num_envs, **arguments})
+    env: VectorEnv = as_vector_env(creator(num_envs=call.num_envs, **arguments))
     return env
 
 

@@ -112,16 +112,20 @@ def register(
     """
     # The arguments are the fields of the spec.
     fields = dict(locals())
-    if entry_point is None and vector_entry_point is None:
+    _check_entry_points(id, entry_point, vector_entry_point)
+    fields["kwargs"] = {} if kwargs is None else kwargs
+    fields["security"] = security or SecuritySpec()
+    fields["additional_wrappers"] = tuple(additional_wrappers)
+    fields["tags"] = tuple(tags)
+    add_spec(EnvSpec(**fields))
+
+
+def _check_entry_points(id: str, single: Any, vector: Any) -> None:
+    if single is None and vector is None:
         raise ValueError(
             f"Cannot register {id!r}: either `entry_point` or `vector_entry_point` (or both) must "
             "be provided, as 'module:name' or a callable."
         )
-    fields["kwargs"] = {} if kwargs is None else kwargs
-    fields["additional_wrappers"] = tuple(additional_wrappers)
-    fields["tags"] = tuple(tags)
-    fields["security"] = security or SecuritySpec()
-    add_spec(EnvSpec(**fields))
 
 
 def add_spec(spec: EnvSpec) -> None:

@@ -37,12 +37,12 @@ def play(env, steps):
     return events
 
 
-def replay(env, events):
+def assert_replays(env, events):
     for action, expected in events:
         assert_same(env.reset() if action is None else env.step(action), expected)
 
 
-def round_trip(**kwargs):
+def assert_round_trip(**kwargs):
     env, fresh = (AtariEnv(**kwargs, render_mode="rgb_array") for _ in range(2))
     env.action_space.seed(4)
     env.reset(seed=6)
@@ -54,7 +54,7 @@ def round_trip(**kwargs):
             other.set_state(state)
             assert_same(other.render(), frame)
             assert_same(other.get_state(), state)
-            replay(other, events)
+            assert_replays(other, events)
 
 
 @pytest.mark.parametrize("game", GAMES_TRIED)
@@ -67,7 +67,7 @@ def test_a_saved_game_plays_on(game):
     events = play(env, 20)
     env.reset()
     env.set_state(state)
-    replay(env, events)
+    assert_replays(env, events)
 
 
 @pytest.mark.parametrize("stickiness", [0.0, 0.25])
@@ -83,7 +83,7 @@ def test_a_saved_game_plays_on_in_a_machine_just_started(game, stickiness):
     events = play(env, 20)
     env.reset(seed=7)
     env.set_state(state)
-    replay(env, events)
+    assert_replays(env, events)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_saved_game_plays_on_in_a_machine_just_started(game, stickiness):
     ],
 )
 def test_states_with_options(options):
-    round_trip(game="space_invaders", **options)
+    assert_round_trip(game="space_invaders", **options)
 
 
 def test_a_state_right_after_reset_and_at_the_end():
@@ -108,7 +108,7 @@ def test_a_state_right_after_reset_and_at_the_end():
     events = play(env, 30)
     other = AtariEnv("breakout", max_num_frames_per_episode=40)
     other.set_state(start)
-    replay(other, events)
+    assert_replays(other, events)
 
 
 def test_a_game_that_was_never_reset_can_be_saved():
@@ -173,7 +173,7 @@ def test_restoring_the_emulators_own_state_keeps_the_held_action():
     events = play(env, 30)
     other = AtariEnv("pong", repeat_action_probability=0.9, frameskip=1)
     other.set_state(state)
-    replay(other, events)
+    assert_replays(other, events)
 
 
 def test_ids():

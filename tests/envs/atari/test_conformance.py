@@ -88,7 +88,8 @@ def test_contract(env_id, check):
 
 @pytest.mark.parametrize(("check", "env_id"), batch_cases())
 def test_batches(check, env_id):
-    getattr(BatchSuite(env_id), check)()
+    check_batch = getattr(BatchSuite(env_id), check)
+    check_batch()
 
 
 def test_saved_under_preprocessing():

@@ -55,7 +55,8 @@ def test_single(env_id, test):
         def make(self, **kwargs):
             return make(env_id, **kwargs).unwrapped
 
-    getattr(Suite(), test)()
+    check = getattr(Suite(), test)
+    check()
 
 
 @pytest.mark.parametrize("test", checks_of(VectorEnvConformance))

@@ -52,7 +52,7 @@ def safe_actions(theirs, count):
     return safe or list(range(count))
 
 
-def compare(ours, theirs, actions):
+def assert_alike(ours, theirs, actions):
     """Step both through the actions, which may be a function of the original; count rewards."""
     total = 0
     for action in actions:
@@ -82,7 +82,7 @@ def test_random_play_equals_the_originals(game, minimal):
         assert list(ours.params.actions) == theirs.minimal_action_set()
     assert ours.observation_space.shape == tuple(theirs.state_shape())
     actions = np.random.default_rng(1).integers(0, ours.action_space.n, 3000)
-    compare(ours, theirs, actions.tolist())
+    assert_alike(ours, theirs, actions.tolist())
 
 
 @pytest.mark.parametrize("options", [{"sticky_action_prob": 0.0}, {"difficulty_ramping": False}])
@@ -96,7 +96,7 @@ def test_long_games_equal_the_originals(game, options):
             return int(choice.choice([0, UP, UP, UP]))
         return int(choice.choice(safe_actions(reference, 6)))
 
-    total = compare(ours, theirs, [careful] * 1500)
+    total = assert_alike(ours, theirs, [careful] * 1500)
     assert total > 0
 
 
@@ -231,4 +231,4 @@ def test_from_any_position_play_equals_the_originals(game):
     rng = np.random.default_rng(4)
     for _ in range(300):
         globals()[f"plant_{game}"](rng, ours, theirs)
-        compare(ours, theirs, rng.integers(0, 6, 12).tolist())
+        assert_alike(ours, theirs, rng.integers(0, 6, 12).tolist())

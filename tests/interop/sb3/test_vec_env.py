@@ -35,18 +35,18 @@ ENGINES = ["Hopper-v5", "LunarLander-v3"]
 SHORT = {"max_episode_steps": 17}
 
 
-def equal(ours: Any, theirs: Any, rtol: float = 0.0) -> None:
+def assert_equal(ours: Any, theirs: Any, rtol: float = 0.0) -> None:
     """Compare nested values, types of containers included."""
     if isinstance(theirs, dict):
         assert isinstance(ours, dict)
         assert ours.keys() == theirs.keys()
         for key in theirs:
-            equal(ours[key], theirs[key], rtol)
+            assert_equal(ours[key], theirs[key], rtol)
     elif isinstance(theirs, list | tuple):
         assert type(ours) is type(theirs)
         assert len(ours) == len(theirs)
         for one, other in zip(ours, theirs, strict=True):
-            equal(one, other, rtol)
+            assert_equal(one, other, rtol)
     elif isinstance(theirs, np.ndarray):
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol)
@@ -68,14 +68,14 @@ def step_both(ours: Any, theirs: Any, steps: int, rtol: float = 0.0) -> int:
     ended = 0
     space = theirs.action_space
     space.seed(3)
-    equal(ours.reset(), theirs.reset(), rtol)
-    equal(ours.reset_infos, theirs.reset_infos, rtol)
+    assert_equal(ours.reset(), theirs.reset(), rtol)
+    assert_equal(ours.reset_infos, theirs.reset_infos, rtol)
     for _ in range(steps):
         actions = np.array([space.sample() for _ in range(theirs.num_envs)])
         seen, expected = ours.step(actions), theirs.step(actions)
-        equal(seen[:3], expected[:3], rtol)
-        equal(without_time(seen[3]), without_time(expected[3]), rtol)
-        equal(ours.reset_infos, theirs.reset_infos, rtol)
+        assert_equal(seen[:3], expected[:3], rtol)
+        assert_equal(without_time(seen[3]), without_time(expected[3]), rtol)
+        assert_equal(ours.reset_infos, theirs.reset_infos, rtol)
         ended += int(seen[2].sum())
     return ended
 
@@ -176,8 +176,8 @@ def test_what_was_returned_stays_as_it_is(env_id):
     assert finals
     env.reset()
     env.step(np.array([env.action_space.sample() for _ in range(4)]))
-    equal([list(row[:3]) for row in kept], copies)
-    equal([np.asarray(info["terminal_observation"]) for info in finals], last)
+    assert_equal([list(row[:3]) for row in kept], copies)
+    assert_equal([np.asarray(info["terminal_observation"]) for info in finals], last)
     infos = [info for row in kept[1:] for info in row[3]]
     assert len({id(info) for info in infos}) == len(infos)
 
@@ -195,10 +195,10 @@ def test_seeds_are_used_once_and_may_be_any():
     first = env.reset()
     assert not (env.reset() == first).any()
     env._seeds = theirs._seeds = [7, 3, 100]
-    equal(env.reset(), theirs.reset())
-    equal(env.reset(), theirs.reset())
+    assert_equal(env.reset(), theirs.reset())
+    assert_equal(env.reset(), theirs.reset())
     env.seed(7)
-    equal(env.reset(), first)
+    assert_equal(env.reset(), first)
 
 
 def test_options_go_to_the_next_reset_of_each():
@@ -208,7 +208,7 @@ def test_options_go_to_the_next_reset_of_each():
     for options in (wide, [wide, narrow, wide], [{}, narrow, {}], None):
         for vec in (env, theirs):
             vec.set_options(options)
-        equal(env.reset(), theirs.reset())
+        assert_equal(env.reset(), theirs.reset())
     assert (abs(env.reset()) < 0.05).all()
 
 
@@ -218,7 +218,7 @@ def test_options_that_differ_at_the_first_reset():
     theirs = make_vec_env("CartPole-v1", 2, seed=1, vec_env_cls=DummyVecEnv)
     for vec in (env, theirs):
         vec.set_options([{}, narrow])
-    equal(env.reset(), theirs.reset())
+    assert_equal(env.reset(), theirs.reset())
 
 
 class Described(gymnasium.Env):

@@ -137,6 +137,8 @@ def test_importing_runs_nothing_of_a_source(competition, tmp_path, monkeypatch):
     monkeypatch.chdir(source)
     monkeypatch.syspath_prepend("")
     import_task(source, tmp_path / "made", format="mle-bench", options=ImportOptions(data=raw))
+    assert (tmp_path / "made" / "task.yaml").exists()
+    assert "innocent" not in sys.modules
 
 
 @sandboxed

@@ -98,14 +98,14 @@ def test_killed_twice_and_gone_on_with(tasks, monkeypatch):
     """In one process, where the grader can be replaced by a quicker one."""
     monkeypatch.setattr(runner, "open_engine", lambda *_, **__: open_engine("serial"))
     monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
-    go_through(tasks)
+    check_all_the_way(tasks)
 
 
 def test_killed_twice_with_episodes_in_processes(tasks):
-    go_through(tasks)
+    check_all_the_way(tasks)
 
 
-def go_through(tasks) -> None:
+def check_all_the_way(tasks) -> None:
     models, limits = Models(), ["--unlimited"] if UNLIMITED else []
     with ModelServer(models) as server:
         how = ["--base-url", server.base_url, "--retries", 0, *limits]

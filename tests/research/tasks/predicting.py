@@ -20,7 +20,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pytest
 
+from ludus.errors import SubmissionRejected
 from ludus.research import ResearchEnv, load_task
 from ludus.research.data.preparation import prepare
 from ludus.research.grading import Score, Submission
@@ -64,6 +66,28 @@ def grade_text(task_id: str, folder: Path, text: str, split: str = "test") -> Sc
         (Path(place) / name).write_text(text, "utf-8")
         submission = Submission(Path(place), {name: "csv"}, None)
         return grader_of(task_id).grade(submission, folder / split, 0, split)
+
+
+def check_truth(task_id: str, folder: Path) -> None:
+    """Assert that the labels score one, in any order."""
+    for split in SPLITS:
+        header, *rows = truth_of(folder, split).splitlines()
+        text = "\n".join([header, *reversed(rows)])
+        assert grade_text(task_id, folder, text, split).value == 1
+
+
+def check_malformed(task_id: str, folder: Path, change: str) -> None:
+    """Assert that the grader refuses a good file that was changed, one of ``MALFORMED``."""
+    rows = MALFORMED[change](truth_of(folder).splitlines())
+    with pytest.raises(SubmissionRejected, match=r"predictions/test\.csv"):
+        grade_text(task_id, folder, "\n".join(rows))
+
+
+def check_label_refused(task_id: str, folder: Path, value: str, words: str) -> None:
+    """Assert that the grader refuses a label of the first row."""
+    rows = _replaced(value)(truth_of(folder).splitlines())
+    with pytest.raises(SubmissionRejected, match=words):
+        grade_text(task_id, folder, "\n".join(rows))
 
 
 def run_in_box(task_id: str, program: str) -> Any:

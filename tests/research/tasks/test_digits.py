@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ludus.errors import DataMissing, SubmissionRejected
+from ludus.errors import DataMissing
 from ludus.research import load_task
 from ludus.research.data.preparation import prepare
 from tests.research.tasks.predicting import (
@@ -15,12 +15,13 @@ from tests.research.tasks.predicting import (
     SOURCES,
     SPLITS,
     built,
+    check_label_refused,
+    check_malformed,
     check_seeds,
     check_shuffle,
-    grade_text,
+    check_truth,
     read,
     run_in_box,
-    truth_of,
     without,
 )
 from tests.sandbox.support import needs
@@ -75,25 +76,17 @@ def test_who_knows_the_seed_knows_no_label(data):
 
 
 def test_the_truth_scores_one_in_any_order(data):
-    for split in SPLITS:
-        header, *rows = truth_of(data, split).splitlines()
-        text = "\n".join([header, *reversed(rows)])
-        assert grade_text(TASK, data, text, split).value == 1
+    check_truth(TASK, data)
 
 
 @pytest.mark.parametrize("change", MALFORMED)
 def test_malformed(data, change):
-    rows = MALFORMED[change](truth_of(data).splitlines())
-    with pytest.raises(SubmissionRejected, match=r"predictions/test\.csv"):
-        grade_text(TASK, data, "\n".join(rows))
+    check_malformed(TASK, data, change)
 
 
 @pytest.mark.parametrize("value", ["10", "3.0", "three", "٣"])
 def test_a_label_is_a_digit(data, value):
-    header, first, *rows = truth_of(data).splitlines()
-    first = f"{first.partition(',')[0]},{value}"
-    with pytest.raises(SubmissionRejected, match="column label"):
-        grade_text(TASK, data, "\n".join([header, first, *rows]))
+    check_label_refused(TASK, data, value, "column label")
 
 
 @needs("bubblewrap")

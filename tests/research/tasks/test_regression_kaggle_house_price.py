@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from ludus.errors import DataMissing, SubmissionRejected
+from ludus.errors import DataMissing
 from ludus.research import load_task
 from ludus.research.data.preparation import prepare
 from tests.research.tasks.predicting import (
@@ -15,6 +15,7 @@ from tests.research.tasks.predicting import (
     SOURCES,
     SPLITS,
     built,
+    check_malformed,
     check_seeds,
     check_shuffle,
     grade_text,
@@ -89,9 +90,7 @@ def test_the_truth_scores_one_in_any_order_and_the_mean_nothing(data):
 
 @pytest.mark.parametrize("change", MALFORMED)
 def test_malformed(data, change):
-    rows = MALFORMED[change](truth_of(data).splitlines())
-    with pytest.raises(SubmissionRejected, match=r"predictions/test\.csv"):
-        grade_text(TASK, data, "\n".join(rows))
+    check_malformed(TASK, data, change)
 
 
 def test_the_largest_prices_have_a_finite_score(data):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ludus.errors import DataMissing, SubmissionRejected
+from ludus.errors import DataMissing
 from ludus.research import load_task
 from ludus.research.data.preparation import prepare
 from tests.research.tasks.predicting import (
@@ -12,6 +12,8 @@ from tests.research.tasks.predicting import (
     SOURCES,
     SPLITS,
     built,
+    check_label_refused,
+    check_malformed,
     check_seeds,
     check_shuffle,
     grade_text,
@@ -87,17 +89,12 @@ def test_the_truth_scores_one_in_any_order(data):
 
 @pytest.mark.parametrize("change", MALFORMED)
 def test_malformed(data, change):
-    rows = MALFORMED[change](truth_of(data).splitlines())
-    with pytest.raises(SubmissionRejected, match=r"predictions/test\.csv"):
-        grade_text(TASK, data, "\n".join(rows))
+    check_malformed(TASK, data, change)
 
 
 @pytest.mark.parametrize("value", ["2", "0.7", "True", "١"])
 def test_a_fate_is_0_or_1(data, value):
-    header, first, *rows = truth_of(data).splitlines()
-    first = f"{first.partition(',')[0]},{value}"
-    with pytest.raises(SubmissionRejected, match="column Survived"):
-        grade_text(TASK, data, "\n".join([header, first, *rows]))
+    check_label_refused(TASK, data, value, "column Survived")
 
 
 @needs("bubblewrap")

@@ -168,22 +168,12 @@ def collect(
         if env in envs
     }
     unscaled = set(lower) - known.keys()
-    gathered = gather(
-        (result for result in kept if result.verified != "failed"),
-        references=known,
-        lower=unscaled,
-        floors=floors,
-    )
+    counted = [result for result in kept if result.verified != "failed"]
+    gathered = gather(counted, references=known, lower=unscaled, floors=floors)
     resamples = int(min(max(_DRAWS // max(len(kept), 1), _FEWEST), _RESAMPLES))
     pools = _pools(gathered, known)
     figures = {agent: _figures(pool, resamples) for agent, pool in pools.items()}
-    upward = {
-        agent: {
-            env: (scores.tasks[env].upward, scores.tasks[env].counts.scored)
-            for env in scores.with_runs
-        }
-        for agent, scores in gathered.items()
-    }
+    upward = {agent: _upward(scores) for agent, scores in gathered.items()}
     return Facts(
         results=kept,
         tally=ResultCounts.of(kept),
@@ -199,6 +189,12 @@ def collect(
         resamples=resamples,
         planned=planned,
     )
+
+
+def _upward(scores: AgentScores) -> dict[str, tuple[FloatArray, int]]:
+    """Return, by environment, an agent's runs turned so that higher is better, and its own."""
+    tasks = {env: scores.tasks[env] for env in scores.with_runs}
+    return {env: (task.upward, task.counts.scored) for env, task in tasks.items()}
 
 
 def _reference(env: str, given: ReferenceLike, floor: float | None) -> Reference:

@@ -106,16 +106,7 @@ def aup(
         ValueError: if nothing is left to compare, or a zero or negative score is met and not
             dealt with; the message names agent and task, and the ways out.
     """
-    end_is_wrong = tau_max is not None and not 0 < tau_max < math.inf
-    words_are_wrong = nonpositive not in get_args(NonPositive) or infeasible not in get_args(
-        Infeasible
-    )
-    if words_are_wrong or points < 2 or end_is_wrong:
-        raise ValueError(
-            f"aup takes nonpositive from {get_args(NonPositive)}, infeasible from "
-            f"{get_args(Infeasible)}, points of at least 2 and a positive tau_max; got "
-            f"{nonpositive!r}, {infeasible!r}, {points} and {tau_max}."
-        )
+    _check_options(nonpositive, infeasible, tau_max, points)
     rows = {agent: dict(scores) for agent, scores in table.items()}
     name = None if baseline is None else _free_name(rows)
     if name is not None:
@@ -145,6 +136,19 @@ def aup(
         caveats=(_portability(rows, end, given=tau_max is not None), *caveats),
         baseline=name,
     )
+
+
+def _check_options(
+    nonpositive: NonPositive, infeasible: Infeasible, tau_max: float | None, points: int
+) -> None:
+    end_is_right = tau_max is None or 0 < tau_max < math.inf
+    words_are_right = nonpositive in get_args(NonPositive) and infeasible in get_args(Infeasible)
+    if not (words_are_right and points >= 2 and end_is_right):
+        raise ValueError(
+            f"aup takes nonpositive from {get_args(NonPositive)}, infeasible from "
+            f"{get_args(Infeasible)}, points of at least 2 and a positive tau_max; got "
+            f"{nonpositive!r}, {infeasible!r}, {points} and {tau_max}."
+        )
 
 
 def _free_name(taken: Collection[str]) -> str:

@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from ludus.bench.faults import shown
 from ludus.bench.result import Result, read_json
 from ludus.bench.store import tables
 from ludus.bench.store.tables import results, runs, series
@@ -373,7 +374,7 @@ def _conflict(item: Prepared, series: Series, row: Mapping[str, Any], where: str
     was = {**row, **series._asdict()}
     now = {**item.row, **item.series._asdict()}
     told = [
-        f"{name} is {_short(was[name])} there and {_short(now[name])} here"
+        f"{name} is {shown(was[name], 60)} there and {shown(now[name], 60)} here"
         for name in (*Series._fields, *OWN_FIELDS)
         if was[name] != now[name]
     ]
@@ -383,11 +384,6 @@ def _conflict(item: Prepared, series: Series, row: Mapping[str, Any], where: str
         f"{'; '.join(told[:_MOST_NAMED])}{rest}. A result is never changed; add it under another "
         "run."
     )
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _parts(items: list[Any]) -> Iterable[list[Any]]:

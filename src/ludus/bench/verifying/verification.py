@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ludus.bench.faults import one_line
+from ludus.bench.faults import one_line, shown
 from ludus.bench.outcome import with_counted
 from ludus.bench.planning.plan import Unit, id_of, units_of
 from ludus.bench.planning.suite import Suite
@@ -211,12 +211,8 @@ def differences(claimed: Result, follows: Result, suite: Suite) -> Iterator[str]
     said, right = claimed.to_dict(), counted.to_dict()
     for name in right:
         if said[name] != right[name]:
-            yield f"{name}: the result says {_shown(said[name])}, the record {_shown(right[name])}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else f"{text[:97]}..."
+            before, after = shown(said[name], 100), shown(right[name], 100)
+            yield f"{name}: the result says {before}, the record {after}"
 
 
 def _looked(unit: Unit | None, result: Result, check: Callable[[Unit, Result], Looked]) -> Looked:

@@ -220,9 +220,11 @@ def _sources(row: Row) -> list[str]:
 
 def _exists(source: str) -> bool:
     try:
-        return importlib.util.find_spec(source) is not None
+        has_file = importlib.util.find_spec(source) is not None
     except ModuleNotFoundError:  # its parent is missing
         return False
+    # Packages have modules without files, which finding the spec has imported.
+    return has_file or source in sys.modules
 
 
 class _AliasFinder(MetaPathFinder, Loader):

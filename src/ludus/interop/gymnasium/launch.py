@@ -12,21 +12,22 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["VARIABLE", "child_environment", "follow", "run"]
+__all__ = ["VARIABLE", "child_environment", "run", "run_with"]
 
 VARIABLE = "LUDUS_AS_GYMNASIUM"
 
 _SITE = str(Path(__file__).with_name("site"))
 
 
-def child_environment() -> dict[str, str]:
-    """Return the environment variables that install the alias in a child process."""
+def child_environment(variable: str = VARIABLE) -> dict[str, str]:
+    """Return the environment variables that install an alias in a child process."""
     inherited = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     path = [_SITE, *(part for part in inherited if part != _SITE)]
-    return {VARIABLE: "1", "PYTHONPATH": os.pathsep.join(path)}
+    return {variable: "1", "PYTHONPATH": os.pathsep.join(path)}
 
 
 def run(argv: list[str]) -> int:
@@ -44,20 +45,27 @@ def run(argv: list[str]) -> int:
     """
     if not argv:
         raise ValueError("No command given; for example: ludus as-gymnasium -- python train.py")
-    if argv[0].endswith(".py"):
-        argv = [sys.executable, *argv]
     try:
-        # Running the user's command is the purpose.
-        process = subprocess.Popen(argv, env={**os.environ, **child_environment()})  # noqa: S603
+        return run_with(child_environment(), argv)
     except (FileNotFoundError, PermissionError) as problem:
         sys.stderr.write(f"ludus as-gymnasium: cannot run {argv[0]!r}: {problem.strerror}\n")
         return 127
 
-    status = follow(process)
+
+def run_with(environment: dict[str, str], argv: Sequence[str]) -> int:
+    """Run a command with environment variables and return its status as a shell does.
+
+    Raises:
+        OSError: It cannot be run.
+    """
+    command = [sys.executable, *argv] if argv[0].endswith(".py") else list(argv)
+    # Running the user's command is the purpose.
+    process = subprocess.Popen(command, env={**os.environ, **environment})  # noqa: S603
+    status = _follow(process)
     return status if status >= 0 else 128 - status
 
 
-def follow(process: subprocess.Popen[bytes]) -> int:
+def _follow(process: subprocess.Popen[bytes]) -> int:
     """Wait for a program and pass signals on to it; return its status."""
 
     def pass_on(number: int, _: FrameType | None) -> None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import importlib
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
 
 from ludus.errors import Error
@@ -25,6 +23,7 @@ __all__ = [
     "VARIABLE",
     "child_environment",
     "install",
+    "installed_finder",
     "is_installed",
     "launch",
     "uninstall",
@@ -41,8 +40,6 @@ MODULES = {
     },
 }
 """The modules of MLGym that the alias serves, and Ludus's."""
-
-_SITE = str(Path(gymnasium_launch.__file__).with_name("site"))
 
 
 def install(*, children: bool = True) -> None:
@@ -78,14 +75,17 @@ def uninstall() -> None:
 
 def is_installed() -> bool:
     """Return whether the alias is installed."""
-    return any(isinstance(finder, _AliasFinder) for finder in sys.meta_path)
+    return installed_finder() is not None
+
+
+def installed_finder() -> _AliasFinder | None:
+    """Return the installed finder, or ``None``."""
+    return next((finder for finder in sys.meta_path if isinstance(finder, _AliasFinder)), None)
 
 
 def child_environment() -> dict[str, str]:
     """Return the environment variables that install the alias in a child process."""
-    inherited = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
-    path = [_SITE, *(part for part in inherited if part != _SITE)]
-    return {VARIABLE: "1", "PYTHONPATH": os.pathsep.join(path)}
+    return gymnasium_launch.child_environment(VARIABLE)
 
 
 def launch(argv: Sequence[str]) -> int:
@@ -97,11 +97,7 @@ def launch(argv: Sequence[str]) -> int:
     """
     if not argv:
         raise ValueError("No command given; for example: ludus as-mlgym -- python program.py")
-    command = [sys.executable, *argv] if argv[0].endswith(".py") else list(argv)
-    # Running the user's command is the purpose.
-    process = subprocess.Popen(command, env={**os.environ, **child_environment()})  # noqa: S603
-    status = gymnasium_launch.follow(process)
-    return status if status >= 0 else 128 - status
+    return gymnasium_launch.run_with(child_environment(), argv)
 
 
 class _AliasFinder(MetaPathFinder, Loader):

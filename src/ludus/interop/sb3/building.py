@@ -39,23 +39,20 @@ def make_vec_env(
     builds single environments, which are stepped in a Python loop.
 
     Args:
-        env_id: A Ludus id, or a function that returns an environment of Ludus or Gymnasium.
+        env_id: An id, or a function that returns an environment of Ludus or Gymnasium.
         n_envs: Number of environments.
         seed: Environment ``i`` gets ``seed + i`` at the first reset; by default a random seed.
         start_index: Number of the first environment, for log files and action spaces.
         monitor_dir: Folder for the files of ``Monitor``, one per environment.
         wrapper_class: Wrapper of each environment, outside of ``Monitor``.
-        env_kwargs: Arguments of the environments. The default ``render_mode`` is ``rgb_array``
-            if the batch can render.
+        env_kwargs: Arguments of the environments; by default they render arrays if they can.
         vec_env_cls: ``DummyVecEnv`` or ``SubprocVecEnv``, for single environments.
-        vec_env_kwargs: Arguments of ``vec_env_cls``; by default of :func:`ludus.make_vec`, such as
-            ``num_threads`` or ``vectorization_mode``.
+        vec_env_kwargs: Arguments of ``vec_env_cls``; by default of :func:`ludus.make_vec`.
         monitor_kwargs: Arguments of ``Monitor``.
         wrapper_kwargs: Arguments of ``wrapper_class``.
 
     Raises:
-        Error: The id is unknown, or an argument does not fit the environment.
-        InvalidArgument: ``monitor_kwargs`` has a key that a batch does not support.
+        Error: The id is unknown, or an argument does not fit the environment or a batch.
 
     >>> env = make_vec_env("CartPole-v1", n_envs=8, seed=0)
     >>> env.reset().shape

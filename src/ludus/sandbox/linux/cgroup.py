@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -29,11 +29,14 @@ from ludus.sandbox.policy import Policy
 __all__ = [
     "CgroupHierarchy",
     "Group",
+    "below",
+    "groups_of",
     "kill_group",
     "memory_limits",
     "missing",
     "missing_for_sockets",
     "missing_with_network",
+    "mounted",
 ]
 
 _PERIOD, _PREFIX = 100_000, "ludus-"
@@ -54,26 +57,45 @@ class CgroupHierarchy:
     @classmethod
     def read(cls, mountinfo: str, membership: str) -> CgroupHierarchy:
         """Find the parents from the texts of ``/proc/self/mountinfo`` and ``/proc/self/cgroup``."""
-        own = {}
-        for line in membership.splitlines():
-            _, controllers, path = line.split(":", 2)
-            own.update(dict.fromkeys(controllers.split(","), path))
+        groups = groups_of(membership)
+        own = {name: path for names, path in groups.items() for name in names or ("",)}
         parents: dict[str, Path] = {}
         unified: set[str] = set()
-        for line in mountinfo.splitlines():
-            left, _, right = line.partition(" - ")
-            root, point = left.split()[3:5]
-            kind, _, options = right.split()[:3]
-            if kind == "cgroup":
-                for name in set(options.split(",")) & set(_FIELDS.values()):
-                    parents[name] = _below(point, root, own.get(name, "/"))
-            elif kind == "cgroup2":
-                parent = _delegated(_below(point, root, own.get("", "/")), Path(point))
+        for names, root, point in mounted(mountinfo):
+            for name in names & set(_FIELDS.values()):
+                parents[name] = below(point, root, own.get(name, "/"))
+            if not names:
+                parent = _delegated(below(point, root, own.get("", "/")), Path(point))
                 for name in _words(parent / "cgroup.controllers"):
                     if name in _FIELDS.values() and name not in parents:
                         parents[name] = parent
                         unified.add(name)
         return cls(parents, frozenset(unified))
+
+
+def mounted(mountinfo: str) -> Iterator[tuple[frozenset[str], str, str]]:
+    """Yield controllers, root and mount point of the hierarchies; version 2 has no controllers.
+
+    Among the controllers are the other options of the mount.
+    """
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        root, point = left.split()[3:5]
+        kind, _, options = right.split()[:3]
+        if kind in ("cgroup", "cgroup2"):
+            yield frozenset(options.split(",") if kind == "cgroup" else ()), root, point
+
+
+def groups_of(membership: str) -> dict[frozenset[str], str]:
+    """Return a process's groups by controllers, from the text of its ``/proc/PID/cgroup``."""
+    rows = (line.split(":", 2) for line in membership.splitlines())
+    return {frozenset(names.split(",") if names else ()): path for _, names, path in rows}
+
+
+def below(point: str, root: str, own: str) -> Path:
+    """Return the folder of group ``own`` in a hierarchy whose group ``root`` is mounted."""
+    inside = own.removeprefix(root) if root != "/" else own
+    return Path(point) / inside.strip("/")
 
 
 @cache
@@ -278,12 +300,6 @@ def _set(file: Path, text: str) -> None:
     optional = file.name in ("memory.memsw.limit_in_bytes", "memory.swap.max")
     if not (optional and not file.exists()):
         file.write_text(text)
-
-
-def _below(point: str, root: str, own: str) -> Path:
-    """Return the folder of group ``own`` in a hierarchy whose group ``root`` is mounted."""
-    inside = own.removeprefix(root) if root != "/" else own
-    return Path(point) / inside.strip("/")
 
 
 def _delegated(own: Path, top: Path) -> Path:

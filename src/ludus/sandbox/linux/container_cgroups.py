@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ludus.errors import SandboxError
-from ludus.sandbox.linux.cgroup import memory_limits
+from ludus.sandbox.linux.cgroup import below, groups_of, memory_limits, mounted
 from ludus.sandbox.linux.cgroup_usage import Gauges
 from ludus.sandbox.policy import Policy
 
@@ -76,21 +76,10 @@ def group_folders(mountinfo: str, membership: str) -> dict[frozenset[str], Path]
         mountinfo: text of ``/proc/self/mountinfo``.
         membership: text of the process's ``/proc/PID/cgroup``.
     """
-    places: dict[frozenset[str], tuple[str, str]] = {}
-    for line in mountinfo.splitlines():
-        left, _, right = line.partition(" - ")
-        root, point = left.split()[3:5]
-        kind, _, words = right.split()[:3]
-        if kind == "cgroup":
-            places[frozenset(words.split(","))] = (root, point)
-        elif kind == "cgroup2":
-            places[frozenset()] = (root, point)
-    found: dict[frozenset[str], Path] = {}
-    for line in membership.splitlines():
-        _, listed, path = line.split(":", 2)
-        names = frozenset(listed.split(",") if listed else ())
-        for options, (root, point) in places.items():
-            if names <= options and bool(names) == bool(options):
-                inside = path.removeprefix(root) if root != "/" else path
-                found[names] = Path(point) / inside.strip("/")
-    return found
+    places = list(mounted(mountinfo))
+    return {
+        names: below(point, root, path)
+        for names, path in groups_of(membership).items()
+        for options, root, point in places
+        if names <= options and bool(names) == bool(options)
+    }

@@ -99,18 +99,11 @@ def freezer_parent(groups: list[Path]) -> Path | None:
     """
     if os.geteuid() != 0:
         return None
-    mounts = Path("/proc/self/mountinfo").read_text()
-    own = dict.fromkeys(["freezer"], "/")
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        own.update(dict.fromkeys(controllers.split(","), path))
-    for line in mounts.splitlines():
-        left, _, right = line.partition(" - ")
-        kind, _, options = right.split()[:3]
-        if kind == "cgroup" and "freezer" in options.split(","):
-            root, point = left.split()[3:5]
-            inside = own["freezer"].removeprefix(root) if root != "/" else own["freezer"]
-            return Path(point) / inside.strip("/")
+    own = cgroup.groups_of(Path("/proc/self/cgroup").read_text())
+    path = next((path for names, path in own.items() if "freezer" in names), "/")
+    for names, root, point in cgroup.mounted(Path("/proc/self/mountinfo").read_text()):
+        if "freezer" in names:
+            return cgroup.below(point, root, path)
     two = [folder for folder in groups if (folder / "cgroup.freeze").exists()]
     # Below the sandbox's own group of version 2, so that its limits hold.
     return two[0] if two else None

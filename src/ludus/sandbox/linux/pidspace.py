@@ -219,7 +219,6 @@ def only_child(pid: int | None) -> int | None:
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with suppress(OSError):
-                fields = Path(f"/proc/{entry.name}/stat").read_text().rpartition(")")[2].split()
-                if int(fields[1]) == pid:
+                if int(_fields(Path(entry.path))[1]) == pid:
                     found.append(int(entry.name))
     return found[0] if len(found) == 1 else None

@@ -184,11 +184,7 @@ def _processes() -> dict[str, list[Instruction]]:
             *_allow_if_equal([0]),
             _refuse(0),
         ],
-        "setrlimit": [
-            _argument(0),
-            *_allow_unless_equal(_RLIMIT_CORE),
-            _refuse(0),
-        ],
+        "setrlimit": [_argument(0), *_allow_unless_equal(_RLIMIT_CORE), _refuse(0)],
     }
 
 

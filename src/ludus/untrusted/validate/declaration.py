@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,11 +143,6 @@ def _read_spec(told: dict[str, Any], wanted: str) -> EnvSpec:
     limit = _optional(told, "max_episode_steps", int)
     if limit is not None and not 0 < limit < 2**62:
         raise ValueError(f"max_episode_steps is {limit!r:.50}, expected a positive int")
-    readers: dict[str, Callable[[], Any]] = {
-        "reward_threshold": lambda: _optional(told, "reward_threshold", float, int),
-        "author": lambda: _optional(told, "author", str),
-        "description": lambda: _optional(told, "description", str),
-    }
     flags = ("nondeterministic", "order_enforce", "disable_env_checker")
     return EnvSpec(
         env_id,
@@ -157,5 +151,7 @@ def _read_spec(told: dict[str, Any], wanted: str) -> EnvSpec:
         kwargs=_checked(told, "kwargs", dict) if "kwargs" in told else {},
         security=SecuritySpec(trust="untrusted"),
         **{flag: _checked(told, flag, bool) for flag in flags},
-        **{name: read() for name, read in readers.items()},
+        reward_threshold=_optional(told, "reward_threshold", float, int),
+        author=_optional(told, "author", str),
+        description=_optional(told, "description", str),
     )

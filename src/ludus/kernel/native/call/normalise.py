@@ -226,7 +226,20 @@ def _combine(size: int) -> list[str]:
             "  %rest.q = fmul double %rest.s, %rest.s",
         ],
     )
-    column = [
+    return [
+        *_loop("lane", "summed", "lanes_done", "0", str(size * _LANES), lanes),
+        *_loop("rest", "lanes_done", "rest_done", "%whole", "%total", rest),
+        "  %n = sitofp i64 %value6 to double",
+        "  %count = fadd double %value8, %n",
+        "  %share = fdiv double %n, %count",
+        *_loop("join", "rest_done", "joined", "0", str(size), _join_column()),
+        "  br label %scale",
+    ]
+
+
+def _join_column() -> list[str]:
+    """Return the lines that combine one column's sums with its previous statistics."""
+    return [
         *_read("join.s", "double", "%sums", "%join.i"),
         *_read("join.q", "double", "%squares", "%join.i"),
         *_read("join.first_f", "float", "%value0", "%join.i"),
@@ -256,15 +269,6 @@ def _combine(size: int) -> list[str]:
         "  %join.var_out = fptrunc double %join.new_var to float",
         *_write("join.mean_out", "float", "%value3", "%join.i", "%join.mean_out"),
         *_write("join.var_out", "float", "%value4", "%join.i", "%join.var_out"),
-    ]
-    return [
-        *_loop("lane", "summed", "lanes_done", "0", str(size * _LANES), lanes),
-        *_loop("rest", "lanes_done", "rest_done", "%whole", "%total", rest),
-        "  %n = sitofp i64 %value6 to double",
-        "  %count = fadd double %value8, %n",
-        "  %share = fdiv double %n, %count",
-        *_loop("join", "rest_done", "joined", "0", str(size), column),
-        "  br label %scale",
     ]
 
 
