@@ -100,6 +100,7 @@ def run(
     ] = None,
     max_total_cost: options.MaxTotalCost = None,
     gpus: options.Gpus = None,
+    without_image: options.WithoutImage = False,
     verbose: options.Verbose = False,
 ) -> None:
     """Run agents on tasks.
@@ -161,6 +162,7 @@ def run(
                 egress=tuple(egress or ()),
                 base_url=base_url,
                 gpus=gpus,
+                without_image=without_image,
                 verbose=verbose,
             ),
             settings=_settings(

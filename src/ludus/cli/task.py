@@ -88,6 +88,7 @@ def run(
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
     gpus: options.Gpus = None,
+    without_image: options.WithoutImage = False,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -115,6 +116,7 @@ def run(
             unlimited=unlimited,
             draws=cast("DrawKind | None", draws),
             gpus=gpus,
+            without_image=without_image,
             verbose=verbose or None,
         )
     if as_json:

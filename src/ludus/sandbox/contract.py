@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from ludus import logger
 from ludus.errors import PolicyNotEnforceable, SandboxClosed, SandboxError
 from ludus.sandbox.active_calls import Callers
+from ludus.sandbox.image_names import check_image_name
 from ludus.sandbox.leases import Lease
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.process_handle import SandboxCommand, SandboxProcess, check_command
@@ -57,8 +58,12 @@ class Sandbox(Files):
         label: part of the sandbox's name.
         image: name of an existing container image to use as root, for container engines.
 
+    Attributes:
+        gpus: the GPUs that were passed through, by their names.
+
     Raises:
-        ValueError: the backend has no images.
+        ValueError: the backend has no images, or this is no name of one.
+        ImageMissing: the image is not on this machine.
         PolicyNotEnforceable: some limits cannot be enforced; nothing was started.
         SandboxUnavailable: the backend cannot run here.
     """
@@ -66,6 +71,7 @@ class Sandbox(Files):
     backend: ClassVar[str]
     takes_image: ClassVar[bool] = False
     has_egress: ClassVar[bool] = False
+    has_gpus: ClassVar[bool] = False
     _proxy: EgressProxy | None = None
     _freezer: Freezer | None = None
 
@@ -82,7 +88,10 @@ class Sandbox(Files):
                 f"image is {image!r}, and the {self.backend} backend has no images: its root is "
                 "made of the host's own folders. Use the podman or docker backend."
             )
+        if image is not None:
+            check_image_name(image)
         self.policy, self.image = policy, image
+        self.gpus: tuple[str, ...] = ()
         self.workspace = None if workspace is None else Path(workspace).resolve(strict=True)
         self._began = time.monotonic()
         self._deadline: float | None = None
@@ -99,6 +108,12 @@ class Sandbox(Files):
                 f"The {self.backend} backend has no egress by allow-list, and the policy asks for "
                 f"{', '.join(policy.egress)}. Use the bubblewrap backend.",
                 reasons={"egress": "this backend has no proxy"},
+            )
+        if policy.gpus and not self.has_gpus:
+            raise PolicyNotEnforceable(
+                f"The {self.backend} backend passes no GPUs through, and the policy asks for "
+                f"{policy.gpus}. Use the podman or docker backend.",
+                reasons={"gpus": "this backend passes no GPUs through"},
             )
         self.enforcement().require(policy, self.backend, host_folder=workspace is not None)
         self._lease = Lease.take(self.backend, label=label, deadline=policy.wall)
