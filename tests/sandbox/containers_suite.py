@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ludus.errors import SandboxError
+from ludus.errors import ImageMissing, PolicyNotEnforceable, SandboxError
 from ludus.sandbox import Policy, open_sandbox, sweep
+from ludus.sandbox.backend.gpus import cdi_gpus, device_nodes
 from ludus.sandbox.leases import state_folder
 from ludus.sandbox.opening import backend_class
 
@@ -28,8 +29,33 @@ time.sleep(60)
 """
 
 
-def image_tar() -> bytes:
-    """A root file system that has bash, and a file by which it is recognised."""
+HOSTILE = {
+    "etc/passwd": b"root:x:0:0::/:/bin/bash\n"
+    + b"".join(
+        b"u%d:x:%d:0::/:/bin/bash\n" % (uid, uid) for uid in range(1_900_000_000, 1_900_000_100)
+    ),
+    "etc/group": b"root:x:0:" + b",".join(b"u%d" % (1_900_000_000 + n) for n in range(100)) + b"\n",
+    "data/deep/file": b"of the image\n",
+}
+CHANGES = (
+    'ENTRYPOINT ["/bin/cat", "/etc/shadow"]',
+    "USER 0",
+    "ENV LD_PRELOAD=/evil.so",
+    "ENV EVIL=evil",
+    "ENV PATH=/evil:/bin",
+    "VOLUME /data",
+    "WORKDIR /data",
+)
+
+
+def image_tar(
+    more: dict[str, bytes] | None = None, device: str = "", rights: tuple[str, int] = ("", 0)
+) -> bytes:
+    """A root file system that has bash, and a file by which it is recognised.
+
+    ``more`` are further files, ``device`` is one like /dev/null for everybody, ``rights`` the mode
+    of a file.
+    """
     programs = {f"bin/{name}": shutil.which(name) for name in ("bash", "sleep", "cat")}
     needed = {
         library.lstrip("/"): library for path in programs.values() for library in libraries(path)
@@ -37,10 +63,14 @@ def image_tar() -> bytes:
     texts = {name: Path(path).read_bytes() for name, path in {**programs, **needed}.items()}
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
-        for name, text in {**texts, "etc/whose": b"image\n"}.items():
+        for name, text in {**texts, "etc/whose": b"image\n", **(more or {})}.items():
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(text), 0o755
+            entry.size, entry.mode = len(text), rights[1] if name == rights[0] else 0o755
             archive.addfile(entry, io.BytesIO(text))
+        if device:
+            entry = tarfile.TarInfo(device)
+            entry.type, entry.mode, entry.devmajor, entry.devminor = tarfile.CHRTYPE, 0o666, 1, 3
+            archive.addfile(entry)
     return made.getvalue()
 
 
@@ -54,7 +84,8 @@ class ContainerTests:
 
     backend: str
 
-    def load(self, data: bytes, image: str) -> None:
+    def load(self, data: bytes, image: str, changes: tuple[str, ...] = ()) -> None:
+        """Make an image of a root file system, with lines of a Containerfile."""
         raise NotImplementedError
 
     def unload(self, image: str) -> None:
@@ -89,11 +120,101 @@ class ContainerTests:
                 assert shell.run("echo $x").stdout == b"kept\n"
 
     def test_an_image_that_is_not_there(self):
-        with pytest.raises(SandboxError, match="none-such"):
-            open_sandbox(
-                Policy(), backend=self.backend, image="localhost/none-such:1", label="imageless"
-            )
+        """It is not downloaded; the command that does that is told."""
+        for name, how in (
+            ("localhost/none-such:1", f"{self.backend} build --tag localhost/none-such:1"),
+            ("none-such/there:1", f"{self.backend} pull none-such/there:1"),
+            (f"sha256:{'0' * 64}", f"{self.backend} load"),
+        ):
+            with pytest.raises(ImageMissing, match=how):
+                open_sandbox(Policy(), backend=self.backend, image=name, label="imageless")
         assert not [name for name in self.containers() if "imageless" in name]
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "--privileged", "-v=/:/host", "a b", "", "a\nb", "a;b", "../etc", "/etc", "oci:/etc",
+            "docker-archive:/tmp/x.tar", "sha256:abc", "a@sha256:abc",
+            "A", "a:b:c", "a?force=1", "a" * 400,
+        ],
+    )  # fmt: skip
+    def test_a_name_that_is_none_of_an_image(self, name):
+        with pytest.raises(ValueError, match="expected the name of an image"):
+            open_sandbox(Policy(), backend=self.backend, image=name)
+
+    def test_an_image_is_opened_by_its_id(self, image):
+        """Whatever its name means later."""
+        cls = backend_class(self.backend)
+        found = cls.find_image(image)
+        self.load(image_tar({"etc/whose": b"other\n"}), image)
+        assert cls.find_image(image).digest != found.digest
+        for name, whose in ((found.digest, b"image\n"), (image, b"other\n")):
+            with open_sandbox(Policy(), backend=self.backend, image=name) as box:
+                assert box.run(["cat", "/etc/whose"]).check().stdout == whose
+
+    def test_nothing_of_an_image_but_its_files_has_an_effect(self):
+        """Entry point, user, variables, volumes, health check, rights and devices of it."""
+        name = "localhost/ludus-test-hostile:1"
+        self.load(image_tar(HOSTILE, device="evil", rights=("bin/cat", 0o4755)), name, CHANGES)
+        found = backend_class(self.backend).find_image(name)
+        assert found.volumes == ("/data",)
+        assert {"LD_PRELOAD", "EVIL", "PATH"} == {*found.variables}
+        try:
+            # A user that the image puts into the group of root.
+            policy = Policy(uid=1_900_000_007)
+            with open_sandbox(policy, backend=self.backend, image=name) as box:
+                first = Path(f"/proc/{self.first_process(box)}")
+                assert b"sleep\0" in (first / "cmdline").read_bytes()
+                variables = (first / "environ").read_bytes()
+                assert b"evil" not in variables
+                assert b"PATH=/usr/local/sbin" in variables
+                lines = (first / "status").read_text().splitlines()
+                told = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+                assert {*told["Uid"].split(), *told["Gid"].split()} == {str(box._uid)}
+                assert {*told["Groups"].split()} <= {str(box._uid)}
+                assert told["CapEff"] == told["CapPrm"] == "0" * 16
+
+                def run(script):
+                    return box.run(["/bin/bash", "-c", script])
+
+                assert run("echo $LD_PRELOAD $EVIL; pwd").stdout == b"\n/workspace\n"
+                # Of the variables only PATH counts, and only for what the sandbox itself runs.
+                assert run("echo $PATH").stdout == b"/evil:/bin\n"
+                user = "while read -r l; do [[ $l == Uid* ]] && echo $l; done </proc/self/status"
+                assert run(user).text.split()[1:] == [str(box._uid)] * 4
+                for path in ("/data/x", "/data/deep/x", "/etc/x", "/x"):
+                    done = run(f"echo x > {path}")
+                    assert done.returncode != 0, path
+                    assert b"Read-only" in done.stderr or b"denied" in done.stderr
+                assert run("echo x > /evil").returncode != 0
+                assert run("echo $(</evil)").stderr != b""
+                assert run("echo kept > /workspace/mine && cat /workspace/mine").stdout == b"kept\n"
+                assert run("while read -r l; do echo $l; done < /etc/passwd").text.startswith(
+                    "agent:"
+                )
+                assert not self.health_checks(box)
+        finally:
+            self.unload(name)
+        assert not self.volumes()
+
+    def first_process(self, box) -> int:
+        """Return the pid of a box's container."""
+        raise NotImplementedError
+
+    def health_checks(self, box) -> bool:
+        """Return whether the engine runs programs in a box by itself."""
+        raise NotImplementedError
+
+    def volumes(self) -> list[str]:
+        raise NotImplementedError
+
+    def test_gpus_that_are_not_there(self):
+        if device_nodes() or cdi_gpus():
+            pytest.skip("this machine has a GPU")
+        with pytest.raises(PolicyNotEnforceable, match="this machine has none") as caught:
+            open_sandbox(Policy(gpus=1), backend=self.backend, label="gpuless")
+        assert caught.value.reasons.keys() == {"gpus"}
+        assert not [name for name in self.containers() if "gpuless" in name]
 
     def test_the_owner_is_killed(self):
         argv = [sys.executable, "-c", OWNER, self.backend]

@@ -21,9 +21,14 @@ def ask(method, target, content=None):
 class TestDocker(ContainerTests):
     backend = "docker"
 
-    def load(self, data, image):
+    def load(self, data, image, changes=()):
         repo, tag = image.rsplit(":", 1)
-        ask("POST", f"/images/create?fromSrc=-&repo={quote(repo)}&tag={tag}", data)
+        lines = "".join(f"&changes={quote(line)}" for line in (*changes, *self.more(changes)))
+        ask("POST", f"/images/create?fromSrc=-&repo={quote(repo)}&tag={tag}{lines}", data)
+
+    def more(self, changes):
+        # podman's import does not know this one.
+        return ("HEALTHCHECK CMD /bin/cat /etc/whose",) if changes else ()
 
     def unload(self, image):
         ask("DELETE", f"/images/{image}?force=1")
@@ -42,6 +47,18 @@ class TestDocker(ContainerTests):
 
     def address(self):
         return {"socket": socket_path()}
+
+    def inspected(self, box):
+        return ask("GET", f"/containers/ludus-{box.name}/json")
+
+    def first_process(self, box):
+        return self.inspected(box)["State"]["Pid"]
+
+    def health_checks(self, box):
+        return "Health" in self.inspected(box)["State"]
+
+    def volumes(self):
+        return ask("GET", "/volumes")["Volumes"] or []
 
     def test_no_engine(self, monkeypatch, tmp_path):
         monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")

@@ -23,8 +23,8 @@ def run(*words: str, data: bytes = b"") -> bytes:
 class TestPodman(ContainerTests):
     backend = "podman"
 
-    def load(self, data, image):
-        run("import", "-", image, data=data)
+    def load(self, data, image, changes=()):
+        run("import", *(f"--change={line}" for line in changes), "-", image, data=data)
 
     def unload(self, image):
         run("rmi", "--force", image)
@@ -39,6 +39,20 @@ class TestPodman(ContainerTests):
 
     def remove(self, name):
         run("rm", "--force", "--time=0", name)
+
+    def inspected(self, box):
+        return json.loads(run("container", "inspect", f"ludus-{box.name}"))[0]
+
+    def first_process(self, box):
+        return self.inspected(box)["State"]["Pid"]
+
+    def health_checks(self, box):
+        return self.inspected(box)["Config"].get("Healthcheck", {}).get("Test", ["NONE"]) != [
+            "NONE"
+        ]
+
+    def volumes(self):
+        return run("volume", "ls", "--quiet").decode().split()
 
     def test_no_engine(self, monkeypatch):
         monkeypatch.setenv("PATH", "/nowhere")

@@ -24,6 +24,7 @@ from ludus.cli.console import (
 )
 from ludus.cli.task_check import check_command
 from ludus.cli.task_fetch import fetch_command
+from ludus.cli.task_image import image_command
 from ludus.cli.task_import import import_command
 from ludus.errors import Error
 from ludus.terminal_text import printable
@@ -41,6 +42,7 @@ _WIDE = 110
 app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
 app.command("check")(check_command)
 app.command("fetch")(fetch_command)
+app.command("image")(image_command)
 app.command("import")(import_command)
 
 
@@ -201,6 +203,7 @@ def show(
         "steps": str(limits.steps),
         "seconds": f"{limits.seconds:g}; command {limits.long:g}, tool {limits.short:g}",
         "resources": ", ".join(f"{k} {v}" for k, v in config.resources.model_dump().items()),
+        "image": config.image or "none: this machine's folders",
     }
     if as_json:
         echo(json.dumps(rows, indent=2))

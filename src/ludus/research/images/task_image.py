@@ -131,7 +131,8 @@ def examined(image: TaskImage, task: Task, limits: tuple[int | None, float | Non
     hidden = dict.fromkeys((*task.config.hidden, *bundled_hidden(), _COPIES))
     modules = tuple(dict.fromkeys(name.partition(".")[0] for name in task.config.packages))
     code = any(item.kind in CODE_KINDS for item in task.submission)
-    told = _look(image, tuple(hidden), modules, (_SUBMISSION,) if code else (), limits)
+    imports = (*modules, *((_SUBMISSION,) if code else ()))
+    told = _look(image, tuple(hidden), modules, imports, limits)
     if problem := _problem(told):
         raise TaskError(
             f"Task {task.id} cannot run in its image {image.name} ({image.digest:.19}…): {problem}."
