@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 import pytest
 
 from ludus.errors import SandboxUnavailable
 from ludus.sandbox import open_sandbox
-from ludus.sandbox.backend.docker import request, socket_path
+from ludus.sandbox.backend.docker import socket_path
 from tests.sandbox.containers_suite import ContainerTests
+from tests.sandbox.engines import ask
 from tests.sandbox.support import needs
-
-
-def ask(method, target, content=None):
-    return request(socket_path(), method, target, content)
 
 
 @needs("docker")
 class TestDocker(ContainerTests):
     backend = "docker"
-
-    def load(self, data, image, changes=()):
-        repo, tag = image.rsplit(":", 1)
-        lines = "".join(f"&changes={quote(line)}" for line in (*changes, *self.more(changes)))
-        ask("POST", f"/images/create?fromSrc=-&repo={quote(repo)}&tag={tag}{lines}", data)
-
-    def more(self, changes):
-        # podman's import does not know this one.
-        return ("HEALTHCHECK CMD /bin/cat /etc/whose",) if changes else ()
-
-    def unload(self, image):
-        ask("DELETE", f"/images/{image}?force=1")
 
     def start_foreign(self, name, image):
         config = {"Image": image, "Cmd": ["sleep", "60"], "HostConfig": {"NetworkMode": "none"}}
