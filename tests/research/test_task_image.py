@@ -142,12 +142,12 @@ def test_what_a_task_hides_is_hidden_in_the_image_too(tmp_path, images):
     """Files of packages lie elsewhere in it, and so does a copy of Ludus with its graders."""
     place = f"{SITE}/numpy/testing/secret.txt"
     files = {
-        place: "labels\n",
-        "opt/venv/lib/python3.9/site-packages/numpy/testing/secret.txt": "labels\n",
+        place: "THE-ANSWERS\n",
+        "opt/venv/lib/python3.9/site-packages/numpy/testing/secret.txt": "THE-ANSWERS\n",
         f"{SITE}/ludus/__init__.py": "raise SystemExit('the copy of the image')\n",
-        f"{SITE}/ludus/research/tasks/digits/grader/grade.py": "secret\n",
-        "srv/labels/a.txt": "labels\n",
-        "srv/one.txt": "labels\n",
+        f"{SITE}/ludus/research/tasks/digits/grader/grade.py": "THE-ANSWERS\n",
+        "srv/labels/a.txt": "THE-ANSWERS\n",
+        "srv/one.txt": "THE-ANSWERS\n",
     }
     name = images("podman", "localhost/ludus-test-copies:1", files)
     lines = (f"image: {name}", "hidden: ['numpy:testing', /srv/labels, /srv/one.txt]")
@@ -156,7 +156,7 @@ def test_what_a_task_hides_is_hidden_in_the_image_too(tmp_path, images):
         env.reset(seed=0)
         for path in files:
             found = env.step(f"cat /{path}")[0]["output"]
-            assert ("labels" in found or "secret" in found) is False, path
+            assert "THE-ANSWERS" not in found, path
         # The submission's sandbox imports the Ludus that is mounted, whatever the image has.
         looks = "\n".join(f"    assert not open('/{path}').read()" for path in ("srv/one.txt",))
         env.sandbox.write_bytes("guess.py", f"{CODE}\nif 1:\n{looks}\n".encode())

@@ -88,6 +88,8 @@ class ContainerTests:
     """Derive, name the backend, and say how the engine is asked."""
 
     backend: str
+    has_volumes = False
+    """Whether the engine makes folders of the host for an image's volumes, whatever it is told."""
 
     def load(self, data: bytes, image: str, changes: tuple[str, ...] = ()) -> None:
         load_image(self.backend, data, image, changes)
@@ -197,6 +199,7 @@ class ContainerTests:
                     "agent:"
                 )
                 assert not self.health_checks(box)
+                assert bool(self.volumes()) == self.has_volumes
         finally:
             self.unload(name)
         assert not self.volumes()

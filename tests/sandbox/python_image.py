@@ -45,7 +45,7 @@ def python_tar() -> bytes:
                 if path.is_file() and path.suffix != ".a" and not {*inside.parts} & LEFT_OUT:
                     add(archive, path, f"{place}/{inside}")
         for program in (python, *standard.glob("lib-dynload/*.so"), *numpy.glob("_core/*.so")):
-            found = (path for path in libraries(str(program)) if path.startswith(("/lib", "/usr")))
+            found = (path for path in libraries(str(program)) if "site-packages" not in path)
             needed |= {path.lstrip("/"): path for path in found}
         for name, path in needed.items():
             add(archive, Path(path).resolve(), name)

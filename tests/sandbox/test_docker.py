@@ -15,6 +15,7 @@ from tests.sandbox.support import needs
 @needs("docker")
 class TestDocker(ContainerTests):
     backend = "docker"
+    has_volumes = True
 
     def start_foreign(self, name, image):
         config = {"Image": image, "Cmd": ["sleep", "60"], "HostConfig": {"NetworkMode": "none"}}

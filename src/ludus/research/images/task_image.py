@@ -175,7 +175,7 @@ def _look(
         argv = ["python3", "-I", "-B", "-c", program]
         done = sandbox.run(argv, input=json.dumps(asked).encode(), timeout=_SECONDS)
     if done.returncode != 0:
-        said = printable(done.error_text[-300:], 300).strip()
+        said = printable(done.error_text.strip()[-300:], 300)
         return {
             "trouble": f"its python3 cannot be asked what it has (status {done.returncode}: {said})"
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -71,9 +71,11 @@ def run_research(
     chosen = (options or EpisodeOptions()).pinned()
     loaded = [load_task(task) for task in tasks]
     specs = list(agents)
-    suite = suite_of(loaded, chosen, range(seed, seed + runs))
+    seeds = range(seed, seed + runs)
+    make_units(suite_of(loaded, chosen, seeds), specs)  # what is wrong with both is told first
+    images = _check(loaded, specs, chosen, seeds)
+    suite = suite_of(loaded, chosen, seeds, images)
     work = make_units(suite, specs)
-    images = _check(loaded, specs, chosen, suite.seeds)
     rows = {task.env_id: task_row(task, images.get(task.env_id)) for task in loaded}
     # First what a run is recognised by last.
     target = Path(out)
@@ -147,7 +149,7 @@ def _known(row: AgentRow) -> AgentSpec:
 
 
 def _check(
-    tasks: list[Task], agents: list[AgentSpec], options: EpisodeOptions, seeds: tuple[int, ...]
+    tasks: list[Task], agents: list[AgentSpec], options: EpisodeOptions, seeds: Sequence[int]
 ) -> dict[str, TaskImage]:
     """Raise what would go wrong in every episode, before the first one begins.
 
@@ -216,8 +218,15 @@ def _find_module(spec: AgentSpec) -> None:
 SUITE = "research"
 
 
-def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int]) -> Suite:
+def suite_of(
+    tasks: Sequence[Task],
+    options: EpisodeOptions,
+    seeds: Sequence[int],
+    images: Mapping[str, TaskImage] | None = None,
+) -> Suite:
     """Return tasks as a suite, with their scales from baseline to threshold and their floors.
+
+    ``images`` are those of the tasks that have one, by the ids of their environments.
 
     Raises:
         ResearchError: There are none, or two have one id.
@@ -242,7 +251,9 @@ def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int
                 "max_seconds": options.time_limit,
                 "max_cost": options.cost_limit,
             },
-            "environments": [_row(task, options) for task in tasks],
+            "environments": [
+                _row(task, options, (images or {}).get(task.env_id)) for task in tasks
+            ],
         },
         "the tasks",
     )
@@ -288,7 +299,7 @@ def task_row(task: Task, image: TaskImage | None = None) -> TaskRow:
     )
 
 
-def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
+def _row(task: Task, options: EpisodeOptions, image: TaskImage | None) -> dict[str, Any]:
     scores = task.config.evaluation
     # The digest makes scores of a changed task those of another suite.
     row: dict[str, Any] = {
@@ -299,6 +310,9 @@ def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
     if draw_kind(options.draws) == "public":
         # Draws that can be foreseen make another suite: its scores meet no others on a board.
         row["kwargs"]["draws"] = "public"
+    if task.config.image is not None:
+        # So do scores of another image, or of none.
+        row["kwargs"]["image"] = "none" if image is None else image.digest
     if options.working_time is not None:
         # A suite's budget has no such limit; so it is a suite of its own.
         row["kwargs"]["working_time"] = options.working_time

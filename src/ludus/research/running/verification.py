@@ -123,17 +123,18 @@ def verify_episode(
         replay = RecordCheck("replay", "skipped", "there is nothing to grade, or to grade with")
     else:
         sandboxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
-        grader = partial(Regrader, reader, story, found[0], **sandboxes)
         try:
-            replay = _guarded("replay", lambda: grader().check(progress))
+            grader = Regrader(reader, story, found[0], **sandboxes)
         except TaskError as moved:
             replay = RecordCheck("replay", "skipped", "the task is another one here")
             spec = RecordCheck("spec", "failed", str(moved))
         except SandboxError as missing:
             replay = RecordCheck("replay", "skipped", f"it cannot be graded here: {missing}")
+        else:
+            replay = _guarded("replay", lambda: grader.check(progress))
     draws = RecordCheck("draws", "skipped", "nothing was graded again", optional=replay.optional)
     if replay.status == "passed":
-        draws = _guarded("draws", lambda: grader().check_draws())
+        draws = _guarded("draws", lambda: grader.check_draws())
     return Verification(Path(path), (*kept, spec, _source(reader), replay, draws, results))
 
 
@@ -207,6 +208,9 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
         yield "the suite is about another version of the task"
     if unit.kwargs.get("draws", "private") != subject.get("draws"):
         yield f"its draws were {subject.get('draws')!r:.40}, and the suite asks for others"
+    image = "none" if job.task.image is None else job.task.image.digest
+    if task.config.image is not None and unit.kwargs.get("image") != image:
+        yield f"its image was {image:.80}, and the suite asks for another"
     if unit.kwargs.get("working_time") != job.options.working_time:
         yield f"its working time was {job.options.working_time}, and the suite has another"
     options, budget = job.options, unit.budget
