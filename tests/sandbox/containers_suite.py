@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import tarfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from ludus.errors import ImageMissing, PolicyNotEnforceable, SandboxError
-from ludus.sandbox import Policy, open_sandbox, sweep
+from ludus.sandbox import Mount, Policy, open_sandbox, sweep
 from ludus.sandbox.backend.gpus import cdi_gpus, device_nodes
 from ludus.sandbox.leases import state_folder
 from ludus.sandbox.opening import backend_class
@@ -38,6 +40,21 @@ HOSTILE = {
     "etc/group": b"root:x:0:" + b",".join(b"u%d" % (1_900_000_000 + n) for n in range(100)) + b"\n",
     "data/deep/file": b"of the image\n",
 }
+RESTLESS = b"""#!/bin/bash
+while :; do
+    for place in /tmp /workspace /dev/shm /etc /usr; do echo x > $place/restless; done
+    (exec 3<>/dev/sda) & (while :; do :; done) &
+done 2>/dev/null
+"""
+LINKS = {
+    "workspace-at-usr": ("workspace", "usr"),
+    "workspace-above": ("workspace", "../../../../../../VICTIM"),
+    "passwd-above": ("etc/passwd", "../../../../../../../VICTIM"),
+    "passwd-of-others": ("etc/passwd", "/proc/1/environ"),
+    "tools-in-workspace": ("ludus", "/workspace"),
+    "no-proc": ("proc", "/tmp"),
+    "no-dev": ("dev", "/workspace"),
+}
 CHANGES = (
     'ENTRYPOINT ["/bin/cat", "/etc/shadow"]',
     "USER 0",
@@ -50,12 +67,15 @@ CHANGES = (
 
 
 def image_tar(
-    more: dict[str, bytes] | None = None, device: str = "", rights: tuple[str, int] = ("", 0)
+    more: dict[str, bytes] | None = None,
+    device: str = "",
+    rights: tuple[str, int] = ("", 0),
+    links: dict[str, str] | None = None,
 ) -> bytes:
     """A root file system that has bash, and a file by which it is recognised.
 
     ``more`` are further files, ``device`` is one like /dev/null for everybody, ``rights`` the mode
-    of a file.
+    of a file, ``links`` lead elsewhere.
     """
     programs = {f"bin/{name}": shutil.which(name) for name in ("bash", "sleep", "cat")}
     needed = {
@@ -71,6 +91,10 @@ def image_tar(
         for name in {str(Path(name).parent) for name in more or ()} - {"etc", "."}:
             entry = tarfile.TarInfo(name)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o777
+            archive.addfile(entry)
+        for name, target in (links or {}).items():
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, target
             archive.addfile(entry)
         if device:
             entry = tarfile.TarInfo(device)
@@ -203,6 +227,50 @@ class ContainerTests:
         finally:
             self.unload(name)
         assert not self.volumes()
+
+    @pytest.mark.parametrize("case", LINKS)
+    def test_links_in_an_image_lead_nowhere(self, case, tmp_path):
+        """What is mounted at such a place is in the container, or the sandbox does not open."""
+        victim, shown = tmp_path / "victim", tmp_path / "shown"
+        victim.write_text("kept\n")
+        shown.mkdir()
+        name, (link, target) = f"localhost/ludus-test-{case}:1", LINKS[case]
+        before = {place: os.lstat(place)[:6] for place in ("/etc/passwd", "/usr", "/etc", "/dev")}
+        self.load(image_tar(links={link: target.replace("VICTIM", str(victim)[1:])}), name)
+        policy = Policy(mounts=(Mount(str(shown), "/ludus/tools"),))
+        try:
+            with open_sandbox(policy, backend=self.backend, image=name, label=case) as box:
+                script = "echo x > /ludus/tools/x; echo 1 > /workspace/f && cat /workspace/f"
+                assert box.run(["/bin/bash", "-c", script]).stdout == b"1\n"
+        except SandboxError:
+            assert not [name for name in self.containers() if case in name]
+        finally:
+            self.unload(name)
+        assert before == {place: os.lstat(place)[:6] for place in before}
+        assert victim.read_text() == "kept\n"
+        assert not [*shown.iterdir()]
+
+    def test_an_image_whose_sleep_does_something_else(self):
+        """It has the sandbox's user and limits, and ends with the sandbox."""
+        name = "localhost/ludus-test-restless:1"
+        self.load(image_tar({"bin/sleep": RESTLESS}), name)
+        try:
+            policy = Policy(pids=32)
+            with open_sandbox(policy, backend=self.backend, image=name) as box:
+                status = Path(f"/proc/{self.first_process(box)}/status").read_text()
+                assert f"Uid:\t{box._uid}\t" in status
+                assert "NoNewPrivs:\t1" in status
+                # It may leave no process for others.
+                with suppress(SandboxError):
+                    done = box.run(["bash", "-c", "echo x > /etc/x && echo yes"], timeout=20)
+                    assert not done.stdout
+                used = box.usage().pids_now
+                assert used is not None
+                assert used <= 34
+                container = f"ludus-{box.name}"
+            assert container not in self.containers()
+        finally:
+            self.unload(name)
 
     def first_process(self, box) -> int:
         """Return the pid of a box's container."""

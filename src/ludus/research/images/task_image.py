@@ -30,6 +30,7 @@ __all__ = ["TaskImage", "examined", "find_task_image", "nothing"]
 _OLDEST = (3, 11)
 _ANSWER = 1 << 18
 _SECONDS = 120.0
+_MOST_COVERS = 200
 _COPIES = "ludus:research/tasks"
 """The graders in a copy of Ludus that an image brings along."""
 _SUBMISSION = "ludus.research.grading.inside_code"
@@ -188,6 +189,8 @@ def _look(
 def _checked(told: Any) -> dict[str, Any]:
     """Return an answer in the form that is expected; an image may tell anything."""
     major, minor, *_ = told["python"]
+    if len(told["hidden"]) > _MOST_COVERS:
+        raise ValueError("too many places")
     return {
         "python": (int(major), int(minor)),
         "missing": _texts(told["missing"]),
