@@ -138,6 +138,21 @@ def test_without_a_backend_the_first_with_images_is_taken(tmp_path, podman):
         assert (env.sandbox.backend, env.sandbox.image) == ("podman", env.equipment.image.digest)
 
 
+def test_the_engine_that_has_the_image_is_taken(tmp_path, images):
+    """And of two that have the name, the one whose image has the wanted digest."""
+    name = f"localhost/ludus-test-engines-{os.getpid()}:1"
+    task = load_task(answering(tmp_path / "t", f"image: {name}"))
+    require("podman")
+    images("docker", name, data=image_tar())
+    only = find_task_image(task)
+    assert only.backend == "docker"
+    images("podman", name, data=image_tar({"etc/other": b"x"}))
+    first = find_task_image(task)
+    assert (first.backend, first.digest == only.digest) == ("podman", False)
+    assert find_task_image(task, digest=only.digest) == only
+    assert find_task_image(task, digest=first.digest) == first
+
+
 def test_what_a_task_hides_is_hidden_in_the_image_too(tmp_path, images):
     """Files of packages lie elsewhere in it, and so does a copy of Ludus with its graders."""
     place = f"{SITE}/numpy/testing/secret.txt"
@@ -360,28 +375,6 @@ def test_a_run_without_its_image_stays_a_claim(tmp_path):
 
 
 # --- the recipe --------------------------------------------------------------------------------
-
-
-def test_a_recipe_pins_the_packages_that_the_task_declares(tmp_path):
-    folder = answering(tmp_path / "t", "image: lab/tasks:1", "packages: [numpy]")
-    recipe = recipe_of(load_task(folder))
-    lines = recipe.requirements.splitlines()
-    import numpy
-
-    assert f"numpy=={numpy.__version__}" in lines
-    assert all(line.count("==") == 1 for line in lines)
-    assert not any(line.startswith(("ludus", "scipy")) for line in lines)
-    assert recipe.tag == "lab/tasks:1"
-    assert "FROM python:" in recipe.containerfile
-    recipe.write(tmp_path / "image")
-    assert {path.name for path in (tmp_path / "image").iterdir()} == {
-        "Containerfile",
-        "requirements.txt",
-    }
-    with pytest.raises(TaskError, match="not empty"):
-        recipe.write(tmp_path / "image")
-    with pytest.raises(ValueError, match="expected the name of an image"):
-        recipe_of(load_task(folder), "x\nRUN evil")
 
 
 def test_podman_understands_the_recipe(tmp_path, images, podman):

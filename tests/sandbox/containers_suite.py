@@ -62,6 +62,8 @@ CHANGES = (
     "ENV EVIL=evil",
     "ENV PATH=/evil:/bin",
     "VOLUME /data/deep",
+    "VOLUME /workspace",
+    "VOLUME /dev",
     "WORKDIR /data",
 )
 
@@ -187,7 +189,7 @@ class ContainerTests:
         name = "localhost/ludus-test-hostile:1"
         self.load(image_tar(HOSTILE, device="evil", rights=("bin/cat", 0o4755)), name, CHANGES)
         found = backend_class(self.backend).find_image(name)
-        assert found.volumes == ("/data/deep",)
+        assert {*found.volumes} == {"/data/deep", "/workspace", "/dev"}
         assert {"LD_PRELOAD", "EVIL", "PATH"} == {*found.variables}
         try:
             # A user that the image puts into the group of root.
@@ -217,6 +219,8 @@ class ContainerTests:
                     assert done.returncode != 0, path
                     assert b"Read-only" in done.stderr, done.stderr
                 assert run("echo x > /evil").returncode != 0
+                assert run("echo x > /dev/null").returncode == 0
+                assert run("echo x > /dev/x").returncode != 0
                 assert run("echo $(</evil)").stderr != b""
                 assert run("echo kept > /workspace/mine && cat /workspace/mine").stdout == b"kept\n"
                 assert run("while read -r l; do echo $l; done < /etc/passwd").text.startswith(

@@ -84,7 +84,7 @@ class Sandboxes:
             disk=self.limits.disk,
             pids=self.limits.pids,
             image=image,
-            gpus=self.equipment.submission_gpus,
+            gpus=self._gpus(),
         )
         if forget:
             sandbox._forget_cache()
@@ -135,7 +135,7 @@ class Sandboxes:
         disk: int,
         pids: int,
         image: TaskImage | None = None,
-        gpus: int = 0,
+        gpus: int | tuple[str, ...] = 0,
     ) -> Sandbox:
         if self.backend == "process":
             return open_sandbox(backend=self.backend, label=label)
@@ -181,6 +181,11 @@ class Sandboxes:
         except BaseException:
             sandbox.close("its program could not be started")
             raise
+
+    def _gpus(self) -> int | tuple[str, ...]:
+        """Return the agent's own GPUs, if they are known and as many as needed; else a number."""
+        own, wanted = self.equipment.gpus, self.equipment.submission_gpus
+        return own[:wanted] if isinstance(own, tuple) and 0 < wanted <= len(own) else wanted
 
     def _packages(self) -> list[str]:
         names = (name.partition(".")[0] for name in self.task.packages)

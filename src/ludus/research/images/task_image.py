@@ -21,7 +21,8 @@ from ludus.research.task.contract import CODE_KINDS
 from ludus.research.task.task import Task
 from ludus.sandbox import Mount, Policy, open_sandbox
 from ludus.sandbox.backend.containers import ContainerSandbox
-from ludus.sandbox.opening import choose_backend
+from ludus.sandbox.backend.images import Image
+from ludus.sandbox.opening import ISOLATING, backend_class, choose_backend
 from ludus.terminal_text import printable
 from ludus.untrusted.packages import PACKAGES, package_mounts
 
@@ -85,36 +86,68 @@ def find_task_image(
         "task then sees this machine's programs and packages, and its results stay claims."
     )
     try:
-        chosen = choose_backend(backend, image=True)
-    except SandboxUnavailable as problem:
-        raise SandboxUnavailable(
-            f"Task {task.id} runs in the image {name}, which takes podman or Docker. {problem}\n"
-            f"{advice}"
-        ) from None
-    if not issubclass(chosen, ContainerSandbox):
-        raise PolicyNotEnforceable(
-            f"Task {task.id} runs in the image {name}, and the {chosen.backend} backend has no "
-            f"images. Use --backend podman or --backend docker. {advice}",
-            reasons={"image": f"the {chosen.backend} backend has no images"},
-        )
-    if (reason := chosen.unavailable()) is not None:
-        raise SandboxUnavailable(f"The {chosen.backend} backend cannot run here. {reason}")
-    try:
-        found = chosen.find_image(name)
+        found, chosen = _found(_engines(task, backend), name, digest)
     except ImageMissing as problem:
         raise ImageMissing(
             f"Task {task.id} runs in an image of its own. {problem} "
             f"(`ludus task image {task.id} --out FOLDER` writes that folder.) {advice}"
+        ) from None
+    except PolicyNotEnforceable as problem:
+        raise PolicyNotEnforceable(f"{problem} {advice}", reasons=problem.reasons) from None
+    except SandboxUnavailable as problem:
+        raise SandboxUnavailable(
+            f"Task {task.id} runs in the image {name}, which takes podman or Docker. {problem}\n"
+            f"{advice}"
         ) from None
     if digest not in (None, found.digest):
         raise TaskError(
             f"The image {name} of task {task.id} is {found.digest} here, and was {digest}: the "
             "name means another image now. Results of different images are not mixed. If this "
             "machine still has the old one, give it the name again: "
-            f"`{chosen.backend} tag {digest} {_tagged(name)}`. A name with a digest "
+            f"`{chosen} tag {digest} {_tagged(name)}`. A name with a digest "
             "(name@sha256:…) in the task's file always means one image."
         )
-    return TaskImage(name, found.digest, found.sources, chosen.backend, found.path)
+    return TaskImage(name, found.digest, found.sources, chosen, found.path)
+
+
+def _engines(task: Task, backend: str | None) -> list[type[ContainerSandbox]]:
+    """Return the backends to look for an image in: the one that is named, or all that work here.
+
+    Raises:
+        PolicyNotEnforceable: The named one has no images.
+        SandboxUnavailable: It cannot run here, or none can.
+    """
+    chosen = choose_backend(backend, image=True)
+    if not issubclass(chosen, ContainerSandbox):
+        raise PolicyNotEnforceable(
+            f"Task {task.id} runs in the image {task.config.image}, and the {chosen.backend} "
+            "backend has no images. Use --backend podman or --backend docker.",
+            reasons={"image": f"the {chosen.backend} backend has no images"},
+        )
+    if (reason := chosen.unavailable()) is not None:
+        raise SandboxUnavailable(f"The {chosen.backend} backend cannot run here. {reason}")
+    if backend is not None:
+        return [chosen]
+    others = (backend_class(name) for name in ISOLATING if name != chosen.backend)
+    more = [cls for cls in others if issubclass(cls, ContainerSandbox)]
+    return [chosen, *(cls for cls in more if cls.unavailable() is None)]
+
+
+def _found(
+    engines: list[type[ContainerSandbox]], name: str, digest: str | None
+) -> tuple[Image, str]:
+    """Return an image and its backend: the first that has it, or has it with this digest."""
+    found: list[tuple[Image, str]] = []
+    missing: list[ImageMissing] = []
+    for engine in engines:
+        try:
+            found.append((engine.find_image(name), engine.backend))
+        except ImageMissing as problem:
+            missing.append(problem)
+    if not found:
+        raise missing[0]
+    same = (row for row in found if row[0].digest == digest)
+    return next(same, found[0])
 
 
 def examined(image: TaskImage, task: Task, limits: tuple[int | None, float | None]) -> TaskImage:

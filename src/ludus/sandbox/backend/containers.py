@@ -13,11 +13,11 @@ import select
 import signal
 from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ludus.errors import SandboxClosed, SandboxError
+from ludus.sandbox.backend.blueprint import SLEEP, Bind, Blueprint
 from ludus.sandbox.backend.gpus import Gpu, Reservation, reserve
 from ludus.sandbox.backend.images import Image
 from ludus.sandbox.backend.root_image import (
@@ -42,8 +42,6 @@ from ludus.sandbox.results import Enforcement, Usage
 
 __all__ = [
     "SANDBOX_LABEL",
-    "Bind",
-    "Blueprint",
     "ContainerSandbox",
     "give_back_user",
     "why_no_sandbox",
@@ -53,57 +51,15 @@ __all__ = [
 SANDBOX_LABEL = "ludus.box"
 """The label of a container that says which sandbox it is; nothing without it is ever touched."""
 
-_SLEEP = ("sleep", "2147483647")
 # What engines mount for programs that expect a machine: of no use to a sandbox, and the host's.
 _HIDDEN = ("/sys", "/dev/mqueue", "/run/.containerenv", "/run/secrets")
 _HIDDEN_ETC = ("/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/etc/passwd", "/etc/group")
 # Of an image's /etc, what knows the sandbox's user and the name of its loopback.
 _OWN_ETC = ("/etc/passwd", "/etc/group", "/etc/hosts")
+# Mounted and closed whatever an image says.
+_SET_UP = ("/", "/dev", "/proc")
 _MIB = 1 << 20
 _LAST = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Bind:
-    """A host path shown at ``target``."""
-
-    source: str
-    target: str
-    writable: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blueprint:
-    """A container as an engine is to make it.
-
-    Args:
-        name: of the container.
-        sandbox: the sandbox's name, its label.
-        uid: user and group of its program.
-        image: its root; ``None`` takes the host's own folders.
-        folder: a folder of the host for this container alone.
-        binds: host paths shown inside.
-        sizes: of its memory file systems, by path; ``None`` has no size of its own.
-        policy: limits and network.
-        gpus: GPUs that are passed through.
-        argv: its only program.
-    """
-
-    name: str
-    sandbox: str
-    uid: int
-    image: Image | None
-    folder: Path
-    binds: tuple[Bind, ...]
-    sizes: dict[str, int | None]
-    policy: Policy
-    gpus: tuple[Gpu, ...] = ()
-    argv: tuple[str, ...] = _SLEEP
-
-    @property
-    def pids(self) -> int | None:
-        """Processes of the container: the sleeper and a command's first process count as well."""
-        return None if self.policy.pids is None else self.policy.pids + 2
 
 
 class ContainerSandbox(Sandbox):
@@ -195,7 +151,7 @@ class ContainerSandbox(Sandbox):
             process = os.pidfd_open(pid)
         except (OSError, ValueError):
             raise SandboxError(
-                f"The container ended at once; its image needs a program {_SLEEP[0]!r}."
+                f"The container ended at once; its image needs a program {SLEEP[0]!r}."
             ) from None
         with suppress(OSError):
             own = Path("/proc/self/ns")
@@ -253,7 +209,7 @@ class ContainerSandbox(Sandbox):
                 for place in PLACES
             },
             "closed": [bind.target for bind in blueprint.binds if not bind.writable],
-            "volumes": [path for path in volumes if path not in blueprint.sizes],
+            "volumes": [path for path in volumes if path not in (*_SET_UP, *blueprint.sizes)],
             "shown": _shown(blueprint),
             "limits": _limits(self.policy),
             "filter": seccomp.program(network, netlink=self.policy.memory is None).hex(),

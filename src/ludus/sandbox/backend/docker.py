@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote
 
 from ludus.errors import SandboxError, SandboxUnavailable
+from ludus.sandbox.backend.blueprint import Blueprint
 from ludus.sandbox.backend.containers import (
     SANDBOX_LABEL,
-    Blueprint,
     ContainerSandbox,
     give_back_user,
     why_not_here,

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from ludus.errors import SandboxError
+from ludus.sandbox.backend.blueprint import Blueprint
 from ludus.sandbox.backend.containers import (
     SANDBOX_LABEL,
-    Blueprint,
     ContainerSandbox,
     give_back_user,
     why_no_sandbox,

@@ -142,7 +142,7 @@ def _finish(settings: dict[str, Any]) -> None:
 def _close_volume(target: str, attributes: int) -> None:
     """Close what is mounted at a path, if something is; within what is closed already is enough."""
     try:
-        syscalls.restrict_mounts(target, attributes, below=True)
+        syscalls.restrict_mounts(target, attributes, below=False)
     except OSError as error:
         if error.errno != errno.EINVAL:  # nothing is mounted there
             raise
