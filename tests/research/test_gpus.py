@@ -139,8 +139,11 @@ def test_doing_without(tmp_path, monkeypatch):
     assert wanted_gpus(task, 3) == (3, 2)
     assert wanted_gpus(task, 0) == (0, 0)
     monkeypatch.setenv("MLGYM_GPUS", "0")
-    assert wanted_gpus(task, None) == (0, 0)
     assert find_missing([task]) == [()]
+    with ResearchEnv(task, backend="bubblewrap") as env:
+        assert (env.equipment.gpus, env.equipment.submission_gpus) == (0, 0)
+    # What was played is not decided by this machine's variable.
+    assert wanted_gpus(task, None) == (1, 2)
 
 
 def test_no_gpu_is_asked_for_unless_a_task_says_so(tmp_path):

@@ -17,6 +17,7 @@ from ludus.optional import is_importable
 from ludus.research.data.fetching import needs_of
 from ludus.research.episode.equipment import find_equipment, wanted_gpus
 from ludus.research.task.discovery import BUNDLED
+from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 from ludus.sandbox import backends
 
@@ -50,10 +51,12 @@ def find_missing(tasks: Sequence[Task]) -> list[tuple[Missing, ...]]:
 
 
 def _missing(task: Task) -> Iterator[Missing]:
+    gpus = MlgymSettings.read().gpus
+    wanted = [count for count in wanted_gpus(task, gpus) if isinstance(count, int)]
     try:
-        find_equipment(task, without_image=True)
+        find_equipment(task, gpus=gpus, without_image=True)
     except PolicyNotEnforceable as problem:
-        yield Missing(f"{max(*wanted_gpus(task, None))} GPU", str(problem))
+        yield Missing(f"{max(wanted)} GPU", str(problem))
     try:
         find_equipment(task, gpus=0)
     except (ImageMissing, SandboxUnavailable) as problem:

@@ -32,6 +32,7 @@ from ludus.research.grading.draws import DrawKind, Draws, draw_kind
 from ludus.research.task.classes import make_rules
 from ludus.research.task.config import TaskConfig
 from ludus.research.task.discovery import load_task
+from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import BaseTask, Task
 from ludus.sandbox import Sandbox, open_sandbox
 
@@ -74,7 +75,7 @@ class ResearchEnv(Env[Observation, Action]):
             by default.
         backend: Of all sandboxes; see :func:`ludus.sandbox.open_sandbox`.
         policy: Other values for fields of the agent's policy.
-        gpus: Number or names instead of the task's own; 0 does without.
+        gpus: Number or names instead of the task's own; by default ``MLGYM_GPUS``. 0 does without.
         without_image: Run in this machine's folders, whatever image the task names.
         equipment: What :func:`find_equipment` has found before, in place of these two and
             ``backend``.
@@ -136,8 +137,9 @@ class ResearchEnv(Env[Observation, Action]):
                 "with its configuration, as the first argument or as task_config."
             )
         self.task = load_task(Path(given) if isinstance(given, os.PathLike) else given)
+        chosen = MlgymSettings.read().gpus if gpus is None else gpus
         found = equipment or find_equipment(
-            self.task, backend=backend, gpus=gpus, without_image=without_image
+            self.task, backend=backend, gpus=chosen, without_image=without_image
         )
         self.render_mode = render_mode
         self.limits = EpisodeLimits.of(

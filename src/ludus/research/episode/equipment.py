@@ -13,7 +13,6 @@ from typing import Any
 
 from ludus.errors import PolicyNotEnforceable, SandboxUnavailable
 from ludus.research.images.task_image import TaskImage, examined, find_task_image
-from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 from ludus.sandbox.backend.containers import ContainerSandbox
 from ludus.sandbox.backend.gpus import CDI_FOLDERS, Gpu, cdi_gpus, device_nodes, reserve
@@ -75,7 +74,7 @@ def find_equipment(
     Args:
         task: The task.
         backend: Of the sandboxes; by default the first that works and can do it.
-        gpus: Number or names instead of the task's own; by default ``MLGYM_GPUS``. 0 does without.
+        gpus: Number or names instead of the task's own; 0 does without.
         without_image: Run in this machine's folders, whatever image the task names.
         digest: What the image must have.
         to_grade: Do without the agent's GPUs.
@@ -84,7 +83,6 @@ def find_equipment(
         ImageMissing: The image is not on this machine.
         PolicyNotEnforceable: The backend has no images, or passes no GPUs through; or there are
             too few.
-        ResearchError: The variable has an invalid value.
         SandboxUnavailable: No backend that can do it works here.
         TaskError: The image has another digest.
     """
@@ -119,16 +117,11 @@ def reserved_gpus(equipment: Equipment) -> Iterator[tuple[Equipment, list[dict[s
 
 
 def wanted_gpus(task: Task, gpus: Gpus | None) -> tuple[Gpus, int]:
-    """Return the GPUs of the agent's and of the submission's sandbox; 0 asks for none in either.
-
-    Raises:
-        ResearchError: ``MLGYM_GPUS`` has an invalid value.
-    """
-    chosen = MlgymSettings.read().gpus if gpus is None else gpus
+    """Return the GPUs of the agent's and of the submission's sandbox; 0 asks for none in either."""
     resources = task.config.resources
-    if chosen is None:
+    if gpus is None:
         return resources.gpu, resources.submission_gpu
-    return chosen, resources.submission_gpu if chosen else 0
+    return gpus, resources.submission_gpu if gpus else 0
 
 
 def gpus_here(backend: str | None = None) -> tuple[Gpu, ...]:

@@ -34,6 +34,7 @@ from ludus.research.task.config_file import line_of, parse_config
 from ludus.research.task.discovery import load_task, read_text
 from ludus.research.task.outcome import Outcome
 from ludus.research.task.reward import Scale
+from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 from ludus.terminal_text import excerpt
 
@@ -187,7 +188,9 @@ def _measure(
         return replace(row, problem=detail, place=row.place if row.problem else in_grader)
     row = replace(row, score=solved.score)
     limits = {"memory": None, "cpus": None} if unlimited else {}
-    equipment = find_equipment(task, backend=backend, to_grade=True).examined(task, limits)
+    gpus = MlgymSettings.read().gpus
+    found = find_equipment(task, backend=backend, gpus=gpus, to_grade=True)
+    equipment = found.examined(task, limits)
     policy = agent_policy(task, limits, equipment)
     grade, cached = graded_in_sandboxes(policy, equipment), CachedTask.of(task)
     for _ in range(fresh):
