@@ -63,7 +63,6 @@ CHANGES = (
     "ENV PATH=/evil:/bin",
     "VOLUME /data/deep",
     "VOLUME /workspace",
-    "VOLUME /dev",
     "WORKDIR /data",
 )
 
@@ -189,7 +188,7 @@ class ContainerTests:
         name = "localhost/ludus-test-hostile:1"
         self.load(image_tar(HOSTILE, device="evil", rights=("bin/cat", 0o4755)), name, CHANGES)
         found = backend_class(self.backend).find_image(name)
-        assert {*found.volumes} == {"/data/deep", "/workspace", "/dev"}
+        assert {*found.volumes} == {"/data/deep", "/workspace"}
         assert {"LD_PRELOAD", "EVIL", "PATH"} == {*found.variables}
         try:
             # A user that the image puts into the group of root.
