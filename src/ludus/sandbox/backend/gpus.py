@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from ludus.errors import PolicyNotEnforceable
-from ludus.plain_yaml import YamlLimits, read_yaml
 from ludus.sandbox.leases import state_folder
 
 __all__ = [
@@ -41,7 +40,7 @@ CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 
 _CLASS = "/gpu"
 _ALL = "all"
-_LIMITS = YamlLimits(characters=4_000_000, nodes=200_000)
+_LONGEST, _MOST_NODES = 4_000_000, 200_000
 _NODES = ("nvidia[0-9]*", "dri/renderD*", "kfd")
 NVIDIA = "nvidia.com/gpu="
 _NVIDIA_FILES = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
@@ -176,12 +175,18 @@ def _lock(name: str) -> int | None:
 
 
 def _listed(folders: Iterable[str]) -> Iterator[Gpu]:
-    for folder in folders:
-        for file in sorted(Path(folder).glob("*")):
-            if file.suffix in (".json", ".yaml", ".yml"):
-                # Malformed in whatever way, it is for the engine to complain about.
-                with suppress(OSError, ValueError, AttributeError, TypeError, KeyError):
-                    yield from _read(read_yaml(file.read_text("utf-8"), _LIMITS).data)
+    files = [file for folder in folders for file in sorted(Path(folder).glob("*"))]
+    files = [file for file in files if file.suffix in (".json", ".yaml", ".yml")]
+    if not files:
+        return
+    # Sandboxes open where nothing is installed, and few have GPUs.
+    from ludus.plain_yaml import YamlLimits, read_yaml
+
+    limits = YamlLimits(characters=_LONGEST, nodes=_MOST_NODES)
+    for file in files:
+        # Malformed in whatever way, it is for the engine to complain about.
+        with suppress(OSError, ValueError, AttributeError, TypeError, KeyError):
+            yield from _read(read_yaml(file.read_text("utf-8"), limits).data)
 
 
 def _read(told: Any) -> Iterator[Gpu]:
