@@ -12,6 +12,10 @@ from ludus.sandbox.backend.docker import request, socket_path
 __all__ = ["ask", "load_image", "run", "unload_image"]
 
 
+MADE: dict[str, list[str]] = {}
+"""The ids of the images that podman has made, by name: one whose name was given away has none."""
+
+
 def run(*words: str, data: bytes = b"") -> bytes:
     """Run podman."""
     argv = ["podman", *podman._runtime(), *words]
@@ -26,7 +30,9 @@ def ask(method: str, target: str, content: object = None) -> Any:
 def load_image(backend: str, data: bytes, image: str, changes: tuple[str, ...] = ()) -> None:
     """Make an image of a root file system, with lines of a Containerfile."""
     if backend == "podman":
-        run("import", *(f"--change={line}" for line in changes), "-", image, data=data)
+        options = [f"--change={line}" for line in changes]
+        made = run("import", "--quiet", *options, "-", image, data=data).decode().split()[-1]
+        MADE.setdefault(image, []).append(made)
         return
     repo, tag = image.rsplit(":", 1)
     # podman's import does not know this one.
@@ -36,8 +42,8 @@ def load_image(backend: str, data: bytes, image: str, changes: tuple[str, ...] =
 
 
 def unload_image(backend: str, image: str) -> None:
-    """Remove an image."""
+    """Remove an image, and those that had its name before."""
     if backend == "podman":
-        run("rmi", "--force", image)
+        run("rmi", "--force", image, *MADE.pop(image, ()))
     else:
         ask("DELETE", f"/images/{image}?force=1")
