@@ -51,12 +51,13 @@ evaluation:
   baseline: 1.567
   floor: 1.706
   reference: 0.0781
-resources: {memory: 512M, cpu: 1, gpu: 0, disk: 64M}
+resources: {memory: 512M, cpu: 1, gpu: 0, submission_gpu: 0, disk: 64M}
 submission:
   - {path: predictions.csv, kind: csv, max_bytes: 64K}
 validations: 10
 run: {baseline: python baseline.py, reference: python solve.py}
 packages: [numpy]
+image: lab/slope:1
 egress: []
 answers: [y]
 hidden: [/usr/share/datasets]

@@ -137,6 +137,10 @@ class SandboxUnavailable(SandboxError):
     """The backend does not work on this machine; the message says what is required."""
 
 
+class ImageMissing(SandboxError):
+    """A container image is not on this machine; the message says how to get it."""
+
+
 class _WithReasons(Error):
     """Base class of the errors with a dict of ``reasons``."""
 

@@ -72,3 +72,35 @@ def test_text_of_a_task_cannot_steer_the_terminal(folder):
     (folder / "task.yaml").write_text(text.replace('"My task"', '"[red]x\\e[31m"'))
     shown = run(app, ["list"], env={"MLGYM_TASK_CONFIG_DIR": str(folder.parent)}).stdout
     assert "[red]x\\x1b[31m" in shown
+
+
+def test_the_image_of_a_task(folder, tmp_path):
+    """Described, and written down to be built; nothing is built or downloaded."""
+    result = run(app, ["image", str(folder)])
+    assert result.exit_code == 0
+    assert "myTask names no image" in result.stdout
+    result = run(app, ["image", str(folder), "--out", str(tmp_path / "image")])
+    assert result.exit_code == 0
+    tag = "localhost/ludus-task-mytask:1"
+    assert f"Build it: podman build --tag {tag} {tmp_path / 'image'}" in result.stdout
+    assert f"image: {tag}" in result.stdout
+    assert (tmp_path / "image" / "Containerfile").read_text().count("FROM python:") == 1
+    result = run(app, ["image", str(folder), "--out", str(tmp_path / "image")])
+    assert result.exit_code == 2
+    assert "is not empty" in result.stderr
+    result = run(app, ["image", str(folder), "--base", "--privileged"])
+    assert result.exit_code == 2
+
+
+def test_an_image_that_is_not_here(folder):
+    with (folder / "task.yaml").open("a") as file:
+        file.write("image: none-such/there:1\n")
+    told = json.loads(run(app, ["image", str(folder), "--json"]).stdout)
+    assert told["image"] == told["tag"] == "none-such/there:1"
+    assert told["here"] is None
+    # Where an engine works, it says how to get it; elsewhere, that there is none.
+    assert "none-such/there:1" in told["problem"]
+    assert "image" in json.loads(run(app, ["show", str(folder), "--json"]).stdout)
+    result = run(app, ["run", str(folder), "--backend", "bubblewrap"])
+    assert result.exit_code == 2
+    assert "--without-image" in result.stderr

@@ -79,10 +79,10 @@ class FakeGrade:
             return Outcome("agent_fault", reason=f"answer.json: {problem}")
 
 
-def make(task, **options) -> ResearchEnv:
+def make(task, *, backend="bubblewrap", **options) -> ResearchEnv:
     """Make an environment whose limits hold for whoever runs the tests."""
     options["policy"] = {**LOOSE, **options.get("policy", {})}
-    return ResearchEnv(task, backend="bubblewrap", **options)
+    return ResearchEnv(task, backend=backend, **options)
 
 
 def answer(value) -> str:

@@ -23,8 +23,8 @@ __all__ = ["why_no_daemon"]
 FOLDERS = "ludus-docker-"
 PATIENCE = 30.0
 PLACES = {"data-root": "data", "exec-root": "exec", "pidfile": "pid"}
-# A Popen that is forgotten while its process runs raises a warning in whichever test is next.
-started: list[subprocess.Popen[bytes]] = []
+# It outlives the test that starts it: forgotten while it runs, it would fail that test.
+STARTED: list[subprocess.Popen[bytes]] = []
 PRIVATE = ("--iptables=false", "--ip6tables=false", "--bridge=none")
 
 
@@ -45,7 +45,7 @@ def why_no_daemon() -> str | None:
         if not _answers(folder / "sock"):
             _forget_dead(folder)
             argv = [sys.executable, "-m", "tests.sandbox.daemon", str(folder), str(owner)]
-            started.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True))
+            STARTED.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True))
             until = time.monotonic() + PATIENCE
             while not _answers(folder / "sock"):
                 if time.monotonic() > until:

@@ -36,9 +36,12 @@ print(json.dumps({"modules": found, "files": files, "programs": programs, "impor
 FOREIGN = ("pytest", "gymnasium", "pydantic", "rich", "scipy", "matplotlib", "pip", "ludus")
 
 
-def look(packages: tuple[str, ...], *names: str) -> dict[str, list[str]]:
+BACKENDS = [pytest.param(name, marks=needs(name)) for name in ("bubblewrap", "podman", "docker")]
+
+
+def look(backend: str, packages: tuple[str, ...], *names: str) -> dict[str, list[str]]:
     policy = Policy(memory=None, cpus=None, packages=packages)
-    with open_sandbox(policy, backend="bubblewrap") as sandbox:
+    with open_sandbox(policy, backend=backend) as sandbox:
         done = sandbox.run([sys.executable, "-I", "-c", LOOK, *names], timeout=60)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -49,24 +52,24 @@ def modules_of(distribution: str) -> set[str]:
     return {name for name, owned in owners.items() if distribution in owned}
 
 
-@needs("bubblewrap")
-def test_what_is_not_chosen_cannot_be_imported():
-    seen = look(("numpy",), "numpy", *FOREIGN)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_not_chosen_cannot_be_imported(backend):
+    seen = look(backend, ("numpy",), "numpy", *FOREIGN)
     assert seen["imported"] == ["numpy"]
     assert set(seen["modules"]) <= modules_of("numpy")
     assert {name.partition("-")[0] for name in seen["files"] if "dist-info" in name} == {"numpy"}
 
 
-@needs("bubblewrap")
-def test_nothing_chosen_leaves_the_standard_library():
-    seen = look((), "numpy", *FOREIGN)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_nothing_chosen_leaves_the_standard_library(backend):
+    seen = look(backend, (), "numpy", *FOREIGN)
     assert seen["imported"] == seen["modules"] == []
     assert not [name for name in seen["files"] if name != "__pycache__"]
 
 
-@needs("bubblewrap")
-def test_neither_path_files_nor_programs_of_others_are_there():
-    seen = look(("numpy",))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_neither_path_files_nor_programs_of_others_are_there(backend):
+    seen = look(backend, ("numpy",))
     assert not [name for name in seen["files"] if name.endswith((".pth", ".egg-link"))]
     assert not {"ludus", "pytest", "ruff", "mypy"} & set(seen["programs"])
 
@@ -91,11 +94,11 @@ print(json.dumps({"found": found, "pip": done.returncode == 0}))
 """
 
 
-@needs("bubblewrap")
-def test_other_pythons_and_archives_bring_no_package_along():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_other_pythons_and_archives_bring_no_package_along(backend):
     """Some programs below /usr bring a Python of their own, and Python itself has pip's archive."""
     policy = Policy(memory=None, cpus=None, packages=("numpy",))
-    with open_sandbox(policy, backend="bubblewrap") as sandbox:
+    with open_sandbox(policy, backend=backend) as sandbox:
         done = sandbox.run([sys.executable, "-c", HUNT], timeout=60)
     told = json.loads(done.stdout)
     assert {path for path in told["found"] if "numpy" not in Path(path).name} <= {

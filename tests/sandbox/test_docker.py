@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 import pytest
 
 from ludus.errors import SandboxUnavailable
 from ludus.sandbox import open_sandbox
-from ludus.sandbox.backend.docker import request, socket_path
+from ludus.sandbox.backend.docker import socket_path
 from tests.sandbox.containers_suite import ContainerTests
+from tests.sandbox.engines import ask
 from tests.sandbox.support import needs
-
-
-def ask(method, target, content=None):
-    return request(socket_path(), method, target, content)
 
 
 @needs("docker")
 class TestDocker(ContainerTests):
     backend = "docker"
-
-    def load(self, data, image):
-        repo, tag = image.rsplit(":", 1)
-        ask("POST", f"/images/create?fromSrc=-&repo={quote(repo)}&tag={tag}", data)
-
-    def unload(self, image):
-        ask("DELETE", f"/images/{image}?force=1")
+    has_volumes = True
 
     def start_foreign(self, name, image):
         config = {"Image": image, "Cmd": ["sleep", "60"], "HostConfig": {"NetworkMode": "none"}}
@@ -42,6 +31,18 @@ class TestDocker(ContainerTests):
 
     def address(self):
         return {"socket": socket_path()}
+
+    def inspected(self, box):
+        return ask("GET", f"/containers/ludus-{box.name}/json")
+
+    def first_process(self, box):
+        return self.inspected(box)["State"]["Pid"]
+
+    def health_checks(self, box):
+        return "Health" in self.inspected(box)["State"]
+
+    def volumes(self):
+        return ask("GET", "/volumes")["Volumes"] or []
 
     def test_no_engine(self, monkeypatch, tmp_path):
         monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
@@ -11,23 +10,13 @@ from ludus.errors import SandboxError, SandboxUnavailable
 from ludus.sandbox import Mount, Policy, open_sandbox
 from ludus.sandbox.backend import podman
 from tests.sandbox.containers_suite import ContainerTests
+from tests.sandbox.engines import run
 from tests.sandbox.support import needs
-
-
-def run(*words: str, data: bytes = b"") -> bytes:
-    argv = ["podman", *podman._runtime(), *words]
-    return subprocess.run(argv, input=data, capture_output=True, check=True).stdout
 
 
 @needs("podman")
 class TestPodman(ContainerTests):
     backend = "podman"
-
-    def load(self, data, image):
-        run("import", "-", image, data=data)
-
-    def unload(self, image):
-        run("rmi", "--force", image)
 
     def start_foreign(self, name, image):
         run("run", "-d", "--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024",
@@ -39,6 +28,20 @@ class TestPodman(ContainerTests):
 
     def remove(self, name):
         run("rm", "--force", "--time=0", name)
+
+    def inspected(self, box):
+        return json.loads(run("container", "inspect", f"ludus-{box.name}"))[0]
+
+    def first_process(self, box):
+        return self.inspected(box)["State"]["Pid"]
+
+    def health_checks(self, box):
+        return self.inspected(box)["Config"].get("Healthcheck", {}).get("Test", ["NONE"]) != [
+            "NONE"
+        ]
+
+    def volumes(self):
+        return run("volume", "ls", "--quiet").decode().split()
 
     def test_no_engine(self, monkeypatch):
         monkeypatch.setenv("PATH", "/nowhere")

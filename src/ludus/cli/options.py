@@ -113,6 +113,13 @@ TrustPickle = Annotated[
     bool,
     typer.Option("--trust-pickle", help="Load pickled models, which can run any code."),
 ]
+WithoutImage = Annotated[
+    bool,
+    typer.Option(
+        "--without-image",
+        help="Run tasks in this machine's folders, whatever image they name; results stay claims.",
+    ),
+]
 Gpus = Annotated[
     int | None,
     typer.Option(

@@ -82,6 +82,7 @@ def run(
     cost_limit: research_options.EpisodeCost = None,
     max_total_cost: options.MaxTotalCost = None,
     gpus: options.Gpus = None,
+    without_image: options.WithoutImage = False,
     verbose: options.Verbose = False,
 ) -> None:
     """Run agents on tasks."""
@@ -104,6 +105,7 @@ def run(
             egress=tuple(egress or ()),
             base_url=base_url,
             gpus=gpus,
+            without_image=without_image,
             verbose=verbose,
         )
         done = run_research(

@@ -24,6 +24,7 @@ from ludus.cli.console import (
 )
 from ludus.cli.task_check import check_command
 from ludus.cli.task_fetch import fetch_command
+from ludus.cli.task_image import image_command
 from ludus.cli.task_import import import_command
 from ludus.errors import Error
 from ludus.terminal_text import printable
@@ -57,6 +58,7 @@ Draws = Annotated[
 app = typer.Typer(help="Create, check, run and list research tasks.", no_args_is_help=True)
 app.command("check")(check_command)
 app.command("fetch")(fetch_command)
+app.command("image")(image_command)
 app.command("import")(import_command)
 
 
@@ -91,6 +93,7 @@ def run(
     backend: options.Backend = None,
     unlimited: options.Unlimited = False,
     gpus: options.Gpus = None,
+    without_image: options.WithoutImage = False,
     verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -118,6 +121,7 @@ def run(
             unlimited=unlimited,
             draws=cast("DrawKind | None", draws),
             gpus=gpus,
+            without_image=without_image,
             verbose=verbose or None,
         )
     if as_json:
@@ -202,6 +206,7 @@ def show(
         "steps": str(limits.steps),
         "seconds": f"{limits.seconds:g}; command {limits.long:g}, tool {limits.short:g}",
         "resources": ", ".join(f"{k} {v}" for k, v in config.resources.model_dump().items()),
+        "image": config.image or "none: this machine's folders",
     }
     if as_json:
         echo(json.dumps(rows, indent=2))

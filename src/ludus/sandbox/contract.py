@@ -41,8 +41,12 @@ class Sandbox(OpenSandbox):
         label: part of the sandbox's name.
         image: name of an existing container image to use as root, for container engines.
 
+    Attributes:
+        gpus: the GPUs that were passed through, by their names.
+
     Raises:
-        ValueError: the backend has no images.
+        ValueError: the backend has no images, or this is no name of one.
+        ImageMissing: the image is not on this machine.
         PolicyNotEnforceable: some limits cannot be enforced; nothing was started.
         SandboxUnavailable: the backend cannot run here.
     """

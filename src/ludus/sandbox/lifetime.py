@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ludus import logger
 from ludus.errors import PolicyNotEnforceable, SandboxClosed, SandboxError
+from ludus.sandbox.image_names import check_image_name
 from ludus.sandbox.leases import Lease
 from ludus.sandbox.policy import Policy
 from ludus.sandbox.process_handle import SandboxCommand, SandboxProcess
@@ -44,6 +45,7 @@ class OpenSandbox(Files):
     backend: ClassVar[str]
     takes_image: ClassVar[bool] = False
     has_egress: ClassVar[bool] = False
+    has_gpus: ClassVar[bool] = False
     _proxy: EgressProxy | None = None
     _freezer: Freezer | None = None
 
@@ -60,7 +62,10 @@ class OpenSandbox(Files):
                 f"image is {image!r}, and the {self.backend} backend has no images: its root is "
                 "made of the host's own folders. Use the podman or docker backend."
             )
+        if image is not None:
+            check_image_name(image)
         self.policy, self.image = policy, image
+        self.gpus: tuple[str, ...] = ()
         self.workspace = None if workspace is None else Path(workspace).resolve(strict=True)
         self._began = time.monotonic()
         self._deadline: float | None = None
@@ -77,6 +82,12 @@ class OpenSandbox(Files):
                 f"The {self.backend} backend has no egress by allow-list, and the policy asks for "
                 f"{', '.join(policy.egress)}. Use the bubblewrap backend.",
                 reasons={"egress": "this backend has no proxy"},
+            )
+        if policy.gpus and not self.has_gpus:
+            raise PolicyNotEnforceable(
+                f"The {self.backend} backend passes no GPUs through, and the policy asks for "
+                f"{policy.gpus}. Use the podman or docker backend.",
+                reasons={"gpus": "this backend passes no GPUs through"},
             )
         self.enforcement().require(policy, self.backend, host_folder=workspace is not None)
         self._lease = Lease.take(self.backend, label=label, deadline=policy.wall)

@@ -44,7 +44,8 @@ def open_sandbox(
     Args:
         policy: its limits; by default those of :class:`Policy`, or none for ``"process"``.
         backend: ``"bubblewrap"``, ``"podman"``, ``"docker"``, ``"gvisor"``, or ``"process"``, which
-            isolates nothing; by default the first isolating one that works here.
+            isolates nothing; by default the first isolating one that works here, and has what an
+            image or GPUs need.
         workspace: a host folder to use as ``/workspace``; needs ``Policy(disk=None)``.
         label: part of the sandbox's name.
         image: a local image to use as root, with ``"podman"`` or ``"docker"``; by default the root
@@ -53,15 +54,47 @@ def open_sandbox(
     Raises:
         SandboxUnavailable: the backend, or without a name every one, cannot run here.
         PolicyNotEnforceable: some limits cannot be enforced.
+        ImageMissing: the image is not on this machine.
         ValueError: there is no backend of that name, or it has no images.
     """
-    chosen = backend_class(backend) if backend is not None else _first_that_works()
+    gpus = policy is not None and bool(policy.gpus)
+    chosen = choose_backend(backend, image=image is not None, gpus=gpus)
     chosen.get_ready()
     _sweep_once(len(leases.left))
     reason = chosen.unavailable()
     if reason is not None:
         raise SandboxUnavailable(f"The {chosen.backend} backend cannot run here. {reason}")
     return chosen(policy or chosen.default_policy(), workspace=workspace, label=label, image=image)
+
+
+def choose_backend(
+    name: str | None = None, *, image: bool = False, gpus: bool = False
+) -> type[Sandbox]:
+    """Return the class of a backend; without a name, of the first isolating one that works here.
+
+    Args:
+        name: its name.
+        image: without a name, only those that take images are considered.
+        gpus: likewise, those that pass GPUs through.
+
+    Raises:
+        ValueError: there is no backend of that name.
+        SandboxUnavailable: this installation lacks it; or none works.
+    """
+    if name is not None:
+        return backend_class(name)
+    reasons = {}
+    for one in ISOLATING:
+        reasons[one] = _lacks(one, image=image, gpus=gpus) or _reason(one)
+        if reasons[one] is None:
+            return backend_class(one)
+    listed = "".join(f"\n  {one}: {why}" for one, why in reasons.items())
+    trusted = (
+        ""
+        if image or gpus
+        else ("\nFor code you trust, open_sandbox(backend='process') runs it without a sandbox.")
+    )
+    raise SandboxUnavailable(f"No backend that isolates can run here:{listed}{trusted}")
 
 
 def backends() -> dict[str, str | None]:
@@ -126,17 +159,17 @@ def _reason(name: str) -> str | None:
         return str(error)
 
 
-def _first_that_works() -> type[Sandbox]:
-    reasons = {}
-    for name in ISOLATING:
-        reasons[name] = _reason(name)
-        if reasons[name] is None:
-            return backend_class(name)
-    listed = "".join(f"\n  {name}: {why}" for name, why in reasons.items())
-    raise SandboxUnavailable(
-        f"No backend that isolates can run here:{listed}\nFor code you trust, "
-        "open_sandbox(backend='process') runs it without a sandbox."
-    )
+def _lacks(name: str, *, image: bool, gpus: bool) -> str | None:
+    """Return what a backend has not that is needed; ``None`` if it has all."""
+    if not (image or gpus):
+        return None
+    try:
+        backend = backend_class(name)
+    except SandboxUnavailable as error:
+        return str(error)
+    if image and not backend.takes_image:
+        return "It has no images."
+    return "It passes no GPUs through." if gpus and not backend.has_gpus else None
 
 
 _SHOWN = ("memory", "cpus", "pids", "disk", "tmp", "files", "wall", "network")

@@ -24,6 +24,9 @@ _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# A device as the Container Device Interface names it: vendor/class=name.
+_GPU = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z][A-Za-z0-9_-]*=[A-Za-z0-9][A-Za-z0-9._:-]*")
+_MOST_GPUS = 64
 _RESERVED = ("/", "/proc", "/dev", "/sys", "/usr", "/bin", "/lib", "/lib64", "/etc")
 _OWN = ("/workspace", "/tmp", "/dev/shm")  # noqa: S108 - places inside a sandbox
 _T = TypeVar("_T")
@@ -101,6 +104,9 @@ class Policy:
         egress_limits: of connections, bytes and time of the egress.
         packages: distributions of this Python that are shown, and no others; ``None`` shows all.
         mounts: host paths shown inside.
+        gpus: how many GPUs programs may use, or which, as the Container Device Interface names
+            them: ``("nvidia.com/gpu=0",)``. Only podman and Docker pass GPUs through. Memory and
+            time of a GPU are not limited.
         environment: variables besides ``PATH``, ``HOME``, ``LANG``, ``TMPDIR``.
         uid: host user the sandbox runs as; by default a user of its own if the caller is root, else
             the caller.
@@ -123,6 +129,7 @@ class Policy:
     egress_limits: EgressLimits = field(default_factory=EgressLimits)
     packages: tuple[str, ...] | None = None
     mounts: tuple[Mount, ...] = ()
+    gpus: int | tuple[str, ...] = 0
     environment: Mapping[str, str] = field(default_factory=dict)
     uid: int | None = None
 
@@ -144,10 +151,24 @@ class Policy:
         if not all(isinstance(mount, Mount) for mount in mounts):
             raise ValueError(f"Policy.mounts is {mounts!r}; expected Mount(source, target) values.")
         object.__setattr__(self, "mounts", mounts)
+        self._check_gpus()
         environment = dict(self.environment)
         for key, text in environment.items():
             check_variable(key, text, "Policy.environment")
         object.__setattr__(self, "environment", MappingProxyType(environment))
+
+    def _check_gpus(self) -> None:
+        if isinstance(self.gpus, int) and not isinstance(self.gpus, bool):
+            _number("gpus", self.gpus, _count, 0, _MOST_GPUS)
+            return
+        names = self.gpus if isinstance(self.gpus, tuple | list) else ()
+        named = all(isinstance(name, str) and _GPU.fullmatch(name) for name in names)
+        if not 0 < len(names) <= _MOST_GPUS or not named or len({*names}) != len(names):
+            raise ValueError(
+                f"Policy.gpus is {self.gpus!r}; expected a number, or different names of devices "
+                "such as ('nvidia.com/gpu=0',)."
+            )
+        object.__setattr__(self, "gpus", tuple(names))
 
     def _check_packages(self) -> None:
         names = self.packages

@@ -10,6 +10,7 @@ import pytest
 
 from tests.research.env_support import FakeGrade, answer, make, size_of, write_task
 from tests.research.grading.support import boxed
+from tests.sandbox.support import why_not
 
 pytestmark = [
     boxed,
@@ -115,8 +116,11 @@ class Watching(FakeGrade):
         return super().__call__(task, artefacts, split, seed, draw=draw)
 
 
+@pytest.mark.parametrize("backend", ["bubblewrap", "podman", "docker"])
 @pytest.mark.parametrize("way", WAYS)
-def test_nothing_in_the_shell_runs_while_its_work_is_graded(way, tmp_path):
+def test_nothing_in_the_shell_runs_while_its_work_is_graded(way, backend, tmp_path):
+    if reason := why_not(backend):
+        pytest.skip(f"{backend}: {reason}")
     subprocess.run(
         ["gcc", "-shared", "-fPIC", "-w", "-Wl,-z,nodelete", "-x", "c", "-", "-lpthread", "-lrt"]
         + ["-o", tmp_path / "loaded.so"],
@@ -124,7 +128,7 @@ def test_nothing_in_the_shell_runs_while_its_work_is_graded(way, tmp_path):
         check=True, timeout=60,
     )  # fmt: skip
     grade = Watching()
-    with make(write_task(tmp_path / "task"), grade=grade) as env:
+    with make(write_task(tmp_path / "task"), backend=backend, grade=grade) as env:
         env.reset(seed=0)
         grade.sandbox = env.sandbox
         env.sandbox.put(tmp_path / "loaded.so", "/workspace/loaded.so")

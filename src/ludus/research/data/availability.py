@@ -6,9 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ludus.distribution import pip_install
-from ludus.errors import DataMissing, Error
+from ludus.errors import (
+    DataMissing,
+    Error,
+    ImageMissing,
+    PolicyNotEnforceable,
+    SandboxUnavailable,
+)
 from ludus.optional import is_importable
 from ludus.research.data.fetching import needs_of
+from ludus.research.episode.equipment import find_equipment, wanted_gpus
 from ludus.research.task.discovery import BUNDLED
 from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
@@ -45,11 +52,15 @@ def find_missing(tasks: Sequence[Task]) -> list[tuple[Missing, ...]]:
 
 def _missing(task: Task) -> Iterator[Missing]:
     gpus = MlgymSettings.read().gpus
-    wanted = task.config.resources.gpu if gpus is None else gpus
-    if wanted:
-        yield Missing(
-            f"{wanted} GPU", "No sandbox passes GPUs through; --gpus 0 or MLGYM_GPUS=0 do without."
-        )
+    wanted = [count for count in wanted_gpus(task, gpus) if isinstance(count, int)]
+    try:
+        find_equipment(task, gpus=gpus, without_image=True)
+    except PolicyNotEnforceable as problem:
+        yield Missing(f"{max(wanted)} GPU", str(problem))
+    try:
+        find_equipment(task, gpus=0)
+    except (ImageMissing, SandboxUnavailable) as problem:
+        yield Missing("image", str(problem))
     for package in task.config.packages:
         if not is_importable(package):
             told = f"The package {package!r} cannot be imported; install it."

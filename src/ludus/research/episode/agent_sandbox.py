@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ludus.errors import PolicyNotEnforceable, TaskError
+from ludus.errors import TaskError
 from ludus.research.data.cache import cache_folder
 from ludus.research.data.hiding import hidden_paths
+from ludus.research.episode.equipment import NONE, Equipment
 from ludus.research.episode.observation import OUTPUT
-from ludus.research.task.settings import MlgymSettings
+from ludus.research.images.task_image import TaskImage, nothing
 from ludus.research.task.task import Task
 from ludus.research.tools.installing import BIN, tool_mount
 from ludus.sandbox import Mount, Policy
@@ -20,7 +21,7 @@ from ludus.sandbox.linux.visible_files import python_roots, seen_as, system_fold
 from ludus.untrusted.package_set import PackageSet
 from ludus.untrusted.packages import PACKAGES, kernels_for_sandboxes, package_mounts
 
-__all__ = ["agent_policy", "covers", "declared_packages", "refuse_missing_gpus"]
+__all__ = ["agent_policy", "covers", "declared_packages"]
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _KERNELS = "/ludus/kernels"
@@ -29,7 +30,9 @@ _TMP = 256 << 20
 _PIDS = 512
 
 
-def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Policy:
+def agent_policy(
+    task: Task, overrides: Mapping[str, Any] | None = None, equipment: Equipment = NONE
+) -> Policy:
     """Return the policy of an agent's sandbox: the task's resources, the tools, no network.
 
     Only the hosts that task and operator allow can be reached, by a proxy.
@@ -39,6 +42,7 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
         overrides: Other values for fields of :class:`~ludus.sandbox.Policy`, for instance
             ``{"memory": None, "cpus": None}`` where these cannot be limited. Mounts,
             variables and egress are added to those of the task.
+        equipment: The image of the sandbox, after a look into it, and its GPUs.
 
     Raises:
         ValueError: An override is not a field, or out of range.
@@ -47,9 +51,11 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
     given = dict(overrides or {})
     resources = task.config.resources
     packages = {name.partition(".")[0] for name in task.config.packages}
-    chosen = declared_packages(task)
+    chosen, image = declared_packages(task), equipment.image
     kernels = (Mount(kernels_for_sandboxes(), _KERNELS),) if "ludus" in packages else ()
-    mounts = (tool_mount(), *package_mounts(sorted(packages)), *kernels)
+    # An image brings its own packages; of this machine's it sees Ludus alone.
+    shown = packages if image is None else packages & {"ludus"}
+    mounts = (tool_mount(), *package_mounts(sorted(shown)), *kernels)
     fields: dict[str, Any] = {
         "memory": resources.memory,
         "cpus": resources.cpu,
@@ -57,7 +63,8 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
         "disk": resources.disk,
         "tmp": min(_TMP, resources.disk),
         "output": OUTPUT,
-        "packages": chosen.names,
+        "packages": chosen.names if image is None else None,
+        "gpus": equipment.gpus,
     }
     own = {"mounts", "environment", "egress"}
     unknown = sorted(given.keys() - Policy.__dataclass_fields__.keys())
@@ -65,8 +72,9 @@ def agent_policy(task: Task, overrides: Mapping[str, Any] | None = None) -> Poli
         raise ValueError(f"policy has {unknown[0]!r}, which is no field of ludus.sandbox.Policy.")
     fields |= {name: value for name, value in given.items() if name not in own}
     hidden = (*hidden_paths(task), cache_folder("data"))
-    mounts = (*mounts, *covers(hidden, mounts, fields["packages"]), *given.get("mounts", ()))
-    environment = {**_environment(resources.cpu), **given.get("environment", {})}
+    covered = covers(hidden, mounts, fields["packages"], image=image)
+    mounts = (*mounts, *covered, *given.get("mounts", ()))
+    environment = {**_environment(resources.cpu, image), **given.get("environment", {})}
     egress = (*task.config.egress, *given.get("egress", ()))
     return Policy(**fields, egress=egress, mounts=mounts, environment=environment)
 
@@ -75,18 +83,23 @@ def covers(
     hidden: Iterable[Path],
     mounts: Iterable[Mount] = (),
     packages: tuple[str, ...] | None = None,
+    *,
+    image: TaskImage | None = None,
 ) -> tuple[Mount, ...]:
-    """Return mounts that cover the hidden host paths that a sandbox would show.
+    """Return mounts that cover the hidden paths that a sandbox would show.
 
     Args:
-        hidden: the paths.
+        hidden: the paths of the host.
         mounts: of the sandbox.
         packages: distributions that it shows; ``None``: all.
+        image: its root in place of the host's folders; what is hidden in it is known.
     """
-    shown = shown_with(packages)
-    system = [(Path(folder).resolve(), folder) for folder in (*system_folders(), *python_roots())]
+    host = image is None
+    shown = shown_with(packages) if host else ()
+    folders = (*system_folders(), *python_roots()) if host else ()
+    system = [(Path(folder).resolve(), folder) for folder in folders]
     given = [(Path(m.source).resolve(), m.target) for m in mounts]
-    made = {}
+    made = {} if image is None else {mount.target: mount for mount in image.covers}
     for path in hidden:
         seen = [str(place) for place in seen_as(path, shown)]
         seen += [str(Path(t, path.relative_to(s))) for s, t in given if path.is_relative_to(s)]
@@ -94,7 +107,7 @@ def covers(
         above = (target for source, target in (*system, *given) if source.is_relative_to(path))
         is_folder = path.is_dir()
         for target in (*seen, *above):
-            made[target] = Mount(str(_nothing(is_folder=is_folder)), target)
+            made[target] = Mount(nothing(is_folder=is_folder), target)
     return tuple(made.values())
 
 
@@ -113,55 +126,20 @@ def declared_packages(task: Task) -> PackageSet:
     return chosen
 
 
-def refuse_missing_gpus(task: Task, gpus: int | None) -> None:
-    """Refuse a task that needs GPUs, which no sandbox has; 0 runs it without.
-
-    Args:
-        task: The task.
-        gpus: Instead of the task's own; by default ``MLGYM_GPUS``.
-
-    Raises:
-        PolicyNotEnforceable: The task needs some.
-        ResearchError: The variable has an invalid value.
-    """
-    chosen = MlgymSettings.read().gpus if gpus is None else gpus
-    wanted = task.config.resources.gpu if chosen is None else chosen
-    if not wanted:
-        return
-    found = sorted(path.name for path in Path("/dev").glob("nvidia[0-9]*"))
-    reason = "this machine has none"
-    if found:
-        reason = f"no sandbox backend passes a GPU through, although there is {', '.join(found)}"
-    raise PolicyNotEnforceable(
-        f"Task {task.id} asks for {wanted} GPU (resources.gpu), but {reason}. To do without, give "
-        "--gpus 0 on the command line, set MLGYM_GPUS=0, or make the environment with gpus=0; or "
-        "set resources.gpu to 0 in the task's file.",
-        reasons={"gpu": reason},
-    )
-
-
-def _environment(cpus: float) -> dict[str, str]:
-    python = Path(sys.executable)
+def _environment(cpus: float, image: TaskImage | None) -> dict[str, str]:
+    python, path = sys.executable, f"{Path(sys.executable).parent}:{_PATH}"
+    if image is not None:
+        python, path = "python3", image.path or _PATH
     # Libraries count the machine's processors, not those that the sandbox may use.
     threads = str(max(1, int(cpus)))
     return {
-        "PATH": f"{BIN}:{python.parent}:{_PATH}",
+        "PATH": f"{BIN}:{path}",
         "PYTHONPATH": PACKAGES,
         "LUDUS_KERNELS": _KERNELS,
         "LUDUS_CACHE": "/tmp/.cache",  # noqa: S108 - the sandbox's own
-        "LUDUS_TOOL_PYTHON": str(python),
+        "LUDUS_TOOL_PYTHON": python,
         "MLGYM_WORKSPACE_PATH": "/workspace",
         "OMP_NUM_THREADS": threads,
         "OPENBLAS_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
     }
-
-
-def _nothing(*, is_folder: bool) -> Path:
-    """Return an empty folder or file for sandboxes to see instead of something else."""
-    path = cache_folder("nothing") / ("folder" if is_folder else "file")
-    if is_folder:
-        path.mkdir(mode=0o755, exist_ok=True)
-    else:
-        path.touch(mode=0o644)
-    return path

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ludus.errors import Error, SubmissionRejected
 from ludus.research.data.data_cache import CachedTask
+from ludus.research.episode.equipment import Equipment
 from ludus.research.grading.artefacts import Artefacts, collect
 from ludus.research.grading.draws import Draws, draw_kind
 from ludus.research.grading.grading import grade
@@ -84,13 +85,14 @@ class OwnAssessor(Assessor):
         return Graded(Outcome("scored", 0.0))
 
 
-def graded_in_sandboxes(policy: Policy, backend: str | None) -> Grade:
+def graded_in_sandboxes(policy: Policy, equipment: Equipment) -> Grade:
     """Return a function that grades in sandboxes with at least the agent's memory.
 
-    Limits that the agent's policy lacks, these sandboxes lack too.
+    Limits that the agent's policy lacks, these sandboxes lack too. The equipment is for submitted
+    code; of it the grader's sandbox has the backend alone.
     """
     limits = GradingLimits(
         memory=None if policy.memory is None else max(policy.memory, _MEMORY),
         cpus=None if policy.cpus is None else 1.0,
     )
-    return partial(grade, backend=backend, limits=limits)
+    return partial(grade, equipment=equipment, limits=limits)

@@ -14,7 +14,7 @@ from ludus.errors import ResetNeeded, SandboxError, SandboxUnavailable, StateErr
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode import episode_state
 from ludus.research.episode.actions import Action, ActionSpace
-from ludus.research.episode.agent_sandbox import agent_policy, refuse_missing_gpus
+from ludus.research.episode.agent_sandbox import agent_policy
 from ludus.research.episode.assessment import (
     Assessor,
     Grade,
@@ -22,6 +22,7 @@ from ludus.research.episode.assessment import (
     graded_in_sandboxes,
 )
 from ludus.research.episode.episode import Finish, ResearchEpisode
+from ludus.research.episode.equipment import Equipment, find_equipment
 from ludus.research.episode.journal import Journal
 from ludus.research.episode.limits import TERMINAL, End, EpisodeLimits
 from ludus.research.episode.observation import Observation
@@ -31,6 +32,7 @@ from ludus.research.grading.draws import DrawKind, Draws, draw_kind
 from ludus.research.task.classes import make_rules
 from ludus.research.task.config import TaskConfig
 from ludus.research.task.discovery import load_task
+from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import BaseTask, Task
 from ludus.sandbox import Sandbox, open_sandbox
 
@@ -73,7 +75,10 @@ class ResearchEnv(Env[Observation, Action]):
             by default.
         backend: Of all sandboxes; see :func:`ludus.sandbox.open_sandbox`.
         policy: Other values for fields of the agent's policy.
-        gpus: Instead of the task's own; 0 does without.
+        gpus: Number or names instead of the task's own; by default ``MLGYM_GPUS``. 0 does without.
+        without_image: Run in this machine's folders, whatever image the task names.
+        equipment: What :func:`find_equipment` has found before, in place of these two and
+            ``backend``.
         grade: Instead of :func:`ludus.research.grading.grade`.
         draws: ``"private"``, or ``"public"`` for draws from the seed alone; by default
             ``LUDUS_RESEARCH_DRAWS``, or private. The draws of an existing episode continue it.
@@ -85,11 +90,13 @@ class ResearchEnv(Env[Observation, Action]):
 
     Raises:
         TaskError: There is no such task, or it is wrong.
-        PolicyNotEnforceable: The task needs a GPU.
+        ImageMissing: The task's image is not on this machine.
+        PolicyNotEnforceable: The task needs a GPU or an image that the backend cannot give it.
         SandboxUnavailable: The backend isolates nothing.
         ResearchError: There is no such kind of draws.
 
     Attributes:
+        equipment: The image and the GPUs of the sandboxes.
         limits: Limits of an episode.
         state_bytes: Largest state that ``get_state`` returns.
     """
@@ -108,7 +115,9 @@ class ResearchEnv(Env[Observation, Action]):
         working_time: float | None = None,
         backend: str | None = None,
         policy: Mapping[str, Any] | None = None,
-        gpus: int | None = None,
+        gpus: int | tuple[str, ...] | None = None,
+        without_image: bool = False,
+        equipment: Equipment | None = None,
         grade: Grade | None = None,
         draws: DrawKind | Draws | None = None,
         verbose: bool | None = None,
@@ -128,14 +137,18 @@ class ResearchEnv(Env[Observation, Action]):
                 "with its configuration, as the first argument or as task_config."
             )
         self.task = load_task(Path(given) if isinstance(given, os.PathLike) else given)
-        refuse_missing_gpus(self.task, gpus)
+        chosen = MlgymSettings.read().gpus if gpus is None else gpus
+        found = equipment or find_equipment(
+            self.task, backend=backend, gpus=chosen, without_image=without_image
+        )
         self.render_mode = render_mode
         self.limits = EpisodeLimits.of(
             self.task, steps=max_steps, seconds=time_limit, cost=cost_limit, working=working_time
         )
         self._data = CachedTask.of(self.task)
-        self._policy = agent_policy(self.task, policy)
-        self._backend, self._grade = backend, grade
+        self.equipment = found.examined(self.task, policy)
+        self._policy = agent_policy(self.task, policy, self.equipment)
+        self._grade = grade
         self._kept_draws = draws if isinstance(draws, Draws) else None
         self._draw_kind = draw_kind(None if isinstance(draws, Draws) else draws)
         self.state_bytes = episode_state.LARGEST
@@ -288,13 +301,19 @@ class ResearchEnv(Env[Observation, Action]):
         return self._episode
 
     def _open(self, draws: Draws) -> ResearchEpisode:
-        sandbox = open_sandbox(self._policy, backend=self._backend, label=self.task.id[:24])
+        backend, image = self.equipment.backend, self.equipment.image
+        sandbox = open_sandbox(
+            self._policy,
+            backend=backend,
+            label=self.task.id[:24],
+            image=None if image is None else image.digest,
+        )
         try:
             terminal = Terminal(sandbox)
         except BaseException:
             sandbox.close()
             raise
-        grade = self._grade or graded_in_sandboxes(self._policy, self._backend)
+        grade = self._grade or graded_in_sandboxes(self._policy, self.equipment)
         kind = OwnAssessor if self.task.grades_itself else Assessor
         assessor = kind(self._data, self._seed, grade, draws)
         episode = ResearchEpisode(self.task, terminal, self.limits, assessor)
@@ -315,12 +334,16 @@ class ResearchEnv(Env[Observation, Action]):
             # How the episode ended stands; what is left is removed when the next sandbox opens.
             logger.warn(f"The agent's sandbox could not be closed. {problem}")
 
+    def _image(self) -> str:
+        return "" if self.equipment.image is None else self.equipment.image.digest
+
     def _save_state(self) -> dict[str, Any]:
         episode = self._current()
         return {
             "task": self._data.digest,
             "seed": str(self._seed),
             "draws": episode.assessor.draws.plain(),
+            "image": self._image(),
             "rules": self._rules.state(),
             "episode": episode_state.save(episode, self._rules.task, limit=self.state_bytes),
             "transcript": self._transcript.text(),
@@ -331,6 +354,12 @@ class ResearchEnv(Env[Observation, Action]):
             raise StateError(
                 f"The state is not of task {self.task.id} as it is now. Use the task, and the "
                 "version of it, that the state was taken from."
+            )
+        if fields.get("image", "") != self._image():
+            was = str(fields.get("image", ""))[:100]
+            raise StateError(
+                f"The state is of an episode in the image {was or '(none)'}, and this one has "
+                f"{self._image() or '(none)'}. Use the same image."
             )
         try:
             draws = self._kept_draws or Draws.from_plain(fields.get("draws"))

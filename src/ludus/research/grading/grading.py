@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from ludus.errors import Error, SubmissionRejected
+from ludus.research.episode.equipment import Equipment
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.draws import draw_kind, fresh_draw
 from ludus.research.grading.limits import GradingLimits
@@ -37,6 +38,7 @@ def grade(
     draw: int | None = None,
     backend: str | None = None,
     limits: GradingLimits | None = None,
+    equipment: Equipment | None = None,
 ) -> Outcome:
     """Grade a submission in fresh sandboxes.
 
@@ -49,6 +51,7 @@ def grade(
             public.
         backend: of the sandboxes; by default the first isolating one that works.
         limits: of time and sizes.
+        equipment: image and GPUs of the submission's sandbox, and the backend of both.
 
     Returns:
         A finite score; an agent fault if the submission is malformed, raises, is late, makes the
@@ -61,7 +64,8 @@ def grade(
         raise ValueError(f"split is {split!r}; expected 'validation' or 'test'.")
     if draw is None:
         draw = seed if draw_kind() == "public" else fresh_draw()
-    trial = _Trial(task, split, seed, draw, backend, limits or GradingLimits())
+    given = equipment or Equipment(backend)
+    trial = _Trial(task, split, seed, draw, given, limits or GradingLimits())
     first = trial.run(artefacts)
     if not isinstance(first, _Doubt):
         return first
@@ -94,7 +98,7 @@ class _Trial:
     split: Split
     seed: int
     draw: int
-    backend: str | None
+    equipment: Equipment
     limits: GradingLimits
 
     def run(self, artefacts: Artefacts, *, is_probe: bool = False) -> Outcome | _Doubt:
@@ -104,7 +108,7 @@ class _Trial:
             with ExitStack() as stack:
                 if not is_probe:
                     artefacts.check(self.task.submission)
-                sandboxes = Sandboxes(self.task, artefacts, self.limits, self.backend, stack)
+                sandboxes = Sandboxes(self.task, artefacts, self.limits, self.equipment, stack)
                 session = Session(sandboxes, stack)
                 return session.run(self.split, self.seed, self.draw, is_probe=is_probe)
         except SubmissionRejected as problem:

@@ -16,10 +16,12 @@ from typing import Any
 from ludus.errors import GradingFailed
 from ludus.research.data.cache import cache_folder
 from ludus.research.episode.agent_sandbox import covers
+from ludus.research.episode.equipment import Equipment
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.limits import GradingLimits
 from ludus.research.grading.peer import Peer
 from ludus.research.grading.protocol import KERNELS
+from ludus.research.images.task_image import TaskImage
 from ludus.research.task.contract import Gradable, Split
 from ludus.research.task.discovery import BUNDLED
 from ludus.sandbox.contract import Sandbox
@@ -53,11 +55,18 @@ class Sandboxes:
     task: Gradable
     artefacts: Artefacts
     limits: GradingLimits
-    backend: str | None
+    equipment: Equipment
     stack: ExitStack
+
+    @property
+    def backend(self) -> str | None:
+        """The backend of both."""
+        return self.equipment.backend
 
     def open_code(self, *, forget: bool = False) -> Peer:
         """Open a submission sandbox: the submitted files, and nothing that is hidden.
+
+        It runs in the task's image, if there is one, and has the GPUs that the task gives it.
 
         To ``forget``: closing drops pages of host files that it was the first to read, which could
         otherwise carry a message to a later episode.
@@ -67,13 +76,25 @@ class Sandboxes:
         """
         # Graders come with the package, and labels are made from files that packages installed.
         hidden = (BUNDLED, cache_folder("data"), *self.task.hidden)
-        sandbox = self._open("code", (), hidden, disk=self.limits.disk, pids=self.limits.pids)
+        image = self.equipment.image
+        sandbox = self._open(
+            "code",
+            (),
+            hidden,
+            disk=self.limits.disk,
+            pids=self.limits.pids,
+            image=image,
+            gpus=self._gpus(),
+        )
         if forget:
             sandbox._forget_cache()
-        return self._started(sandbox, "", "inside_code", self.limits.printed_bytes)
+        python = None if image is None else "python3"
+        return self._started(sandbox, "", "inside_code", self.limits.printed_bytes, python)
 
     def open_grader(self, split: Split, seed: int, draw: int) -> tuple[Peer, dict[str, Any]]:
         """Open a grading sandbox; return its program, and the recipe to send to it.
+
+        It has neither the task's image nor GPUs: what decides the score is of this machine alone.
 
         Raises:
             SandboxError: no such sandbox can be opened here.
@@ -113,34 +134,46 @@ class Sandboxes:
         *,
         disk: int,
         pids: int,
+        image: TaskImage | None = None,
+        gpus: int | tuple[str, ...] = 0,
     ) -> Sandbox:
         if self.backend == "process":
             return open_sandbox(backend=self.backend, label=label)
-        mounts = (*package_mounts(self._packages()), *mounts)
+        # An image brings its own packages; of this machine's it sees Ludus alone.
+        shown = self._packages() if image is None else ["ludus"]
+        mounts = (*package_mounts(shown), *mounts)
         if self._uses_kernels():
             mounts = (*mounts, Mount(kernels_for_sandboxes(), _KERNELS))
-        chosen = PackageSet.of(self._packages()).names
+        chosen = PackageSet.of(shown).names if image is None else None
         policy = Policy(
             memory=self.limits.memory,  # type: ignore[arg-type]
             cpus=self.limits.cpus,
             pids=pids,
             disk=disk + self.artefacts.size + _SPARE,
             packages=chosen,
-            mounts=(*mounts, *covers(hidden, mounts, chosen)),
+            mounts=(*mounts, *covers(hidden, mounts, chosen, image=image)),
+            gpus=gpus,
         )
-        return open_sandbox(policy, backend=self.backend, label=label)
+        name = None if image is None else image.digest
+        return open_sandbox(policy, backend=self.backend, label=label, image=name)
 
     def _started(
-        self, sandbox: Sandbox, folder: str, module: str, printed_bytes: int | None
+        self,
+        sandbox: Sandbox,
+        folder: str,
+        module: str,
+        printed_bytes: int | None,
+        python: str | None = None,
     ) -> Peer:
-        """Put the submission into a sandbox and start its program."""
+        """Put the submission into a sandbox and start its program, by default with this Python."""
         try:
             for path, data in self.artefacts.files.items():
                 sandbox.write_bytes(f"{folder}{path}", data)
             isolated = self.backend != "process"
             paths = [PACKAGES] if isolated else package_folders(self._packages())
             boot = _BOOT.format(paths=paths, module=f"ludus.research.grading.{module}")
-            argv = [os.path.normpath(sys.executable), "-I", "-B", "-u", "-c", boot]
+            python = python or os.path.normpath(sys.executable)
+            argv = [python, "-I", "-B", "-u", "-c", boot]
             environment = {**_ENVIRONMENT, "LUDUS_CACHE": f"{sandbox._home()}/.cache"}
             if self._uses_kernels():
                 environment[KERNELS] = _KERNELS if isolated else kernels_for_sandboxes()
@@ -148,6 +181,11 @@ class Sandboxes:
         except BaseException:
             sandbox.close("its program could not be started")
             raise
+
+    def _gpus(self) -> int | tuple[str, ...]:
+        """Return the agent's own GPUs, if they are known and as many as needed; else a number."""
+        own, wanted = self.equipment.gpus, self.equipment.submission_gpus
+        return own[:wanted] if isinstance(own, tuple) and 0 < wanted <= len(own) else wanted
 
     def _packages(self) -> list[str]:
         names = (name.partition(".")[0] for name in self.task.packages)

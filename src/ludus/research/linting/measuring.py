@@ -24,6 +24,7 @@ from ludus.plain_yaml import YamlError, with_numbers
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode.agent_sandbox import agent_policy
 from ludus.research.episode.assessment import graded_in_sandboxes
+from ludus.research.episode.equipment import find_equipment
 from ludus.research.grading.artefacts import Artefacts
 from ludus.research.grading.draws import fresh_draw
 from ludus.research.linting.check import file_of
@@ -33,6 +34,7 @@ from ludus.research.task.config_file import line_of, parse_config
 from ludus.research.task.discovery import load_task, read_text
 from ludus.research.task.outcome import Outcome
 from ludus.research.task.reward import Scale
+from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 from ludus.terminal_text import excerpt
 
@@ -185,8 +187,12 @@ def _measure(
         in_grader = _frame(solved.reason, task.grader)
         return replace(row, problem=detail, place=row.place if row.problem else in_grader)
     row = replace(row, score=solved.score)
-    policy = agent_policy(task, {"memory": None, "cpus": None} if unlimited else {})
-    grade, cached = graded_in_sandboxes(policy, backend), CachedTask.of(task)
+    limits = {"memory": None, "cpus": None} if unlimited else {}
+    gpus = MlgymSettings.read().gpus
+    found = find_equipment(task, backend=backend, gpus=gpus, to_grade=True)
+    equipment = found.examined(task, limits)
+    policy = agent_policy(task, limits, equipment)
+    grade, cached = graded_in_sandboxes(policy, equipment), CachedTask.of(task)
     for _ in range(fresh):
         made = grade(cached, Artefacts(solved.files), "test", seed, draw=fresh_draw())
         row = _with_fresh(row, made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +18,12 @@ from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode.agent_sandbox import agent_policy
 from ludus.research.episode.assessment import Assessor, graded_in_sandboxes
 from ludus.research.episode.env import ResearchEnv
+from ludus.research.episode.equipment import (
+    Equipment,
+    find_equipment,
+    reserved_gpus,
+    wanted_gpus,
+)
 from ludus.research.grading.draws import Draws, draw_kind, fresh_draw
 from ludus.research.running.agents import BUILT_IN, AgentView, make_agent
 from ludus.research.running.log import Log, is_begun
@@ -121,10 +127,9 @@ class EpisodeJob(UnitJob):
         options, seed = self.options, self.unit.seed
         try:
             task = self._load_task()
-            policy = agent_policy(task, options.policy)
-            with ResearchEnv(
-                task, backend=options.backend, policy=options.policy, gpus=options.gpus
-            ) as env:
+            equipment = self._equipment(task)
+            policy = agent_policy(task, options.policy, equipment)
+            with ResearchEnv(task, policy=options.policy, equipment=equipment) as env:
                 env.reset(seed=seed)
                 *_, info = env.step("true")
             if info["outcome"] == "infrastructure_fault":
@@ -133,16 +138,22 @@ class EpisodeJob(UnitJob):
             good = kept.known_good(seed)
             if good is None:
                 return None
-            assessor = Assessor(kept, seed, graded_in_sandboxes(policy, options.backend))
+            assessor = Assessor(kept, seed, graded_in_sandboxes(policy, equipment))
             found = assessor.grade(good, "validation", fresh_draw()).outcome
         except (Error, OSError, MemoryError) as problem:
             return one_line(problem)
         return found.reason if found.kind == "infrastructure_fault" else None
 
-    def subject(self, task: Task) -> dict[str, Any]:
-        """Return what the record is about."""
+    def subject(self, task: Task, gpus: Sequence[Mapping[str, str]] = ()) -> dict[str, Any]:
+        """Return what the record is about; ``gpus`` are those of the agent."""
         config, options = task.config, self.options
         told: dict[str, Any] = {} if options.scale == 1 else {"scale": options.scale}
+        if self.task.image is not None:
+            told["image"] = self.task.image.model_dump(mode="json")
+        if gpus:
+            told["gpus"] = [dict(gpu) for gpu in gpus]
+        if submission_gpus := wanted_gpus(task, options.gpus)[1]:
+            told["submission_gpus"] = submission_gpus
         if self.task.entry_point is not None:
             told["task_class"] = self.task.entry_point
         return told | {
@@ -183,15 +194,31 @@ class EpisodeJob(UnitJob):
             )
         return task.measured_by(self.options.scale)
 
+    def _equipment(self, task: Task, *, to_grade: bool = False) -> Equipment:
+        """Return image and GPUs, which must be those that the run began with."""
+        image = self.task.image
+        found = find_equipment(
+            task,
+            backend=self.options.backend,
+            gpus=self.options.gpus,
+            without_image=image is None,
+            digest=None if image is None else image.digest,
+            to_grade=to_grade,
+        )
+        return found.examined(task, self.options.policy)
+
     def _record(self, on_playing: Callable[[], None]) -> None:
         task = self._load_task()
-        subject = self.subject(task)
-        with self._open_log(subject) as log:
-            self._begin(log, subject)
-            if not log.story.is_over and log.story.result is None:
-                self._play(task, log, on_playing)
-            if log.story.result is None:
-                log.result(claim_of(log.story, subject))
+        with reserved_gpus(self._equipment(task)) as (equipment, gpus):
+            subject = self.subject(task, gpus)
+            with self._open_log(subject) as log:
+                self._begin(log, subject)
+                if gpus and log.story.last_act is not None:
+                    log.note(gpus=gpus)  # the manifest has those of the beginning
+                if not log.story.is_over and log.story.result is None:
+                    self._play(task, log, on_playing, equipment)
+                if log.story.result is None:
+                    log.result(claim_of(log.story, subject))
 
     def _begin(self, log: Log, subject: dict[str, Any]) -> None:
         """Record the draws of an episode, and what its abandoned records have used."""
@@ -202,20 +229,21 @@ class EpisodeJob(UnitJob):
             if used.lives:
                 log.earlier(used)
 
-    def _play(self, task: Task, log: Log, on_playing: Callable[[], None]) -> None:
+    def _play(
+        self, task: Task, log: Log, on_playing: Callable[[], None], equipment: Equipment
+    ) -> None:
         options, seed = self.options, self.unit.seed
         agent_seed = self.unit.agent_seed(0)
-        policy = agent_policy(task, options.policy)
-        grade = LoggedGrade(log, graded_in_sandboxes(policy, options.backend))
+        policy = agent_policy(task, options.policy, equipment)
+        grade = LoggedGrade(log, graded_in_sandboxes(policy, equipment))
         env = ResearchEnv(
             task,
             max_steps=options.max_steps,
             time_limit=options.time_limit,
             cost_limit=options.cost_limit,
             working_time=options.working_time,
-            backend=options.backend,
             policy=options.policy,
-            gpus=options.gpus,
+            equipment=equipment,
             grade=grade,
             draws=log.story.draws,
             verbose=options.verbose or None,
@@ -259,8 +287,10 @@ class EpisodeJob(UnitJob):
         if tell(read_run(self.record_path).events).handed_in is None:
             return False
         task = self._load_task()
-        subject, policy = self.subject(task), agent_policy(task, self.options.policy)
-        grade = graded_in_sandboxes(policy, self.options.backend)
+        equipment = self._equipment(task, to_grade=True)
+        subject = self.subject(task)
+        policy = agent_policy(task, self.options.policy, equipment)
+        grade = graded_in_sandboxes(policy, equipment)
         with self._open_log(subject) as log:
             conclude(log, self.record_path, task, subject, grade)
             log.result(claim_of(log.story, subject))

@@ -51,6 +51,12 @@ class Log:
         known = reader.manifest["subject"]
         if reader.manifest["kind"] != KIND or known.get("unit") != subject["unit"]:
             raise ResearchError(f"{path} is the record of something else; remove it.")
+        was, now = (_image(told) for told in (known, subject))
+        if was != now:
+            raise ResearchError(
+                f"{path} is the record of an episode in the image {was}, and it would go on in "
+                f"{now}. Results of different images are not mixed."
+            )
         run = Run.resume(path, key=key)
         try:
             return cls(run, tell(reader.events))
@@ -134,6 +140,11 @@ class Log:
 def is_begun(path: Path) -> bool:
     """Whether there is a record."""
     return (path / "manifest.json").exists()
+
+
+def _image(subject: Mapping[str, Any]) -> str:
+    image = subject.get("image")
+    return str(image.get("digest"))[:100] if isinstance(image, Mapping) else "(none)"
 
 
 def digest_of(output: str) -> str:

@@ -20,7 +20,7 @@ from ludus.research.task.settings import MlgymSettings
 from ludus.research.task.task import Task
 from ludus.sandbox.egress.rules import parse_rules
 
-__all__ = ["FILE", "EpisodeOptions", "RunFile", "TaskRow"]
+__all__ = ["FILE", "EpisodeOptions", "ImageRow", "RunFile", "TaskRow"]
 
 FILE = "research.json"
 _LARGEST = 1 << 22
@@ -42,6 +42,7 @@ class EpisodeOptions(BaseModel):
         draws: ``"private"``, or ``"public"`` for predictable draws from the seed alone; by default
             ``LUDUS_RESEARCH_DRAWS``, or private.
         gpus: GPUs of the agent's sandbox instead of the task's own; by default ``MLGYM_GPUS``.
+        without_image: Whether tasks run in this machine's folders, whatever image they name.
         verbose: Whether each episode has a log file.
         scale: Version of the scale that rewards are measured with; see
             :mod:`ludus.research.task.reward`. Runs keep the one that they were begun with.
@@ -60,6 +61,7 @@ class EpisodeOptions(BaseModel):
     unlimited: bool = False
     draws: DrawKind | None = None
     gpus: Annotated[int, Field(ge=0)] | None = None
+    without_image: bool = False
     verbose: bool = False
     scale: Annotated[int, Field(ge=1, le=VERSION)] = VERSION
     base_url: str | None = None
@@ -88,7 +90,11 @@ class EpisodeOptions(BaseModel):
 
         Those that records of earlier versions lack are there only if they are set.
         """
-        later = {"gpus": self.gpus, "working_time": self.working_time}
+        later = {
+            "gpus": self.gpus,
+            "working_time": self.working_time,
+            "without_image": self.without_image or None,
+        }
         told = self.model_dump(exclude={"base_url", "scale", "verbose", *later})
         return told | {name: value for name, value in later.items() if value is not None}
 
@@ -97,6 +103,22 @@ class EpisodeOptions(BaseModel):
         """Fields of the agent's sandbox's policy to set otherwise."""
         limits: dict[str, Any] = {"memory": None, "cpus": None} if self.unlimited else {}
         return {**limits, "egress": self.egress} if self.egress else limits
+
+
+class ImageRow(BaseModel):
+    """The image in which a run's episodes of a task are played.
+
+    Attributes:
+        name: As the task names it.
+        digest: What it was when the run began.
+        sources: The names with digests by which registries had it.
+    """
+
+    model_config = _STRICT
+
+    name: str
+    digest: str
+    sources: tuple[str, ...] = ()
 
 
 class TaskRow(BaseModel):
@@ -108,6 +130,7 @@ class TaskRow(BaseModel):
         entry_point: ``"module:name"`` of its class, if it has one.
         description: As it was registered with its class.
         max_steps: Likewise.
+        image: Its image, unless it has none or is run without.
     """
 
     model_config = _STRICT
@@ -117,6 +140,7 @@ class TaskRow(BaseModel):
     entry_point: str | None = None
     description: str | None = None
     max_steps: int | None = None
+    image: ImageRow | None = None
 
     def load(self) -> Task:
         """Load the task; its class is imported.

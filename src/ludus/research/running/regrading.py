@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from ludus.record.verify import RecordCheck
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode.agent_sandbox import agent_policy
 from ludus.research.episode.assessment import Assessor, graded_in_sandboxes
+from ludus.research.episode.equipment import Equipment, find_equipment
 from ludus.research.grading.artefacts import OF_THE_HOST, Artefacts
 from ludus.research.grading.draws import Draws, fresh_draw
 from ludus.research.running.fresh_draws import FRESH, compare
@@ -36,7 +37,12 @@ class _CannotGrade(Exception):
 
 
 class Regrader:
-    """Repeats all gradings of an episode, whose files were checked, of an unchanged task."""
+    """Repeats all gradings of an episode, whose files were checked, of an unchanged task.
+
+    Raises:
+        SandboxError: The image that the record names, or what it needs, is not here.
+        TaskError: The task's image is another one here.
+    """
 
     def __init__(
         self,
@@ -50,8 +56,10 @@ class Regrader:
         self._reader, self._story = reader, story
         self._task, self._scale = CachedTask.of(task), task.scale
         # Not the recorded limits: a forged record could ask for all memory.
-        policy = agent_policy(task, EpisodeOptions(unlimited=unlimited).policy)
-        grade = graded_in_sandboxes(policy, backend)
+        limits = EpisodeOptions(unlimited=unlimited).policy
+        equipment = _recorded_equipment(reader.manifest["subject"], task, backend)
+        equipment = equipment.examined(task, limits)
+        grade = graded_in_sandboxes(agent_policy(task, limits, equipment), equipment)
         self._seed = int(reader.manifest["subject"]["seed"])
         self._assessor = Assessor(self._task, self._seed, grade)
 
@@ -202,6 +210,25 @@ class Regrader:
         """Return the kept files; only those the record vouches for."""
         limits = {item.path: item.max_bytes for item in self._task.submission}
         return kept_artefacts(self._reader.path, self._story, limits, files)
+
+
+def _recorded_equipment(subject: Mapping[str, Any], task: Task, backend: str | None) -> Equipment:
+    """Return what submitted code had, as far as it is here.
+
+    The image is the one that the task names on this machine, if its digest is the recorded one. A
+    record does not get to name another.
+    """
+    image = subject.get("image")
+    options = subject.get("options")
+    without_gpus = isinstance(options, Mapping) and options.get("gpus") == 0
+    return find_equipment(
+        task,
+        backend=backend,
+        gpus=0 if without_gpus else None,
+        without_image=image is None,
+        digest=None if image is None else str(image["digest"]),
+        to_grade=True,
+    )
 
 
 def _difference(told: Outcome, found: Outcome) -> str | None:

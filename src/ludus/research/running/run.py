@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,10 +18,12 @@ from ludus.bench.running.runner import BenchRun, RunSettings, run_plan
 from ludus.errors import ResearchError
 from ludus.research.data.data_cache import CachedTask
 from ludus.research.episode.agent_sandbox import declared_packages
+from ludus.research.episode.equipment import Equipment, find_equipment
 from ludus.research.grading.draws import draw_kind
+from ludus.research.images.task_image import TaskImage
 from ludus.research.running.agents import BUILT_IN, make_agent
 from ludus.research.running.job import EpisodeJob
-from ludus.research.running.options import FILE, EpisodeOptions, RunFile, TaskRow
+from ludus.research.running.options import FILE, EpisodeOptions, ImageRow, RunFile, TaskRow
 from ludus.research.task.discovery import BUNDLED, load_task
 from ludus.research.task.task import Task
 
@@ -61,6 +63,7 @@ def run_research(
 
     Raises:
         DataMissing: A task's data has to be fetched first.
+        ImageMissing: A task's image is not on this machine.
         BenchError: The run cannot begin.
         ModelServerError: A model's server cannot be reached, or there is no key for it.
         ResearchError: A task or an agent is wrong; the message says what to do.
@@ -68,10 +71,12 @@ def run_research(
     chosen = (options or EpisodeOptions()).pinned()
     loaded = [load_task(task) for task in tasks]
     specs = list(agents)
-    suite = suite_of(loaded, chosen, range(seed, seed + runs))
+    seeds = range(seed, seed + runs)
+    make_units(suite_of(loaded, chosen, seeds), specs)  # what is wrong with both is told first
+    images = _check(loaded, specs, chosen, seeds)
+    suite = suite_of(loaded, chosen, seeds, images)
     work = make_units(suite, specs)
-    _check(loaded, specs, chosen, suite.seeds)
-    rows = {task.env_id: task_row(task) for task in loaded}
+    rows = {task.env_id: task_row(task, images.get(task.env_id)) for task in loaded}
     # First what a run is recognised by last.
     target = Path(out)
     if not (target / "bench.json").exists():
@@ -95,6 +100,7 @@ def resume_research(
 
     Raises:
         BenchError: There is no run, another process is running it, or its tasks have changed.
+        ImageMissing: A task's image is not on this machine any more.
         ModelServerError: A model's server cannot be reached, or there is no key for it.
         ResearchError: It is not a research run, or an agent cannot be made from its name.
     """
@@ -110,7 +116,10 @@ def resume_research(
             f"The work of {path} is not what it was: an agent's code has changed. Results of "
             "different work are not mixed; start another run."
         )
-    open_units = (unit for unit in work.units if _is_open(folder, unit))
+    open_units = [unit for unit in work.units if _is_open(folder, unit)]
+    for env in dict.fromkeys(unit.env for unit in open_units):
+        row = file.tasks[env]
+        _equipment(row.load(), file.options, row)
     _check_agents({unit.agent.name: unit.agent for unit in open_units}.values(), file.options)
     return _run(folder, work, file, settings or RunSettings())
 
@@ -140,16 +149,35 @@ def _known(row: AgentRow) -> AgentSpec:
 
 
 def _check(
-    tasks: list[Task], agents: list[AgentSpec], options: EpisodeOptions, seeds: tuple[int, ...]
-) -> None:
-    """Raise what would go wrong in every episode, before the first one begins."""
+    tasks: list[Task], agents: list[AgentSpec], options: EpisodeOptions, seeds: Sequence[int]
+) -> dict[str, TaskImage]:
+    """Raise what would go wrong in every episode, before the first one begins.
+
+    Returns the images of tasks by the ids of their environments.
+    """
+    images = {}
     for task in tasks:
         declared_packages(task)
+        if (image := _equipment(task, options).image) is not None:
+            images[task.env_id] = image
     _check_agents(agents, options)
     for task in tasks:
         data = CachedTask.of(task)
         for seed in seeds:
             data.prepared(seed)
+    return images
+
+
+def _equipment(task: Task, options: EpisodeOptions, row: TaskRow | None = None) -> Equipment:
+    """Raise if a task's image or GPUs are not here, or are not those that a run began with."""
+    found = find_equipment(
+        task,
+        backend=options.backend,
+        gpus=options.gpus,
+        without_image=options.without_image,
+        digest=None if row is None or row.image is None else row.image.digest,
+    )
+    return found.examined(task, options.policy)
 
 
 def _check_agents(agents: Iterable[AgentSpec], options: EpisodeOptions) -> None:
@@ -190,8 +218,15 @@ def _find_module(spec: AgentSpec) -> None:
 SUITE = "research"
 
 
-def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int]) -> Suite:
+def suite_of(
+    tasks: Sequence[Task],
+    options: EpisodeOptions,
+    seeds: Sequence[int],
+    images: Mapping[str, TaskImage] | None = None,
+) -> Suite:
     """Return tasks as a suite, with their scales from baseline to threshold and their floors.
+
+    ``images`` are those of the tasks that have one, by the ids of their environments.
 
     Raises:
         ResearchError: There are none, or two have one id.
@@ -216,7 +251,9 @@ def suite_of(tasks: Sequence[Task], options: EpisodeOptions, seeds: Sequence[int
                 "max_seconds": options.time_limit,
                 "max_cost": options.cost_limit,
             },
-            "environments": [_row(task, options) for task in tasks],
+            "environments": [
+                _row(task, options, (images or {}).get(task.env_id)) for task in tasks
+            ],
         },
         "the tasks",
     )
@@ -240,11 +277,13 @@ def make_units(suite: Suite, agents: Iterable[AgentSpec]) -> BenchPlan:
     return BenchPlan(suite, specs, units_of(suite, specs), ())
 
 
-def task_row(task: Task) -> TaskRow:
+def task_row(task: Task, image: TaskImage | None = None) -> TaskRow:
     """Return how a run remembers a task."""
     bundled = task.file.is_relative_to(BUNDLED)
+    kept = None if image is None else ImageRow.model_validate(image.plain())
     if task.task_class is None:
-        return TaskRow(task=task.id if bundled else str(task.file), digest=task.digest())
+        name = task.id if bundled else str(task.file)
+        return TaskRow(task=name, digest=task.digest(), image=kept)
     if not isinstance(task.task_class, str):
         raise ResearchError(
             f"Task {task.id} is the class {task.task_class!r}. Episodes run in processes of their "
@@ -256,10 +295,11 @@ def task_row(task: Task) -> TaskRow:
         entry_point=task.task_class,
         description=task.config.description,
         max_steps=task.config.max_steps,
+        image=kept,
     )
 
 
-def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
+def _row(task: Task, options: EpisodeOptions, image: TaskImage | None) -> dict[str, Any]:
     scores = task.config.evaluation
     # The digest makes scores of a changed task those of another suite.
     row: dict[str, Any] = {
@@ -270,6 +310,9 @@ def _row(task: Task, options: EpisodeOptions) -> dict[str, Any]:
     if draw_kind(options.draws) == "public":
         # Draws that can be foreseen make another suite: its scores meet no others on a board.
         row["kwargs"]["draws"] = "public"
+    if task.config.image is not None:
+        # So do scores of another image, or of none.
+        row["kwargs"]["image"] = "none" if image is None else image.digest
     if options.working_time is not None:
         # A suite's budget has no such limit; so it is a suite of its own.
         row["kwargs"]["working_time"] = options.working_time

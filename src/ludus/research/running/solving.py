@@ -70,6 +70,7 @@ def solve(
     unlimited: bool = False,
     draws: DrawKind | None = None,
     gpus: int | None = None,
+    without_image: bool = False,
     verbose: bool | None = None,
 ) -> Solved:
     """Copy a solution over the workspace of a task, run its command, and grade the result.
@@ -85,10 +86,12 @@ def solve(
         unlimited: Do not limit memory and processors.
         draws: See :class:`~ludus.research.ResearchEnv`.
         gpus: Likewise.
+        without_image: Likewise.
         verbose: Likewise.
 
     Raises:
         DataMissing: The task's data has to be fetched first.
+        ImageMissing: The task's image is not on this machine.
         ResearchError: There is no such task or solution.
         SandboxError: No such sandbox can be opened here.
     """
@@ -98,7 +101,7 @@ def solve(
     steps = max(loaded.config.max_steps, 4)
     code, output, run_seconds = None, "", 0.0
     how: dict[str, Any] = {"backend": backend, "policy": policy, "draws": draws}
-    how |= {"gpus": gpus, "verbose": verbose}
+    how |= {"gpus": gpus, "without_image": without_image, "verbose": verbose}
     files = _solution(loaded, solution, command, seed)
     with files as (folder, command), ResearchEnv(loaded, max_steps=steps, **how) as env:
         env.reset(seed=seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from ludus.bench.verifying.verification import (
     planned_units,
     verify_units,
 )
-from ludus.errors import RecordError, TaskError
+from ludus.errors import RecordError, SandboxError, TaskError
 from ludus.record import Verification, read_run, verify
 from ludus.record.format.keys import PublicKey, SigningKey
 from ludus.record.format.limits import MAX_HASHED_BYTES
@@ -49,7 +49,7 @@ _UNTRUSTED = (
 _UNREGISTERED = "the class {!r:.100} is not registered here; if you trust it, call register_task"
 _OURS = ("spec", "source", "replay", "draws", "results")
 # What follows from settings of the machine where it was played.
-_MACHINE = {"command_seconds"}
+_MACHINE = {"command_seconds", "gpus"}
 
 
 def is_episode(path: str | os.PathLike[str]) -> bool:
@@ -123,11 +123,18 @@ def verify_episode(
         replay = RecordCheck("replay", "skipped", "there is nothing to grade, or to grade with")
     else:
         sandboxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
-        grader = partial(Regrader, reader, story, found[0], **sandboxes)
-        replay = _guarded("replay", lambda: grader().check(progress))
+        try:
+            grader = Regrader(reader, story, found[0], **sandboxes)
+        except TaskError as moved:
+            replay = RecordCheck("replay", "skipped", "the task is another one here")
+            spec = RecordCheck("spec", "failed", str(moved))
+        except SandboxError as missing:
+            replay = RecordCheck("replay", "skipped", f"it cannot be graded here: {missing}")
+        else:
+            replay = _guarded("replay", lambda: grader.check(progress))
     draws = RecordCheck("draws", "skipped", "nothing was graded again", optional=replay.optional)
     if replay.status == "passed":
-        draws = _guarded("draws", lambda: grader().check_draws())
+        draws = _guarded("draws", lambda: grader.check_draws())
     return Verification(Path(path), (*kept, spec, _source(reader), replay, draws, results))
 
 
@@ -189,7 +196,8 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
     if reader.head != result.head:  # reads all of it: the subject is that of the verified record
         yield "the record is another one than the result was made from"
     subject, unit = reader.manifest["subject"], job.unit
-    expected = job.subject(load_task(job.task.task))
+    task = load_task(job.task.task)
+    expected = job.subject(task)
     for name in sorted((expected.keys() | subject.keys()) - _MACHINE):
         if subject.get(name) != expected.get(name):
             yield (
@@ -200,9 +208,15 @@ def _contradictions(job: EpisodeJob, result: Result, suite: Suite) -> Iterator[s
         yield "the suite is about another version of the task"
     if unit.kwargs.get("draws", "private") != subject.get("draws"):
         yield f"its draws were {subject.get('draws')!r:.40}, and the suite asks for others"
+    image = "none" if job.task.image is None else job.task.image.digest
+    if task.config.image is not None and unit.kwargs.get("image") != image:
+        yield f"its image was {image:.80}, and the suite asks for another"
     if unit.kwargs.get("working_time") != job.options.working_time:
         yield f"its working time was {job.options.working_time}, and the suite has another"
     options, budget = job.options, unit.budget
+    gpus = task.config.resources.gpu if options.gpus is None else options.gpus
+    if (had := len(subject.get("gpus") or ())) != gpus:
+        yield f"its agent had {had} GPUs, and {gpus} were asked for"
     limits = {
         "max_steps": (options.max_steps or budget.max_steps, budget.max_steps),
         "time_limit": (options.time_limit, budget.max_seconds),
@@ -272,8 +286,28 @@ def _spec(reader: RunReader, task: str | Path | None, found: list[Task]) -> Reco
         return RecordCheck("spec", "failed", "scores are measured otherwise than the task says")
     if type(subject["seed"]) is not int or subject["seed"] != unit["seed"]:
         return RecordCheck("spec", "failed", "the record has another seed than its unit")
+    if contradiction := _image_problem(subject, here):
+        return RecordCheck("spec", "failed", contradiction)
     found.append(here)
+    if here.config.image is not None and subject.get("image") is None:
+        detail = f"it was played without the task's image {here.config.image}"
+        return RecordCheck("spec", "skipped", detail)
     return RecordCheck("spec", "passed", f"task {here.id} is here as it was there")
+
+
+def _image_problem(subject: Mapping[str, Any], task: Task) -> str | None:
+    """Return what a record says of its image that the task cannot have had."""
+    image, options = subject.get("image"), subject.get("options")
+    if image is None:
+        without = isinstance(options, dict) and options.get("without_image") is True
+        if task.config.image is None or without:
+            return None
+        return "it does not say in which image it was played, and the task has one"
+    if not isinstance(image, dict) or not isinstance(image.get("digest"), str):
+        return "it does not say in which image it was played"
+    if image.get("name") != task.config.image:
+        return f"it was played in the image {image.get('name')!r:.100}, which is not the task's"
+    return None
 
 
 def _source(reader: RunReader) -> RecordCheck:

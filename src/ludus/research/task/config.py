@@ -31,6 +31,7 @@ from pydantic import (
 
 from ludus.research.task.reward import VERSION, Direction, Scale
 from ludus.sandbox.egress.rules import parse_rules
+from ludus.sandbox.image_names import check_image_name
 from ludus.sandbox.policy import parse_size
 
 __all__ = [
@@ -114,7 +115,8 @@ class Resources(BaseModel):
     Attributes:
         memory: Bytes, or a text such as ``8G``.
         cpu: Processors, fractions included.
-        gpu: GPUs. No sandbox passes them through, so that more than 0 needs ``--gpus 0``.
+        gpu: GPUs of the agent's sandbox, with podman or Docker; ``--gpus 0`` does without.
+        submission_gpu: GPUs of the sandbox in which submitted code runs. The grader's has none.
         disk: Size of the workspace.
     """
 
@@ -123,6 +125,7 @@ class Resources(BaseModel):
     memory: _Size = 2 << 30
     cpu: Annotated[float, Field(strict=True, gt=0, le=1024)] = 1.0
     gpu: Annotated[int, Field(strict=True, ge=0, le=64)] = 0
+    submission_gpu: Annotated[int, Field(strict=True, ge=0, le=64)] = 0
     disk: _Size = 1 << 30
 
 
@@ -186,6 +189,9 @@ class TaskConfig(BaseModel):
         validations: How many are allowed; all are counted. Without it any number is.
         run: The commands of the two solutions.
         packages: Modules that can be imported in the sandboxes.
+        image: Container image that is the root of the agent's and of the submission's sandbox, with
+            podman or Docker: ``name:tag``, ``name@sha256:…`` or an id ``sha256:…``. It needs bash,
+            Python 3.11 or later, and the packages. The grader has those of this machine.
         egress: Hosts that the agent's sandbox may reach, such as ``pypi.org:443``; none by default.
             Private addresses are for the operator to allow.
         answers: Columns of the label files that must stay secret; by default all but identifiers.
@@ -210,6 +216,7 @@ class TaskConfig(BaseModel):
     validations: Annotated[int, Field(strict=True, ge=0)] | None = None
     run: Commands = Commands()
     packages: tuple[str, ...] = ()
+    image: str | None = None
     egress: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -248,6 +255,11 @@ class TaskConfig(BaseModel):
                     "without versions"
                 )
         return value
+
+    @field_validator("image")
+    @classmethod
+    def _image_name(cls, value: str | None) -> str | None:
+        return None if value is None else check_image_name(value)
 
     @field_validator("egress")
     @classmethod

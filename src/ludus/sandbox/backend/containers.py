@@ -13,11 +13,13 @@ import select
 import signal
 from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ludus.errors import SandboxClosed, SandboxError
+from ludus.sandbox.backend.blueprint import SLEEP, Bind, Blueprint
+from ludus.sandbox.backend.gpus import Gpu, Reservation, reserve
+from ludus.sandbox.backend.images import Image
 from ludus.sandbox.backend.root_image import (
     ETC_BINDS,
     PLACES,
@@ -40,8 +42,6 @@ from ludus.sandbox.results import Enforcement, Usage
 
 __all__ = [
     "SANDBOX_LABEL",
-    "Bind",
-    "Blueprint",
     "ContainerSandbox",
     "give_back_user",
     "why_no_sandbox",
@@ -51,63 +51,31 @@ __all__ = [
 SANDBOX_LABEL = "ludus.box"
 """The label of a container that says which sandbox it is; nothing without it is ever touched."""
 
-_SLEEP = ("sleep", "2147483647")
 # What engines mount for programs that expect a machine: of no use to a sandbox, and the host's.
 _HIDDEN = ("/sys", "/dev/mqueue", "/run/.containerenv", "/run/secrets")
 _HIDDEN_ETC = ("/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/etc/passwd", "/etc/group")
+# Of an image's /etc, what knows the sandbox's user and the name of its loopback.
+_OWN_ETC = ("/etc/passwd", "/etc/group", "/etc/hosts")
+# Mounted and closed whatever an image says.
+_SET_UP = ("/", "/dev", "/proc")
 _MIB = 1 << 20
 _LAST = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
-    """A host path shown at ``target``."""
+class ContainerSandbox(Sandbox):
+    """A sandbox in a container.
 
-    source: str
-    target: str
-    writable: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blueprint:
-    """A container as an engine is to make it.
-
-    Args:
-        name: of the container.
-        sandbox: the sandbox's name, its label.
-        uid: user and group of its program.
-        image: by name; ``None`` takes the host's own folders.
-        folder: a folder of the host for this container alone.
-        binds: host paths shown inside.
-        sizes: of its memory file systems, by path; ``None`` has no size of its own.
-        policy: limits and network.
-        argv: its only program.
+    A backend implements ``find_image``, ``find_gpus``, ``_make`` and ``_remove``.
     """
 
-    name: str
-    sandbox: str
-    uid: int
-    image: str | None
-    folder: Path
-    binds: tuple[Bind, ...]
-    sizes: dict[str, int | None]
-    policy: Policy
-    argv: tuple[str, ...] = _SLEEP
-
-    @property
-    def pids(self) -> int | None:
-        """Processes of the container: the sleeper and a command's first process count as well."""
-        return None if self.policy.pids is None else self.policy.pids + 2
-
-
-class ContainerSandbox(Sandbox):
-    """A sandbox in a container. A backend implements ``_make`` and ``_remove``."""
-
     takes_image = True
+    has_gpus = True
+    _reservation: Reservation | None = None
     _entrance: Entrance | None = None
     _groups: AdoptedGroups | None = None
     _bounds: tuple[Bound, ...] = ()
     _process: int | None = None
+    _path = ""
     _uid: int = 0
     _leased = False
 
@@ -115,6 +83,25 @@ class ContainerSandbox(Sandbox):
     def enforcement(cls) -> Enforcement:
         """Return what holds here: everything where there are control groups."""
         return Enforcement(cgroup.missing(), cgroup.missing_with_network())
+
+    @classmethod
+    @abstractmethod
+    def find_image(cls, name: str) -> Image:
+        """Return an image that is on this machine.
+
+        Raises:
+            ValueError: this is no name of an image.
+            ImageMissing: it is not here.
+        """
+
+    @classmethod
+    @abstractmethod
+    def find_gpus(cls) -> tuple[Gpu, ...]:
+        """Return the GPUs that can be passed through.
+
+        Raises:
+            PolicyNotEnforceable: there are none; the message says what is missing.
+        """
 
     @abstractmethod
     def _make(self, blueprint: Blueprint) -> int:
@@ -134,9 +121,14 @@ class ContainerSandbox(Sandbox):
 
     def _open(self) -> None:
         self._roots: dict[str, int] = {}
+        image = None if self.image is None else self.find_image(self.image)
+        self._path = "" if image is None else image.path
+        if self.policy.gpus:
+            self._reservation = reserve(self.policy.gpus, self.find_gpus())
+            self.gpus = self._reservation.names
         self._uid, self._leased = uids.choose_user(self.policy, self.workspace, self._lease)
         self._entrance = Entrance()
-        blueprint = self._blueprint()
+        blueprint = self._blueprint(image)
         self._lease.note(container=blueprint.name, **self._address())
         pid = self._make(blueprint)
         self._process = self._hold(pid)
@@ -159,7 +151,7 @@ class ContainerSandbox(Sandbox):
             process = os.pidfd_open(pid)
         except (OSError, ValueError):
             raise SandboxError(
-                f"The container ended at once; its image needs a program {_SLEEP[0]!r}."
+                f"The container ended at once; its image needs a program {SLEEP[0]!r}."
             ) from None
         with suppress(OSError):
             own = Path("/proc/self/ns")
@@ -177,12 +169,15 @@ class ContainerSandbox(Sandbox):
         os.close(process)
         raise SandboxError("The container ended at once.")
 
-    def _blueprint(self) -> Blueprint:
+    def _blueprint(self, image: Image | None) -> Blueprint:
         folder = self._lease.folder / "stage"
         folder.mkdir(mode=0o755)
         binds = [Bind(mount.source, mount.target, mount.writable) for mount in self.policy.mounts]
-        if self.image is None:
+        if image is None:
             binds = [*_system_binds(folder, self.policy, self._uid), *binds]
+        else:
+            write_etc(folder / "etc", self.policy.network, self._uid)
+            binds = [*(Bind(f"{folder}{path}", path) for path in _OWN_ETC), *binds]
         sizes = {"/workspace": self.policy.disk, **dict.fromkeys([*PLACES][1:], self.policy.tmp)}
         if self.workspace is not None:
             del sizes["/workspace"]
@@ -191,26 +186,30 @@ class ContainerSandbox(Sandbox):
             name=f"ludus-{self.name}",
             sandbox=self.name,
             uid=self._uid,
-            image=self.image,
+            image=image,
             folder=folder,
             binds=tuple(binds),
             sizes=sizes,
             policy=self.policy,
+            gpus=() if self._reservation is None else self._reservation.gpus,
         )
 
     def _settings(self, blueprint: Blueprint) -> dict[str, Any]:
         """Return what the launcher is to know; see ``launcher``."""
         network = self.policy.network
+        hidden = [path for path in _HIDDEN_ETC if blueprint.image is None or path not in _OWN_ETC]
+        volumes = () if blueprint.image is None else blueprint.image.volumes
         return {
             "uid": self._uid,
             "own_network": network != "host",
             "loopback": network == "loopback",
-            "hidden": [*_HIDDEN, *(_HIDDEN_ETC if self.image is None else ())],
+            "hidden": [*_HIDDEN, *hidden],
             "places": {
                 place: _sized(blueprint.sizes[place]) if place in blueprint.sizes else None
                 for place in PLACES
             },
             "closed": [bind.target for bind in blueprint.binds if not bind.writable],
+            "volumes": [path for path in volumes if path not in (*_SET_UP, *blueprint.sizes)],
             "shown": _shown(blueprint),
             "limits": _limits(self.policy),
             "filter": seccomp.program(network, netlink=self.policy.memory is None).hex(),
@@ -225,6 +224,10 @@ class ContainerSandbox(Sandbox):
         if place not in self._roots:
             raise SandboxClosed(f"Sandbox {self.name} is not open.")
         return self._roots[place]
+
+    def _base_environment(self) -> dict[str, str]:
+        usual = super()._base_environment()
+        return usual | {"PATH": self._path} if self._path else usual
 
     def _owner(self) -> int | None:
         return self._uid
@@ -276,6 +279,8 @@ class ContainerSandbox(Sandbox):
             self._remove()
         if self._leased:
             uids.release_uid(self._uid)
+        if self._reservation is not None:
+            self._reservation.close()
 
 
 def why_not_here() -> str | None:

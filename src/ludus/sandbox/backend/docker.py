@@ -14,15 +14,27 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ludus.errors import SandboxError
+from ludus.errors import SandboxError, SandboxUnavailable
+from ludus.sandbox.backend.blueprint import Blueprint
 from ludus.sandbox.backend.containers import (
     SANDBOX_LABEL,
-    Blueprint,
     ContainerSandbox,
     give_back_user,
     why_not_here,
 )
+from ludus.sandbox.backend.gpus import (
+    CDI_FOLDERS,
+    NVIDIA,
+    Gpu,
+    cdi_gpus,
+    device_files,
+    device_nodes,
+    nvidia_gpus,
+    refusal,
+)
+from ludus.sandbox.backend.images import Image, image_missing
 from ludus.sandbox.backend.root_image import system_links
+from ludus.sandbox.image_names import check_image_name
 from ludus.sandbox.leases import Record
 from ludus.sandbox.linux import seccomp
 
@@ -30,6 +42,7 @@ __all__ = ["Docker", "reclaim", "request", "socket_path"]
 
 _ROOT = "ludus-root"
 _GONE, _BUSY = 404, 409
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PATIENCE = 20.0
 
 
@@ -58,15 +71,55 @@ class Docker(ContainerSandbox):
             )
         return None
 
+    @classmethod
+    def find_image(cls, name: str) -> Image:
+        """Return an image of the daemon's."""
+        where = f"/images/{quote(check_image_name(name), safe='/:@')}/json"
+        try:
+            return Image.of(name, request(socket_path(), "GET", where))
+        except _Refusal as refused:
+            if refused.status == _GONE:
+                raise image_missing(name, "docker") from None
+            raise
+
+    @classmethod
+    def find_gpus(cls) -> tuple[Gpu, ...]:
+        """Return the GPUs of CDI files, or else those of NVIDIA that have a device file."""
+        if found := _cdi_gpus(socket_path()):
+            return found
+        if found := nvidia_gpus():
+            return found
+        nodes = device_nodes()
+        if not nodes:
+            raise refusal(1, "this machine has none: no device file, and no CDI file.")
+        raise refusal(
+            1,
+            f"Docker knows none: found {', '.join(nodes)}, required is a CDI file that lists them, "
+            f"in {' or '.join(CDI_FOLDERS)}, and Docker 28, or 25 with the feature cdi.",
+        )
+
     def _address(self) -> dict[str, Any]:
         self._socket = socket_path()
         return {"socket": self._socket}
 
     def _make(self, blueprint: Blueprint) -> int:
         path = self._socket or socket_path()
-        content = {"Image": blueprint.image or _root_image(path), **_config(blueprint)}
+        # By its id: a name may mean another image by now.
+        image = _root_image(path) if blueprint.image is None else blueprint.image.digest
+        content = {"Image": image, **_config(blueprint)}
+        if blueprint.gpus and blueprint.image is not None:
+            content["HostConfig"]["DeviceRequests"] = [_device_request(path, blueprint.gpus)]
         made = request(path, "POST", f"/containers/create?name={blueprint.name}", content)
-        request(path, "POST", f"/containers/{made['Id']}/start")
+        try:
+            request(path, "POST", f"/containers/{made['Id']}/start")
+        except _Refusal as refused:
+            if not blueprint.gpus or blueprint.image is None:
+                raise
+            raise SandboxUnavailable(
+                f"Docker passes no GPU through: {refused} Required is the NVIDIA Container Toolkit "
+                "(install nvidia-container-toolkit, run `nvidia-ctk runtime configure "
+                "--runtime=docker`, restart dockerd), or a CDI file and Docker 28."
+            ) from None
         found = request(path, "GET", f"/containers/{made['Id']}/json")
         return int(found["State"]["Pid"])
 
@@ -85,6 +138,7 @@ def reclaim(record: Record) -> None:
 
 def _config(blueprint: Blueprint) -> dict[str, Any]:
     policy = blueprint.policy
+    variables = () if blueprint.image is None else blueprint.image.variables
     host: dict[str, Any] = {
         # The daemon removes the container when it ends, even if the owner was killed.
         "AutoRemove": True,
@@ -115,6 +169,11 @@ def _config(blueprint: Blueprint) -> dict[str, Any]:
             for bind in blueprint.binds
         ],
     }
+    if blueprint.image is None:
+        host["Devices"] = [
+            {"PathOnHost": outside, "PathInContainer": inside, "CgroupPermissions": "rw"}
+            for outside, inside in device_files(blueprint.gpus)
+        ]
     if policy.memory is not None:
         host |= {"Memory": policy.memory, "MemorySwap": policy.memory}
     if policy.cpus is not None:
@@ -122,12 +181,31 @@ def _config(blueprint: Blueprint) -> dict[str, Any]:
     return {
         "Entrypoint": list(blueprint.argv),
         "Cmd": [],
+        # A name without a value takes the image's variable away.
+        "Env": [*(name for name in variables if name != "PATH"), f"PATH={_PATH}"],
+        "Healthcheck": {"Test": ["NONE"]},
         "User": f"{blueprint.uid}:{blueprint.uid}",
         "WorkingDir": "/",
         "Labels": {SANDBOX_LABEL: blueprint.sandbox},
         **({} if policy.network == "host" else {"Hostname": "ludus"}),
         "HostConfig": host,
     }
+
+
+def _cdi_gpus(path: str) -> tuple[Gpu, ...]:
+    """Return the GPUs of CDI files, if the daemon takes devices from such files."""
+    # The version of the interface that is used otherwise is older than this field.
+    folders = request(path, "GET", "/info", version="").get("CDISpecDirs")
+    return cdi_gpus(folders) if isinstance(folders, list) else ()
+
+
+def _device_request(path: str, gpus: tuple[Gpu, ...]) -> dict[str, Any]:
+    """Return what asks the daemon for GPUs: by CDI, or by its own driver for those of NVIDIA."""
+    names = [gpu.name for gpu in gpus]
+    if {gpu.name for gpu in _cdi_gpus(path)}.issuperset(names):
+        return {"Driver": "cdi", "DeviceIDs": names}
+    numbers = [name.removeprefix(NVIDIA) for name in names]
+    return {"Driver": "nvidia", "DeviceIDs": numbers, "Capabilities": [["gpu"]]}
 
 
 def _root_image(path: str) -> str:
@@ -225,10 +303,12 @@ def request(
     content: object = None,
     *,
     patience: float = _ANSWER_PATIENCE,
+    version: str = _VERSION,
 ) -> Any:
     """Send an HTTP request to the daemon and return its answer, parsed if it is JSON.
 
-    Bytes are sent as they are, other content as JSON.
+    Bytes are sent as they are, other content as JSON. ``version`` is that of the interface; empty
+    for the daemon's newest.
 
     Raises:
         _Refusal: it answered with an error.
@@ -238,7 +318,7 @@ def request(
     kind = "application/x-tar" if isinstance(content, bytes) else "application/json"
     connection = _Connection(path, patience)
     try:
-        connection.request(method, _VERSION + target, body, {"Content-Type": kind})
+        connection.request(method, version + target, body, {"Content-Type": kind})
         answer = connection.getresponse()
         text = answer.read()
     except (OSError, http.client.HTTPException) as error:

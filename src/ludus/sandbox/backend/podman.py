@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
 from ludus.errors import SandboxError
+from ludus.sandbox.backend.blueprint import Blueprint
 from ludus.sandbox.backend.containers import (
     SANDBOX_LABEL,
-    Blueprint,
     ContainerSandbox,
     give_back_user,
     why_no_sandbox,
     why_not_here,
 )
+from ludus.sandbox.backend.gpus import (
+    CDI_FOLDERS,
+    Gpu,
+    cdi_gpus,
+    device_files,
+    device_nodes,
+    refusal,
+)
+from ludus.sandbox.backend.images import Image, image_missing
+from ludus.sandbox.image_names import check_image_name
 from ludus.sandbox.leases import Record
 from ludus.sandbox.linux import seccomp
 
@@ -28,11 +39,14 @@ _QUIET = ("--log-level", "error", "--events-backend", "none")
 _FIXED = """
     --detach --rm --pull=never --read-only --read-only-tmpfs=false --cap-drop=ALL
     --security-opt=no-new-privileges --security-opt=label=disable --systemd=false
+    --image-volume=ignore --no-healthcheck --unsetenv-all
+    --env=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     --log-driver=none --no-hosts --passwd=false --cgroupns=private --ipc=private --pid=private
     --uts=private --hostname=ludus --ulimit=nofile=1024:1024 --ulimit=nproc=1024:1024
     --ulimit=core=0:0
 """
 _PATIENCE = 60.0
+_NO_IMAGE = "no such image|image not known|no such object"
 
 
 class Podman(ContainerSandbox):
@@ -45,6 +59,32 @@ class Podman(ContainerSandbox):
     def unavailable(cls) -> str | None:
         """Return why sandboxes cannot be made here, after one trial per process."""
         return _trial()
+
+    @classmethod
+    def find_image(cls, name: str) -> Image:
+        """Return an image of podman's storage."""
+        try:
+            found = json.loads(_podman("image", "inspect", check_image_name(name)))
+        except SandboxError as problem:
+            if re.search(_NO_IMAGE, str(problem), re.IGNORECASE):
+                raise image_missing(name, "podman") from None
+            raise
+        return Image.of(name, found[0])
+
+    @classmethod
+    def find_gpus(cls) -> tuple[Gpu, ...]:
+        """Return the GPUs of CDI files."""
+        if found := cdi_gpus():
+            return found
+        nodes, places = device_nodes(), " or ".join(CDI_FOLDERS)
+        if not nodes:
+            raise refusal(1, f"this machine has none: no device file, and no CDI file in {places}.")
+        raise refusal(
+            1,
+            f"podman knows none: found {', '.join(nodes)}, required is a CDI file in {places} that "
+            "lists them. For GPUs of NVIDIA install nvidia-container-toolkit and run "
+            "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`.",
+        )
 
     def _make(self, blueprint: Blueprint) -> int:
         file = blueprint.folder / "pid"
@@ -82,6 +122,11 @@ def _options(blueprint: Blueprint) -> list[str]:
     made.append(f"--pids-limit={-1 if blueprint.pids is None else blueprint.pids}")
     for path, size in blueprint.sizes.items():
         made.append(f"--tmpfs={path}:rw,notmpcopyup" + ("" if size is None else f",size={size}"))
+    if blueprint.image is None:
+        files = device_files(blueprint.gpus)
+        made += [f"--device={outside}:{inside}:rw" for outside, inside in files]
+    else:
+        made += [f"--device={gpu.name}" for gpu in blueprint.gpus]
     for bind in blueprint.binds:
         for path in (bind.source, bind.target):
             if ":" in path or "," in path:
@@ -90,7 +135,9 @@ def _options(blueprint: Blueprint) -> list[str]:
     program, *arguments = blueprint.argv
     if blueprint.image is None:
         return [*made, "--rootfs", str(folder / "root"), program, *arguments]
-    return [*made, "--workdir=/", f"--entrypoint={program}", blueprint.image, *arguments]
+    # By its id: a name may mean another image by now.
+    image = blueprint.image.digest
+    return [*made, "--workdir=/", f"--entrypoint={program}", image, *arguments]
 
 
 def _label(name: str) -> str | None:

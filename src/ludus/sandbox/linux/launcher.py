@@ -17,6 +17,7 @@ process of the command's namespace (reaps orphans), the command.
 from __future__ import annotations
 
 import array
+import errno
 import fcntl
 import json
 import os
@@ -127,10 +128,24 @@ def _finish(settings: dict[str, Any]) -> None:
     closed = syscalls.ATTR_RDONLY | syscalls.ATTR_NODEV
     for target in settings["closed"]:
         syscalls.restrict_mounts(target, closed, below=True)
-    for target in ("/", "/dev"):
-        syscalls.restrict_mounts(target, syscalls.ATTR_RDONLY, below=False)
+    for target in settings["volumes"]:
+        # An image may name folders for which the engine mounts some of the host's.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            _close_volume(target, closed)
+    # An image may have device nodes elsewhere than in /dev, which the engine fills.
+    syscalls.restrict_mounts("/", closed, below=False)
+    syscalls.restrict_mounts("/dev", syscalls.ATTR_RDONLY, below=False)
     if settings["own_network"]:
         syscalls.set_loopback(up=settings["loopback"])
+
+
+def _close_volume(target: str, attributes: int) -> None:
+    """Close what is mounted at a path, if something is; within what is closed already is enough."""
+    try:
+        syscalls.restrict_mounts(target, attributes, below=False)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # nothing is mounted there
+            raise
 
 
 def _keep(
