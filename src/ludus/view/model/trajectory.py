@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
 __all__ = [
+    "ListedTrajectory",
     "State",
     "Step",
     "Subject",
@@ -133,6 +134,29 @@ class Trajectory(Protocol):
 
     def pending(self) -> Step | None:
         """Return the step that is being made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTrajectory:
+    """A trajectory whose steps are in memory."""
+
+    subject: Subject
+    listed: Sequence[Step]
+    state: State = "complete"
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Number of steps."""
+        return len(self.listed)
+
+    def steps(self, first: int, last: int) -> list[Step]:
+        """Return steps from ``first`` to before ``last``, as far as there are any."""
+        return list(self.listed[max(0, first) : max(0, last)])
+
+    def pending(self) -> Step | None:
+        """Return nothing: all steps have ended."""
+        return None
 
 
 def text_of(value: Any) -> str:
