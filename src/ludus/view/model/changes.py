@@ -59,7 +59,9 @@ def _change(episode: EpisodeRecord, told: Mapping[str, Any]) -> FileChange:
     lines: tuple[tuple[Kind, str], ...] = ()
     note = ""
     if new is None or (old is None and status == "deleted"):
-        note = "The content is not kept: it is no small text, or the limit of the record was reached."
+        note = (
+            "The content is not kept: it is no small text, or the limit of the record was reached."
+        )
     elif b"\0" in new or b"\0" in (old or b""):
         note = "The content is binary."
     else:

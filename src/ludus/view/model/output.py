@@ -69,9 +69,7 @@ def window(handle: Handle, first: int) -> Window:
     content = bytes(handle.read(offset, _WINDOW_BYTES))
     pieces = content.split(b"\n")
     at_end = offset + len(content) >= size
-    if at_end and pieces[-1] == b"" and len(pieces) > 1:
-        pieces.pop()
-    elif not at_end and len(pieces) > 1:
+    if (at_end and pieces[-1] == b"" and len(pieces) > 1) or (not at_end and len(pieces) > 1):
         pieces.pop()
     return Window(first, [_cut(one) for one in pieces[:_WINDOW_LINES]], starts.total, size)
 

@@ -29,9 +29,7 @@ def extremes(values: ArrayLike, columns: int) -> tuple[NDArray[np.int64], NDArra
     return places, numbers[places]
 
 
-def thinned(
-    pairs: Sequence[tuple[int, float | None]], most: int
-) -> list[tuple[int, float | None]]:
+def thinned(pairs: Sequence[tuple[int, float | None]], most: int) -> list[tuple[int, float | None]]:
     """Return at most so many pairs: of the numbers the extremes, and few of those without one."""
     if len(pairs) <= most:
         return list(pairs)

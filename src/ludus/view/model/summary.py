@@ -124,6 +124,14 @@ class Summaries:
             if found.kind != "file":
                 yield self.of(found)
 
+    def stamps(self) -> list[Any]:
+        """Return what changes when the list of runs does."""
+        return [
+            (_stamp(found), _is_held(found, "lock" if found.kind == "run" else "events.jsonl"))
+            for found in self._library.all()
+            if found.kind != "file"
+        ]
+
     def of(self, found: Found) -> RunSummary:
         """Return the summary of a run or record; what is wrong with it is in the summary."""
         key = _stamp(found)

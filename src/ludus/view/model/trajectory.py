@@ -93,7 +93,9 @@ class Step:
     @property
     def is_failed(self) -> bool:
         """Whether its command failed, or what was handed in was refused."""
-        refused = any(one is not None and one.get("score") is None for one in (self.graded, self.final))
+        refused = any(
+            one is not None and one.get("score") is None for one in (self.graded, self.final)
+        )
         return bool(self.exit_code) or refused
 
 

@@ -7,5 +7,5 @@ from __future__ import annotations
 
 __all__ = ["PAGES"]
 
-PAGES = ("runs", "run", "episode", "step", "files")
+PAGES = ("runs", "run", "episode", "step", "conversation", "files", "compare", "live")
 """The modules, in the order of the main navigation."""
