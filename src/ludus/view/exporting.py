@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from html import escape, unescape
 from pathlib import Path
@@ -75,7 +76,10 @@ def export(settings: ViewSettings, target: str | Path, *, single: bool = False) 
         raise ViewError("There is no run to export.")
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
-    return asyncio.run(_export(create_app(settings), found, folder, single=single))
+    work = _export(create_app(settings), found, folder, single=single)
+    # In a thread of its own: the caller, a notebook for example, may be running an event loop.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 async def _export(app: Any, runs: list[Found], folder: Path, *, single: bool) -> Exported:
