@@ -117,7 +117,7 @@ class Recording:
         return Shown(place, self._table.row(place))
 
     def sorted(self, by: str, *, descending: bool = False) -> NDArray[np.int64]:
-        """Return the places of the episodes in an order: by ``number``, ``return`` or ``length``."""
+        """Return the places of the episodes by ``place``, ``return`` or ``length``."""
         keys = {"return": self._table.totals, "length": self._table.lengths}
         found = keys.get(by)
         order = np.arange(len(self)) if found is None else np.argsort(found, kind="stable")

@@ -7,5 +7,5 @@ from __future__ import annotations
 
 __all__ = ["PAGES"]
 
-PAGES = ("runs",)
+PAGES = ("runs", "record", "frames")
 """The modules, in the order of the main navigation."""

@@ -86,7 +86,7 @@ class Replayer:
         imports: Sequence[str] = (),
         cache_bytes: int = _CACHE_BYTES,
     ) -> None:
-        self._limits = limits or WorkerLimits()
+        self.limits = limits or WorkerLimits()
         self._imports = list(imports)
         self._most = cache_bytes
         self._cache: OrderedDict[tuple[str, int, int], Frame] = OrderedDict()
@@ -202,7 +202,7 @@ class Replayer:
                 "within": None if record.within is None else str(record.within),
                 "imports": self._imports,
             }
-            worker = self._workers[record.stamp] = Child(_WORKER, order, self._limits)
+            worker = self._workers[record.stamp] = Child(_WORKER, order, self.limits)
             if self._sweeper is None or not self._sweeper.is_alive():
                 self._sweeper = threading.Thread(target=self._sweep, daemon=True)
                 self._sweeper.start()
@@ -217,11 +217,11 @@ class Replayer:
     def _sweep(self) -> None:
         """End workers that nobody asks; return when there are none."""
         while True:
-            time.sleep(min(_LOOK_SECONDS, self._limits.idle_seconds / 2))
+            time.sleep(min(_LOOK_SECONDS, self.limits.idle_seconds / 2))
             with self._lock:
                 now = time.monotonic()
                 for stamp, worker in list(self._workers.items()):
-                    if not worker.is_busy and now - worker.used > self._limits.idle_seconds:
+                    if not worker.is_busy and now - worker.used > self.limits.idle_seconds:
                         del self._workers[stamp]
                         worker.close()
                 if not self._workers:

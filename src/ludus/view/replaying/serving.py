@@ -61,7 +61,7 @@ def serve(prepare: Callable[[Mapping[str, Any]], Handler]) -> NoReturn:
 
 
 def _receive(requests: BinaryIO, waiting: queue.Queue[Message]) -> None:
-    """Put requests into the queue; end the process with the server, even in the middle of a step."""
+    """Put requests into the queue; end the process with the server, even during a step."""
     try:
         while (request := read_message(requests)) is not None:
             waiting.put(request)
