@@ -96,7 +96,12 @@ def _record(request: Request) -> Response:
 def _returns_chart(recording: Recording) -> str:
     table = recording.returns().reshape(-1, 1)
     steps, lines = thinned(table, ["return"])
-    chart = {"title": "return", "x": [step - 1 for step in steps], "lines": lines, "xlabel": "episode"}
+    chart = {
+        "title": "return",
+        "x": [step - 1 for step in steps],
+        "lines": lines,
+        "xlabel": "episode",
+    }
     return json.dumps({"charts": [chart]}, allow_nan=False)
 
 

@@ -20,6 +20,7 @@ from ludus.record.replay.rebuild import rebuild
 from ludus.record.replay.replay import EPISODES, RecordedRows, check_subject
 from ludus.record.replay.subject import AnyEnv, describe
 from ludus.record.run.reader import RunReader
+from ludus.view.replaying.drawing import DRAWN, render_mode_of
 from ludus.view.replaying.timeline import Place, Timeline, after, before
 
 __all__ = ["NotThereYet", "Playhead"]
@@ -30,7 +31,6 @@ _KEYFRAME_BYTES = 2**20
 _ROWS_BETWEEN = 500
 _FORGETFUL = frozenset({"OrderEnforcing", "PassiveEnvChecker", "TimeLimit"})
 """Wrappers after whose seeded reset nothing is left of what was before."""
-_DRAWN = ("rgb_array", "ansi")
 
 
 class NotThereYet(Error):
@@ -236,10 +236,9 @@ def _built(subject: Any) -> tuple[AnyEnv, str | None]:
         kwargs = subject["kwargs"]
     recorded = kwargs.get("render_mode") if isinstance(kwargs, dict) else None
     env = rebuild(subject, checked=True)
-    if recorded in _DRAWN and env.render_mode == recorded:
+    if recorded in DRAWN and env.render_mode == recorded:
         return env, recorded
-    modes = env.metadata.get("render_modes") or ()
-    mode = next((one for one in _DRAWN if one in modes), None)
+    mode = render_mode_of(env.metadata)
     if mode is None:
         return env, None
     env.close()

@@ -15,14 +15,12 @@ from ludus.core.state_files import save_state
 from ludus.core.vector_env import VectorEnv
 from ludus.errors import Error
 from ludus.record.run.reader import read_run
-from ludus.view.replaying.drawing import draw
+from ludus.view.replaying.drawing import draw, frame_rate, to_bytes
 from ludus.view.replaying.playhead import NotThereYet, Playhead
-from ludus.view.replaying.png import as_image, to_png
 from ludus.view.replaying.serving import Answer, Handler, serve
 
 __all__ = ["main"]
 
-_MOST_TEXT = 2**18
 _MOST_NUMBERS = 16
 _MOST_STATE = 2**26
 
@@ -56,11 +54,9 @@ class _Replay:
             return {"reached": problem.row}, ()
 
     def _about(self, _: Mapping[str, Any], __: float) -> Answer:
-        fps = self._head.env.metadata.get("render_fps")
-        is_rate = isinstance(fps, int | float) and not isinstance(fps, bool) and 0 < fps <= 1000
         return {
             "render_mode": self._head.render_mode,
-            "fps": fps if is_rate else None,
+            "fps": frame_rate(self._head.env.metadata),
             "rows": self._head.timeline.rows,
         }, ()
 
@@ -79,7 +75,7 @@ class _Replay:
                 if not payloads:
                     raise
                 break
-            kind, content = _drawn(draw(self._head.env, request["env"]), self._head.render_mode)
+            kind, content = to_bytes(draw(self._head.env, request["env"]), self._head.render_mode)
             payloads.append(content)
         self._head.keep()
         done = list(request["moments"][: len(payloads)])
@@ -128,16 +124,6 @@ def _numbers(head: Playhead, index: int) -> NDArray[Any]:
         return np.empty(0)
     flat = np.asarray(found).reshape(-1)[:_MOST_NUMBERS]
     return flat.astype(np.float64) if flat.dtype.kind in "biuf" else np.empty(0)
-
-
-def _drawn(frame: Any, mode: str) -> tuple[str, bytes]:
-    """Return the kind of a frame and its content."""
-    if mode == "rgb_array":
-        return "png", to_png(as_image(frame))
-    text = frame.getvalue() if hasattr(frame, "getvalue") else frame
-    if not isinstance(text, str):
-        raise Error(f"render() returned {type(frame).__name__}, and text is expected.")
-    return "text", text[:_MOST_TEXT].encode("utf-8", "replace")
 
 
 if __name__ == "__main__":
