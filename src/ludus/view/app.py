@@ -8,6 +8,7 @@ from typing import Any
 from ludus.errors import BenchError, Error, RecordError, ViewError
 from ludus.optional import missing
 from ludus.view.library import Library
+from ludus.view.model.summary import Summaries
 from ludus.view.settings import ViewSettings
 
 try:
@@ -33,7 +34,7 @@ _TITLES = {404: "Not found", 422: "Cannot be shown", 500: "Something went wrong"
 def create_app(settings: ViewSettings) -> Starlette:
     """Return the viewer as an ASGI application.
 
-    Its state has ``settings``, ``library`` and ``nav``. A module of ``pages`` has ``routes``; it
+    Its state has ``settings``, ``library``, ``summaries`` and ``nav``. A module of ``pages`` has ``routes``; it
     may have ``nav``, an entry of the main navigation, and ``lifespan(app)``, a context manager
     around the life of the server.
     """
@@ -47,6 +48,7 @@ def create_app(settings: ViewSettings) -> Starlette:
     )
     app.state.settings = settings
     app.state.library = Library(settings)
+    app.state.summaries = Summaries(app.state.library)
     app.state.nav = [module.nav for module in modules if hasattr(module, "nav")]
     return app
 

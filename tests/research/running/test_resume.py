@@ -52,7 +52,7 @@ def undisturbed(place):
 
 def watch(monkeypatch, moments):
     for owner, name in (
-        (Journal, "append"),
+        (Journal, "append_all"),
         (Checkpoints, "save"),
         (Terminal, "run"),
         (ResearchEpisode, "execute"),

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -126,28 +126,34 @@ class Folder:
 
     def replace(self, name: str, pieces: Iterator[Any]) -> tuple[str, int]:
         """Write a file whole or not at all; return the SHA-256 and the number of its bytes."""
-        folder, last = self._descend(name, make=True)
-        draft = last + DRAFT
-        checksum, end = hashlib.sha256(), 0
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=folder)
-            number = os.open(draft, _WRITE | os.O_EXCL, 0o666, dir_fd=folder)
-            try:
-                for piece in pieces:
-                    write_all(number, [piece], end)
-                    checksum.update(piece)
-                    end += len(piece)
+        return self.replace_all({name: pieces})[name]
+
+    def replace_all(self, contents: Mapping[str, Iterator[Any]]) -> dict[str, tuple[str, int]]:
+        """Write files, each whole or not at all; return SHA-256 and number of bytes of each.
+
+        All are written before the first is flushed: that takes hardly longer than flushing one.
+        """
+        made: dict[str, tuple[str, int]] = {}
+        with contextlib.ExitStack() as opened:
+            folders: dict[str, int] = {}
+            drafts: list[tuple[int, int, str]] = []
+            for name, pieces in contents.items():
+                above = name.rpartition("/")[0]
+                if above not in folders:
+                    folders[above] = self._descend(name, make=True)[0]
+                    opened.callback(os.close, folders[above])
+                number, last = _open_draft(folders[above], name.rpartition("/")[2])
+                opened.callback(os.close, number)
+                drafts.append((number, folders[above], last))
+                made[name] = _write(number, pieces)
+            for number, folder, last in drafts:
                 os.fsync(number)
-            finally:
-                os.close(number)
-            os.replace(draft, last, src_dir_fd=folder, dst_dir_fd=folder)
-            _sync_folder(folder)
-            if last != name:
-                _sync_folder(self._number)
-        finally:
-            os.close(folder)
-        return checksum.hexdigest(), end
+                os.replace(last + DRAFT, last, src_dir_fd=folder, dst_dir_fd=folder)
+            for above, folder in folders.items():
+                _sync_folder(folder)
+                if above:
+                    _sync_folder(self._number)
+        return made
 
     def remove(self, name: str) -> None:
         """Remove a file if it exists."""
@@ -192,6 +198,21 @@ class Folder:
                 file=name,
             )
         return failure(f"Opening {self.path / name}", problem)
+
+
+def _open_draft(folder: int, name: str) -> tuple[int, str]:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name + DRAFT, dir_fd=folder)
+    return os.open(name + DRAFT, _WRITE | os.O_EXCL, 0o666, dir_fd=folder), name
+
+
+def _write(number: int, pieces: Iterator[Any]) -> tuple[str, int]:
+    checksum, end = hashlib.sha256(), 0
+    for piece in pieces:
+        write_all(number, [piece], end)
+        checksum.update(piece)
+        end += len(piece)
+    return checksum.hexdigest(), end
 
 
 def lock(handle: Handle, path: Path) -> None:

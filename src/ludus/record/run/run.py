@@ -157,16 +157,35 @@ class Run:
                 closed, or the disk failed.
         """
         self._check_open()
-        if problem := file_name_problem(name):
-            raise RecordError(f"The name {name!r} of a file {problem}.")
-        if name in self._free_files or len(self._free_files) >= MAX_FILES:
-            raise RecordError(f"The run has a file {name!r}, or too many; choose another name.")
+        self._check_name(name)
         with self._journal.reported(f"Storing the file {name!r} in"):
             checksum, size = self._store(name, source)
         data = {"path": name, "sha256": checksum, "bytes": size}
         event = self._journal.append("file", data, sync=True)
         self._free_files.add(name)
         return event
+
+    def add_files(self, contents: Mapping[str, bytes]) -> list[Event]:
+        """Put files into the folder as :meth:`add_file` does, all or none, and flush them once.
+
+        Raises:
+            RecordError: As for :meth:`add_file`.
+        """
+        self._check_open()
+        for name in contents:
+            self._check_name(name)
+        if len(self._free_files) + len(contents) > MAX_FILES:
+            raise RecordError(f"The run at {self.path} has too many files.")
+        journal = self._journal
+        with journal.reported("Storing files in"):
+            pieces = {name: iter([content]) for name, content in contents.items()}
+            stored = journal.folder.replace_all(pieces)
+        rows = (
+            {"path": name, "sha256": made[0], "bytes": made[1]} for name, made in stored.items()
+        )
+        events = journal.append_all("file", rows, sync=True)
+        self._free_files |= stored.keys()
+        return events
 
     def sync(self) -> None:
         """Return when everything written so far would survive a power cut.
@@ -230,6 +249,12 @@ class Run:
                 return self._journal.folder.replace(name, handle.chunks())
             handle.flush()
             return handle.sha256()
+
+    def _check_name(self, name: str) -> None:
+        if problem := file_name_problem(name):
+            raise RecordError(f"The name {name!r} of a file {problem}.")
+        if name in self._free_files or len(self._free_files) >= MAX_FILES:
+            raise RecordError(f"The run has a file {name!r}, or too many; choose another name.")
 
     def _check_open(self) -> None:
         self._journal.check()
