@@ -7,5 +7,5 @@ from __future__ import annotations
 
 __all__ = ["PAGES"]
 
-PAGES = ("runs", "record", "frames", "play", "envs")
+PAGES = ("runs", "record", "frames", "play", "envs", "board")
 """The modules, in the order of the main navigation."""
