@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from ludus.record.format.folder import Folder
 from ludus.record.replay.episode_table import Episode, episodes, stored_column
 from ludus.record.replay.replay import EPISODES
 from ludus.record.run.reader import RunReader, read_run
+from ludus.terminal_text import printable
 from ludus.view.replaying.timeline import Timeline, after, before
 
 __all__ = ["MOST_POINTS", "Recording", "Series", "Shown", "open_recording", "stamp_of", "thinned"]
@@ -94,6 +96,11 @@ class Recording:
         """The environment's id; empty if it has none."""
         found = self.subject.get("id")
         return found if isinstance(found, str) else ""
+
+    @property
+    def title(self) -> str:
+        """The id for titles and names of files: short, without characters that do something."""
+        return printable(self.env_id, 80) or "episodes"
 
     @property
     def num_envs(self) -> int | None:
@@ -223,17 +230,16 @@ class _Packed:
     """Episodes as columns, a few bytes each."""
 
     def __init__(self, found: Iterator[Episode]) -> None:
-        rows: list[tuple[int, ...]] = []
-        totals: list[float] = []
-        self._seeds: list[int | None] = []
+        numbers, totals = array("q"), array("d")
+        self._seeds: list[int | None] = []  # mostly None
         for one in found:
             flags = one.terminated + 2 * one.truncated
-            rows.append((one.env_index, one.number, one.first_row, one.length, flags))
+            numbers.extend((one.env_index, one.number, one.first_row, one.length, flags))
             totals.append(one.total_reward)
             self._seeds.append(one.seed)
-        table = np.array(rows, np.int64).reshape(len(rows), 5)
+        table = np.frombuffer(numbers, np.int64).reshape(-1, 5)
         self._env, self._number, self._first, self.lengths, self.flags = table.T
-        self.totals = np.array(totals, np.float64)
+        self.totals = np.frombuffer(totals, np.float64)
 
     def __len__(self) -> int:
         return len(self.lengths)

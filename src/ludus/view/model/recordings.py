@@ -60,7 +60,10 @@ def how_to_build(subject: Mapping[str, Any]) -> tuple[str, list[str]]:
         kwargs.pop(name, None)
     spec = registry.get(env_id)
     if spec is not None:
-        kwargs = {key: value for key, value in kwargs.items() if spec.kwargs.get(key) != value}
+        usual = {**spec.kwargs, "max_episode_steps": spec.max_episode_steps}
+        if spec.vector_entry_point is not None:
+            usual |= {"vectorization_mode": "vector_entry_point", "autoreset_mode": "NextStep"}
+        kwargs = {key: value for key, value in kwargs.items() if usual.get(key, ...) != value}
     if kwargs.get("vectorization_mode") == "async":
         kwargs["vectorization_mode"] = "sync"  # as the worker builds it
     further = []

@@ -102,6 +102,8 @@ async def _allow(request: Request) -> Response:
 def _picture(request: Request) -> Response:
     spec = spec_in(request)
     headers = {"cache-control": "private, max-age=3600"}
+    if not is_drawn(spec):
+        return Response(text_picture("No picture."), media_type=_SVG)
     try:
         frame = request.app.state.gallery.picture(spec)
     except (NotMade, NotAsked) as problem:

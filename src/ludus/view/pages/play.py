@@ -30,6 +30,11 @@ from ludus.view.replaying.messages import WorkerFailed
 __all__ = ["lifespan", "routes"]
 
 _MOST_SESSIONS = 4
+_TOLD = (
+    *("action", "error", "facts", "kind", "legal"),
+    *("reward", "steps", "terminated", "total", "truncated"),
+)
+"""What the browser gets of an answer; the process, which runs other people's code, chooses it."""
 _UNKNOWN, _FULL, _FAILED = 4404, 4429, 4500
 
 
@@ -67,7 +72,7 @@ async def _socket(socket: WebSocket) -> None:
         return
 
     async def tell(data: Mapping[str, Any], frame: bytes | None) -> None:
-        told = dict(data)
+        told = {name: data[name] for name in _TOLD if name in data}
         if told.get("kind") == "text" and frame is not None:
             text = frame.decode("utf-8", "replace")
             told["html"] = render("text_frame.html", text=text)

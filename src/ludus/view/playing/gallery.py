@@ -88,7 +88,7 @@ class Gallery:
     def facts(self, spec: EnvSpec) -> Mapping[str, Any]:
         """Return what an environment says about itself; raises as :meth:`picture`."""
         if spec.id not in self._facts:
-            self._facts[spec.id] = self._ask(request_for("inspect", spec), spec).data
+            self._facts[spec.id] = _checked(self._ask(request_for("inspect", spec), spec).data)
             while len(self._facts) > _KEPT:
                 self._facts.popitem(last=False)
         return self._facts[spec.id]
@@ -156,6 +156,25 @@ class Gallery:
         if self._worker is not None:
             self._worker.close()
             self._worker = None
+
+
+_ARGUMENT = ("name", "default", "given", "type")
+
+
+def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts in the form that the page expects, whatever the process sent."""
+    modes, fps, rows = (data.get(name) for name in ("render_modes", "fps", "arguments"))
+    texts = ("observation_space", "action_space", "layers", "doc")
+    return {
+        **{name: str(data.get(name, "")) for name in texts},
+        "render_modes": [str(mode) for mode in modes] if isinstance(modes, list) else [],
+        "fps": fps if isinstance(fps, int | float) else None,
+        "arguments": [
+            {name: str(row.get(name, "")) for name in _ARGUMENT}
+            for row in (rows if isinstance(rows, list) else [])
+            if isinstance(row, dict)
+        ],
+    }
 
 
 def _size(found: Frame | str | None) -> int:

@@ -34,7 +34,8 @@ class Child:
         self._lock = threading.RLock()
         self._waiting = 0
         self._process = subprocess.Popen(  # noqa: S603, our own module
-            [sys.executable, "-m", module],
+            # Not from the current folder: it may be one of runs, and what is in it anybody's.
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -88,7 +89,7 @@ class Child:
             try:
                 write_message(self._requests, request)
                 answer = read_message(self._answers)
-            except OSError as problem:
+            except (OSError, ValueError) as problem:  # ValueError: it was closed meanwhile
                 raise WorkerFailed(self._ending(late)) from problem
             finally:
                 timer.cancel()

@@ -14,7 +14,7 @@ def main() -> None:
     """Apply the first two arguments as limits, and become the command of the others."""
     memory, cpu_seconds, *arguments = sys.argv[1:]
     apply_limits(int(memory), int(cpu_seconds))
-    os.execv(sys.executable, [sys.executable, "-m", "ludus", *arguments])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "ludus", *arguments])  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ _CHUNK = 256
 _MOST_KEYFRAMES = 64
 _KEYFRAME_BYTES = 2**20
 _ROWS_BETWEEN = 500
+_ROWS_PER_LOOK = 16
 _FORGETFUL = frozenset({"OrderEnforcing", "PassiveEnvChecker", "TimeLimit"})
 """Wrappers after whose seeded reset nothing is left of what was before."""
 
@@ -101,9 +102,11 @@ class Playhead:
         while self.moment is not None and self.moment < moment:
             self._advance()
             row = self.moment // 2
-            if self.moment % 2 and row % _ROWS_BETWEEN == 0:
+            if self.moment % 2 == 0:
+                continue
+            if row % _ROWS_BETWEEN == 0:
                 self.keep()
-            if row % 16 == 0 and time.monotonic() > until and self.moment < moment:
+            if row % _ROWS_PER_LOOK == 0 and time.monotonic() > until and self.moment < moment:
                 self.keep()
                 raise NotThereYet(row)
 

@@ -73,7 +73,7 @@ class Verifications:
             if self._process is not None:
                 raise Busy("Another verification is running; wait until it has ended.")
             cpu_seconds = str(int(self._seconds) + 1)
-            command = [sys.executable, "-m", "ludus.view.replaying.limited", str(_MEMORY)]
+            command = [sys.executable, "-P", "-m", "ludus.view.replaying.limited", str(_MEMORY)]
             self._process = subprocess.Popen(  # noqa: S603, a command of Ludus
                 [*command, cpu_seconds, *arguments],
                 stdin=subprocess.DEVNULL,
