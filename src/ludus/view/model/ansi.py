@@ -93,11 +93,10 @@ def _symbol(character: str) -> str | None:
     if character in "\n\t":
         return None
     if character == "\r":
-        return "␍\n"
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
+        # What follows would overwrite the line.
+        return "\\r\n"
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
     return f"U+{code:04X}" if unicodedata.category(character) in _HIDDEN else None

@@ -64,12 +64,11 @@ def score_curve(
     shown = thinned(validations, _MOST_POINTS)
     points = [Point(n, s, x(n), HEIGHT - _BOTTOM if s is None else y(s)) for n, s in shown]
     line = " ".join(f"{one.x},{one.y}" for one in points if one.score is not None)
-    ticks = [low + (high - low) * part / _TICKS for part in range(_TICKS + 1)]
     return Curve(
         points=points,
         line=line,
         best=_best(points, lower=subject.lower, end=x(last)),
-        ticks=[(y(tick), f"{tick:.3g}") for tick in ticks],
+        ticks=[(y(tick), f"{tick:.6g}") for tick in _ticks(low, high)],
         steps=[(x(n), n) for n in sorted({0, last // 2, last})],
         references=[(name, value, y(value)) for name, value in known],
     )
@@ -89,6 +88,15 @@ def _best(points: Sequence[Point], *, lower: bool, end: float) -> str:
     if places:
         places.append(f"{end},{places[-1].partition(',')[2]}")
     return " ".join(places)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return a few round numbers within a range."""
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    apart = next(one * power for one in (1, 2, 2.5, 5, 10) if one * power >= rough * 0.999)
+    first = math.ceil(low / apart)
+    return [apart * part + 0.0 for part in range(first, math.floor(high / apart) + 1)][:20]
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:

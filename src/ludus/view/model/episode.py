@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ludus.errors import RecordError
 from ludus.record.format.disk import Handle
 from ludus.record.format.event import COMPLETE, read_manifest
+from ludus.research.running.partial_output import PARTIAL
 from ludus.view.library import Found
+from ludus.view.model.ansi import decoded
 from ludus.view.model.index import Index, RawEvent, indexes, open_events
 from ludus.view.model.locks import is_written
 from ludus.view.model.trajectory import (
@@ -25,6 +28,7 @@ from ludus.view.model.trajectory import (
 __all__ = ["EpisodeRecord", "open_episode", "read_subject"]
 
 _OVER = ("close",)
+_LAST_PRINTED = 3000
 _TOKENS = {"prompt": "prompt_tokens", "completion": "completion_tokens", "cached": "cached_tokens"}
 
 
@@ -95,6 +99,7 @@ class EpisodeRecord:
         act = self._event(acts[-1]) if acts else None
         data = {} if act is None else act.data
         tool, action = _action(data.get("action"))
+        printed, so_far = self._printed() if act else (None, "")
         return Step(
             n=self.count,
             time="" if act is None else act.time,
@@ -102,6 +107,8 @@ class EpisodeRecord:
             tool=tool,
             action=action,
             stop=text_of(data.get("stop")),
+            output=so_far,
+            characters=printed,
             thinking=None if act is None or before is None
             else seconds_between(before.time, act.time),
             cost=number_of(data.get("cost")),
@@ -109,6 +116,19 @@ class EpisodeRecord:
             faults=self._faults(start, len(self.index)),
             is_pending=True,
         )  # fmt: skip
+
+    def _printed(self) -> tuple[int | None, str]:
+        """Return the bytes that the running command has printed, and the end of them."""
+        try:
+            with self.record.open() as folder:
+                handle = folder.open(PARTIAL)
+        except RecordError:
+            return None, ""
+        if handle is None:
+            return None, ""
+        with handle:
+            size = handle.size
+            return size, decoded(handle.read(max(0, size - _LAST_PRINTED), _LAST_PRINTED))
 
     def find(self, n: int, mark: str) -> Step | None:
         """Return a step; ``None`` if there is none, or its hash begins otherwise than ``mark``."""

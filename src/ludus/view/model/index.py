@@ -1,8 +1,8 @@
 """Where the events of a record begin, and of what kind they are, without decoding them.
 
 The keys of an event are sorted, so ``kind``, ``n`` and ``time`` stand in the last few hundred bytes
-of its line, after everything that an agent wrote. An index holds offsets and kinds only: a record of
-100,000 events takes half a second to index and a megabyte to remember. Nothing is verified here.
+of its line, after everything that an agent wrote. An index holds offsets and kinds only: a record
+of 100,000 events takes half a second to index and a megabyte to remember. Nothing is verified here.
 """
 
 from __future__ import annotations
@@ -87,14 +87,18 @@ class Index:
     def numbers(self, *kinds: str) -> list[int]:
         """Return the numbers of all events of some kinds."""
         wanted = {place for place, name in enumerate(self.names) if name in kinds}
-        return [number for number, kind in enumerate(self.kinds) if kind in wanted] if wanted else []
+        return (
+            [number for number, kind in enumerate(self.kinds) if kind in wanted] if wanted else []
+        )
 
     def continues(self, handle: Handle) -> bool:
         """Whether a file still begins with what was indexed, as far as its last line tells."""
         if not self.ends:
             return True
         length = min(len(self._last), self.end)
-        return handle.size >= self.end and bytes(handle.read(self.end - length, length)) == self._last
+        return (
+            handle.size >= self.end and bytes(handle.read(self.end - length, length)) == self._last
+        )
 
     def extend(self, handle: Handle) -> int:
         """Take the lines that have come since; return how many."""

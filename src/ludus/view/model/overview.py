@@ -88,9 +88,7 @@ class Overview:
     def add_data(self, data: dict[str, Any]) -> None:
         """Add the next step by the data of its event."""
         graded, final, code = data.get("graded"), data.get("final"), data.get("exit_code")
-        refused = any(
-            isinstance(one, dict) and one.get("score") is None for one in (graded, final)
-        )
+        refused = any(isinstance(one, dict) and one.get("score") is None for one in (graded, final))
         score = number_of(data.get("validation"))
         self._append(
             bool(type(code) is int and code) or refused,

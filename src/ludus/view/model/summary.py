@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -124,6 +123,14 @@ class Summaries:
             if found.kind != "file":
                 yield self.of(found)
 
+    def stamps(self) -> list[Any]:
+        """Return what changes when the list of runs does."""
+        return [
+            (_stamp(found), _is_held(found, "lock" if found.kind == "run" else "events.jsonl"))
+            for found in self._library.all()
+            if found.kind != "file"
+        ]
+
     def of(self, found: Found) -> RunSummary:
         """Return the summary of a run or record; what is wrong with it is in the summary."""
         key = _stamp(found)
@@ -148,7 +155,7 @@ def _stamp(found: Found) -> tuple[Any, ...]:
     stamps = []
     for name in ("bench.json", "manifest.json", "events.jsonl", "results", "verifications"):
         try:
-            status = os.stat(found.path / name, follow_symlinks=False)
+            status = (found.path / name).lstat()
         except OSError:
             stamps.append(None)
         else:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
 __all__ = [
+    "ListedTrajectory",
     "State",
     "Step",
     "Subject",
@@ -92,7 +93,9 @@ class Step:
     @property
     def is_failed(self) -> bool:
         """Whether its command failed, or what was handed in was refused."""
-        refused = any(one is not None and one.get("score") is None for one in (self.graded, self.final))
+        refused = any(
+            one is not None and one.get("score") is None for one in (self.graded, self.final)
+        )
         return bool(self.exit_code) or refused
 
 
@@ -122,7 +125,7 @@ class Trajectory(Protocol):
     subject: Subject
     state: State
     result: Mapping[str, Any]
-    """The fields ``outcome``, ``value``, ``reason``, ``end``, ``cost``, …; empty if there is none."""
+    """``outcome``, ``value``, ``reason``, ``end``, ``cost``, …; empty if there is none."""
 
     @property
     def count(self) -> int:
@@ -133,6 +136,29 @@ class Trajectory(Protocol):
 
     def pending(self) -> Step | None:
         """Return the step that is being made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTrajectory:
+    """A trajectory whose steps are in memory."""
+
+    subject: Subject
+    listed: Sequence[Step]
+    state: State = "complete"
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Number of steps."""
+        return len(self.listed)
+
+    def steps(self, first: int, last: int) -> list[Step]:
+        """Return steps from ``first`` to before ``last``, as far as there are any."""
+        return list(self.listed[max(0, first) : max(0, last)])
+
+    def pending(self) -> Step | None:
+        """Return nothing: all steps have ended."""
+        return None
 
 
 def text_of(value: Any) -> str:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from ludus.errors import BenchError, ComparisonRefused
 from ludus.view.library import Found, Library
 from ludus.view.model.boards import BoardRun, Boards
+from ludus.view.pages.kept import close_kept, kept
 from ludus.view.rendering import link, page, render
 from ludus.view.replaying.verifications import Busy, Verifications
 
@@ -25,22 +26,29 @@ _MOST_NAMES = 50
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Keep what was read of runs, and stop verifications with the server."""
-    app.state.boards = Boards(app.state.library, app.state.settings.store)
-    app.state.verifications = Verifications()
+    """Stop the verification that runs with the server."""
     try:
         yield
     finally:
-        app.state.verifications.close()
+        close_kept(app, "verifications")
+
+
+def _boards_of(request: Request) -> Boards:
+    state = request.app.state
+    return kept(request.app, "boards", lambda: Boards(state.library, state.settings.store))
+
+
+def _verifications_of(request: Request) -> Verifications:
+    return kept(request.app, "verifications", Verifications)
 
 
 def _boards(request: Request) -> Response:
-    suites, problems = request.app.state.boards.suites()
+    suites, problems = _boards_of(request).suites()
     return page(request, "boards.html", suites=suites, problems=problems)
 
 
 def _board(request: Request) -> Response:
-    boards: Boards = request.app.state.boards
+    boards = _boards_of(request)
     suites, problems = boards.suites()
     name = request.path_params["suite"]
     row = next((one for one in suites if one.name == name), None)
@@ -91,7 +99,7 @@ def _found(request: Request) -> Found:
 
 def _verification(request: Request) -> Response:
     found = _found(request)
-    job = request.app.state.verifications.job(found.name)
+    job = _verifications_of(request).job(found.name)
     values = {"found": found, "job": job, "address": link("verify", found.name)}
     if "hx-request" in request.headers:
         return HTMLResponse(render("verify_job.html", **values))
@@ -103,9 +111,9 @@ def _verify(request: Request) -> Response:
     found = _found(request)
     command = ["bench", "verify"] if found.kind == "run" else ["verify"]
     try:
-        request.app.state.verifications.start(found.name, [*command, "--", str(found.path)])
+        _verifications_of(request).start(found.name, [*command, "--", str(found.path)])
     except Busy as problem:
-        job = request.app.state.verifications.job(found.name)
+        job = _verifications_of(request).job(found.name)
         values = {"found": found, "job": job, "address": link("verify", found.name)}
         return page(request, "verify.html", status=409, busy=str(problem), **values)
     return RedirectResponse(link("verify", found.name), 303)

@@ -15,12 +15,13 @@ from starlette.routing import Route
 from ludus.core.spec import EnvSpec
 from ludus.registration.listing import family_of
 from ludus.view.model.gallery import PROOF, facts_of, find_env, is_drawn, list_envs, versions
+from ludus.view.pages.kept import close_kept, kept
 from ludus.view.pages.record import number_in
 from ludus.view.playing.gallery import Gallery, NotAsked, NotMade
 from ludus.view.playing.text_picture import text_picture
 from ludus.view.rendering import link, page, render
 
-__all__ = ["lifespan", "nav", "routes", "spec_in"]
+__all__ = ["gallery_of", "lifespan", "nav", "routes", "spec_in"]
 
 nav = ("Environments", "/envs")
 
@@ -30,12 +31,16 @@ _SVG = "image/svg+xml"
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Keep the worker of the gallery as long as the server runs."""
-    app.state.gallery = Gallery()
+    """Stop the worker of the gallery with the server."""
     try:
         yield
     finally:
-        await run_in_threadpool(app.state.gallery.close)
+        await run_in_threadpool(close_kept, app, "gallery")
+
+
+def gallery_of(app: Starlette) -> Gallery:
+    """Return what makes environments for the gallery."""
+    return kept(app, "gallery", Gallery)
 
 
 def spec_in(request: Request) -> EnvSpec:
@@ -50,7 +55,7 @@ def _envs(request: Request) -> Response:
     found = list_envs(text, family=family, tag=tag, latest=latest)
     pages = max(1, math.ceil(len(found.specs) / _PER_PAGE))
     at = number_in(request, "page", 1, pages, 1)
-    gallery: Gallery = request.app.state.gallery
+    gallery = gallery_of(request.app)
     specs = found.specs[(at - 1) * _PER_PAGE : at * _PER_PAGE]
     return page(
         request,
@@ -69,7 +74,7 @@ def _envs(request: Request) -> Response:
 
 def _env(request: Request) -> Response:
     spec = spec_in(request)
-    gallery: Gallery = request.app.state.gallery
+    gallery = gallery_of(request.app)
     return page(
         request,
         "env.html",
@@ -87,7 +92,7 @@ def _inside(request: Request) -> Response:
     """Return the part of a page for which the environment is made."""
     spec = spec_in(request)
     try:
-        facts = request.app.state.gallery.facts(spec)
+        facts = gallery_of(request.app).facts(spec)
     except (NotMade, NotAsked) as problem:
         return HTMLResponse(render("env_inside.html", facts=None, problem=str(problem)))
     return HTMLResponse(render("env_inside.html", facts=facts, problem=""))
@@ -95,7 +100,7 @@ def _inside(request: Request) -> Response:
 
 async def _allow(request: Request) -> Response:
     spec = await run_in_threadpool(spec_in, request)
-    request.app.state.gallery.allow(spec)
+    gallery_of(request.app).allow(spec)
     return RedirectResponse(link("envs", spec.id), 303)
 
 
@@ -105,7 +110,7 @@ def _picture(request: Request) -> Response:
     if not is_drawn(spec):
         return Response(text_picture("No picture."), media_type=_SVG)
     try:
-        frame = request.app.state.gallery.picture(spec)
+        frame = gallery_of(request.app).picture(spec)
     except (NotMade, NotAsked) as problem:
         return Response(text_picture(f"No picture. {problem}", wrapped=True), media_type=_SVG)
     if frame.kind == "png":

@@ -21,9 +21,9 @@ from ludus.record.run.reader import read_run
 from ludus.view.library import Found
 from ludus.view.model.recording import thinned
 from ludus.view.model.recordings import record_of
-from ludus.view.pages.record import number_in, opened, shown_episode
+from ludus.view.pages.record import number_in, opened, replayer_of, shown_episode
 from ludus.view.rendering import link, render
-from ludus.view.replaying.replayer import NotDrawnYet, Record, Replayer, ReplayFailed
+from ludus.view.replaying.replayer import NotDrawnYet, Record, ReplayFailed
 
 __all__ = ["routes"]
 
@@ -37,7 +37,7 @@ async def _allow(request: Request) -> Response:
     found: Found = request.app.state.library.record(request.path_params["name"])
     if read_run(found.path, within=found.within).manifest.get("kind") != EPISODES:
         raise HTTPException(404)
-    request.app.state.replayer.allow(Record(found.path, "", found.within))
+    replayer_of(request).allow(Record(found.path, "", found.within))
     numbers = {}
     for name in ("place", "t"):
         text = form.get(name, ["0"])[0]
@@ -64,7 +64,7 @@ def _answered(answer: Callable[[Request], Response]) -> Callable[[Request], Resp
 
 def _about(request: Request) -> Response:
     found, recording = opened(request)
-    about = _replayer(request).about(record_of(found, recording))
+    about = replayer_of(request).about(record_of(found, recording))
     return JSONResponse({key: about.get(key) for key in ("render_mode", "fps", "rows")})
 
 
@@ -76,7 +76,7 @@ def _frame(request: Request) -> Response:
     env = number_in(request, "env", 0, 2**24, 0)
     last = number_in(request, "last", moment, _LATEST, moment)
     last = min(last, 2 * recording.rows)
-    frame = _replayer(request).frame(record_of(found, recording), moment, env, last)
+    frame = replayer_of(request).frame(record_of(found, recording), moment, env, last)
     headers = {"cache-control": "private, max-age=3600"}
     if request.query_params.get("v") != recording.stamp:
         headers = {}
@@ -93,7 +93,7 @@ def _state(request: Request) -> Response:
     moment = request.path_params["moment"]
     if not 0 <= moment <= 2 * recording.rows:
         raise IndexError(moment)
-    content = _replayer(request).state(record_of(found, recording), moment)
+    content = replayer_of(request).state(record_of(found, recording), moment)
     headers = {"content-disposition": f'attachment; filename="moment-{moment}.state"'}
     return Response(content, media_type="application/octet-stream", headers=headers)
 
@@ -105,16 +105,11 @@ def _observations(request: Request) -> Response:
     length = min(recording.last_frame(shown), _MOST_OBSERVED)
     moments = [shown.moment(t) for t in range(1, length + 1)]
     env = shown.episode.env_index
-    table = _replayer(request).observations(record_of(found, recording), moments, env)
+    table = replayer_of(request).observations(record_of(found, recording), moments, env)
     steps, lines = thinned(table, [f"observation[{i}]" for i in range(table.shape[1])])
     chart: dict[str, Any] = {"title": "observation", "x": steps, "lines": lines, "xlabel": "step"}
     content = json.dumps(chart if lines else {"title": ""}, allow_nan=False)
     return Response(content, media_type="application/json")
-
-
-def _replayer(request: Request) -> Replayer:
-    found: Replayer = request.app.state.replayer
-    return found
 
 
 routes = [

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,13 +19,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ludus.errors import ViewError
 from ludus.view.model.gallery import find_env, is_drawn
-from ludus.view.pages.envs import spec_in
-from ludus.view.playing.gallery import Gallery
+from ludus.view.pages.envs import gallery_of, spec_in
+from ludus.view.pages.kept import kept
 from ludus.view.playing.session import Session
 from ludus.view.rendering import page, render
 from ludus.view.replaying.messages import WorkerFailed
 
-__all__ = ["lifespan", "routes"]
+__all__ = ["routes"]
 
 _MOST_SESSIONS = 4
 _TOLD = (
@@ -38,16 +36,9 @@ _TOLD = (
 _UNKNOWN, _FULL, _FAILED = 4404, 4429, 4500
 
 
-@asynccontextmanager
-async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Know who plays; the processes end with the connections."""
-    app.state.sessions = set()
-    yield
-
-
 def _play(request: Request) -> Response:
     spec = spec_in(request)
-    gallery: Gallery = request.app.state.gallery
+    gallery = gallery_of(request.app)
     if not is_drawn(spec):
         raise ViewError(f"{spec.id} is a task for research agents and cannot be played with keys.")
     return page(request, "play.html", spec=spec, allowed=gallery.is_allowed(spec))
@@ -56,8 +47,8 @@ def _play(request: Request) -> Response:
 async def _socket(socket: WebSocket) -> None:
     """Serve one player; the guard has checked where the page came from."""
     app = socket.app
-    gallery: Gallery = app.state.gallery
-    sessions: set[Session] = app.state.sessions
+    gallery = gallery_of(app)
+    sessions: set[Session] = kept(app, "sessions", set)
     try:
         spec = await run_in_threadpool(find_env, socket.path_params["env_id"])
     except ViewError:

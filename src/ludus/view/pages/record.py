@@ -20,10 +20,11 @@ from ludus.record.run.reader import read_run
 from ludus.view.library import ITSELF, Found
 from ludus.view.model.recording import Recording, Shown, thinned
 from ludus.view.model.recordings import Recordings, how_to_build, record_of
+from ludus.view.pages.kept import close_kept, kept
 from ludus.view.rendering import link, page
 from ludus.view.replaying.replayer import Replayer
 
-__all__ = ["lifespan", "opened", "routes"]
+__all__ = ["lifespan", "number_in", "opened", "replayer_of", "routes", "shown_episode"]
 
 _ROWS = 200
 _SORTS = ("place", "return", "length")
@@ -31,19 +32,27 @@ _SORTS = ("place", "return", "length")
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
-    """Keep open recordings and workers as long as the server runs."""
-    app.state.recordings = Recordings()
-    app.state.replayer = Replayer()
+    """Stop the workers with the server."""
     try:
         yield
     finally:
-        await run_in_threadpool(app.state.replayer.close)
+        await run_in_threadpool(close_kept, app, "replayer")
+
+
+def recordings_of(request: Request) -> Recordings:
+    """Return the recordings that are open."""
+    return kept(request.app, "recordings", Recordings)
+
+
+def replayer_of(request: Request) -> Replayer:
+    """Return what executes recordings again."""
+    return kept(request.app, "replayer", Replayer)
 
 
 def opened(request: Request) -> tuple[Found, Recording]:
     """Return the record in the address of a page."""
     found: Found = request.app.state.library.record(request.path_params["name"])
-    return found, request.app.state.recordings.of(found)
+    return found, recordings_of(request).of(found)
 
 
 def shown_episode(request: Request, recording: Recording) -> Shown:
@@ -68,7 +77,7 @@ def _record(request: Request) -> Response:
     if manifest.get("kind") != EPISODES:
         run, _, unit = found.name.partition("@")
         return RedirectResponse(link("run", run, "e", unit or ITSELF))
-    recording: Recording = request.app.state.recordings.of(found)
+    recording = recordings_of(request).of(found)
     sort = request.query_params.get("sort", "place")
     by = sort.removeprefix("-") if sort.removeprefix("-") in _SORTS else "place"
     order = recording.sorted(by, descending=sort.startswith("-"))
@@ -112,7 +121,7 @@ def _player(request: Request) -> Response:
     last = recording.last_frame(shown)
     t = number_in(request, "t", 0, last, 0)
     record = record_of(found, recording)
-    replayer: Replayer = request.app.state.replayer
+    replayer = replayer_of(request)
     allowed = replayer.is_allowed(record)
     series = recording.series(shown)
     call, wrappers = how_to_build(recording.subject)

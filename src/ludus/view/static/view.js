@@ -33,6 +33,44 @@
     });
   }
 
+  // Watching an episode: time runs, new steps are followed unless the reader has scrolled up.
+  function tick() {
+    for (const one of document.querySelectorAll("[data-since]")) {
+      const seconds = Math.max(0, Math.round((Date.now() - Date.parse(one.dataset.since)) / 1000));
+      one.textContent = seconds < 120 ? `for ${seconds} s` : `for ${Math.floor(seconds / 60)} min`;
+    }
+  }
+  tick();
+  if (document.querySelector("[data-since], #stream")) setInterval(tick, 1000);
+  const box = document.getElementById("follow");
+  if (box) {
+    let last = scrollY;
+    addEventListener("scroll", () => { if (scrollY < last - 40) box.checked = false; last = scrollY; }, { passive: true });
+    box.addEventListener("change", () => { if (box.checked) scrollTo(0, document.body.scrollHeight); });
+  }
+  document.addEventListener("htmx:after:swap", () => {
+    localTimes(document);
+    tick();
+    const steps = document.getElementById("steps");
+    if (!steps || !box) return;
+    if (steps.dataset.count !== String(steps.children.length)) {
+      steps.dataset.count = steps.children.length;
+      say(`${steps.children.length} steps`);
+    }
+    if (box.checked) scrollTo(0, document.body.scrollHeight);
+  });
+  const stream = document.getElementById("stream");
+  if (stream) {
+    stream.addEventListener("reload", () => location.reload());
+    const end = (text) => {
+      const told = document.getElementById("following");
+      if (told) told.textContent = text;
+      say(text);
+    };
+    stream.addEventListener("over", () => end("The episode is not running any more. Reload the page for its result."));
+    stream.addEventListener("failed", () => end("The record could not be read any more. Reload the page to try again."));
+  }
+
   // Moving through a list of steps, rows or calls.
   const stops = () => [...document.querySelectorAll("[data-stop]")];
   function move(by) {
