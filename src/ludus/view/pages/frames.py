@@ -7,6 +7,7 @@ A recording is executed only after somebody has asked for it on its page: the fo
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
@@ -22,13 +23,15 @@ from ludus.view.library import Found
 from ludus.view.model.recording import thinned
 from ludus.view.model.recordings import record_of
 from ludus.view.pages.record import number_in, opened, replayer_of, shown_episode
+from ludus.view.playing.text_picture import text_picture
 from ludus.view.rendering import link, render
-from ludus.view.replaying.replayer import NotDrawnYet, Record, ReplayFailed
+from ludus.view.replaying.replayer import AHEAD, NotDrawnYet, Record, ReplayFailed
 
 __all__ = ["routes"]
 
 _MOST_OBSERVED = 20_000
 _LATEST = 2**53
+_EXPORT_SECONDS = 300.0
 
 
 async def _allow(request: Request) -> Response:
@@ -88,6 +91,29 @@ def _frame(request: Request) -> Response:
     return HTMLResponse(render("text_frame.html", text=text), headers=headers)
 
 
+def _frame_file(request: Request) -> Response:
+    """Return a frame for a page that is exported: an image, whatever time it takes."""
+    if not request.scope.get("ludus.static"):
+        raise HTTPException(404)
+    found, recording = opened(request)
+    moment, env = request.path_params["moment"], request.path_params["env"]
+    if not 0 <= moment <= 2 * recording.rows:
+        raise IndexError(moment)
+    record, deadline = record_of(found, recording), time.monotonic() + _EXPORT_SECONDS
+    while True:
+        try:
+            last = min(moment + 2 * AHEAD, 2 * recording.rows)
+            frame = replayer_of(request).frame(record, moment, env, last)
+        except NotDrawnYet:
+            if time.monotonic() > deadline:
+                raise
+            continue
+        if frame.kind == "png":
+            return Response(frame.content, media_type="image/png")
+        text = frame.content.decode("utf-8", "replace")
+        return Response(text_picture(text), media_type="image/svg+xml")
+
+
 def _state(request: Request) -> Response:
     found, recording = opened(request)
     moment = request.path_params["moment"]
@@ -116,6 +142,7 @@ routes = [
     Route("/record/{name}/replay", _allow, methods=["POST"]),
     Route("/record/{name}/about", _answered(_about)),
     Route("/record/{name}/frame/{moment:int}", _answered(_frame)),
+    Route("/record/{name}/frame/{moment:int}/{env:int}.{kind}", _answered(_frame_file)),
     Route("/record/{name}/state/{moment:int}", _answered(_state)),
     Route("/record/{name}/ep/{place:int}/observations", _answered(_observations)),
 ]

@@ -18,15 +18,17 @@ from starlette.routing import Route
 from ludus.record.replay.replay import EPISODES
 from ludus.record.run.reader import read_run
 from ludus.view.library import ITSELF, Found
+from ludus.view.model.line_picture import line_picture
 from ludus.view.model.recording import Recording, Shown, thinned
 from ludus.view.model.recordings import Recordings, how_to_build, record_of
 from ludus.view.pages.kept import close_kept, kept
 from ludus.view.rendering import link, page
-from ludus.view.replaying.replayer import Replayer
+from ludus.view.replaying.replayer import NotDrawnYet, Replayer, ReplayFailed
 
 __all__ = ["lifespan", "number_in", "opened", "replayer_of", "routes", "shown_episode"]
 
 _ROWS = 200
+_MOST_FILES = 600
 _SORTS = ("place", "return", "length")
 
 
@@ -122,6 +124,9 @@ def _player(request: Request) -> Response:
     t = number_in(request, "t", 0, last, 0)
     record = record_of(found, recording)
     replayer = replayer_of(request)
+    is_static = bool(request.scope.get("ludus.static"))
+    if is_static and getattr(request.app.state, "export_frames", False):
+        replayer.allow(record)
     allowed = replayer.is_allowed(record)
     series = recording.series(shown)
     call, wrappers = how_to_build(recording.subject)
@@ -140,11 +145,31 @@ def _player(request: Request) -> Response:
         limits=replayer.limits,
         reason=recording.subject.get("unreplayable"),
         stamp=recording.stamp,
-        series=[(one.title, _summary(one.lines)) for one in series],
+        series=[
+            (one.title, _summary(one.lines), line_picture(one.steps, one.lines, one.title))
+            for one in series
+        ],
+        is_static=is_static,
+        files=_files(request, found, recording, shown) if is_static and allowed else [],
         call=call,
         wrappers=wrappers,
         data=_data(found, recording, shown, last, t, allowed=allowed, series=series),
     )
+
+
+def _files(request: Request, found: Found, recording: Recording, shown: Shown) -> list[str]:
+    """Return the frames that are exported with an episode: of the first, and of the remarkable."""
+    places = {0, *(one.place for one in recording.landmarks().values())}
+    record = record_of(found, recording)
+    try:
+        mode = replayer_of(request).about(record)["render_mode"]
+    except (NotDrawnYet, ReplayFailed):
+        mode = None
+    if shown.place not in places or mode is None:
+        return []
+    last = min(recording.last_frame(shown), _MOST_FILES)
+    end = f"{shown.episode.env_index}.{'png' if mode == 'rgb_array' else 'svg'}"
+    return [link("record", found.name, "frame", str(shown.moment(t)), end) for t in range(last + 1)]
 
 
 def _data(found: Found, recording: Recording, shown: Shown, last: int, t: int, **more: Any) -> str:

@@ -37,6 +37,7 @@
   function build(entry) {
     if (entry.plot) entry.plot.destroy();
     const lines = Object.values(entry.chart.lines);
+    entry.box.replaceChildren();  // the picture for pages without scripts
     entry.plot = new uPlot(options(entry.chart, entry.box, entry.onPick), [entry.chart.x, ...lines], entry.box);
     entry.plot.over.closest(".uplot").setAttribute("aria-hidden", "true");
     entry.line = document.createElement("div");

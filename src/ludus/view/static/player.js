@@ -14,7 +14,18 @@
   const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
   // One frame: asked for again while the recording is still being executed up to it.
+  const files = [...document.querySelectorAll("#frame-files a[href]")].map((one) => one.href);
+  if (document.body.hasAttribute("data-static")) {
+    data.allowed = files.length > 0;
+    data.observations = data.about = "";
+  }
   async function load(step) {
+    if (files.length) {
+      const picture = new Image();
+      picture.src = files[Math.min(step, files.length - 1)];
+      await picture.decode();
+      return { bitmap: picture, width: picture.naturalWidth, height: picture.naturalHeight };
+    }
     for (;;) {
       const answer = await fetch(address(step));
       if (answer.status === 202) {
@@ -34,7 +45,8 @@
         box.hidden = false;
       }
       if (answer.headers.get("content-type").startsWith("image/")) {
-        return { bitmap: await createImageBitmap(await answer.blob()) };
+        const bitmap = await createImageBitmap(await answer.blob());
+        return { bitmap, width: bitmap.width, height: bitmap.height };
       }
       const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
       return { nodes: [...parsed.body.childNodes] };
@@ -57,7 +69,7 @@
       const found = await frame(step);
       if (ticket !== wanted) return;
       if (found.bitmap) {
-        const { width, height } = found.bitmap;
+        const { width, height } = found;
         if (image.width !== width || image.height !== height) Object.assign(image, { width, height });
         image.classList.toggle("small", width < 300);
         image.getContext("2d").drawImage(found.bitmap, 0, 0);
@@ -163,7 +175,7 @@
     }
   }
   go(t, true).then(async () => {
-    if (!data.allowed) return;
+    if (!data.allowed || !data.about) return;
     const answer = await fetch(data.about);
     if (!answer.ok) return;
     const about = await answer.json();
