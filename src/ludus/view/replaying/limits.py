@@ -57,7 +57,7 @@ def worker_environment() -> dict[str, str]:
     return {
         **kept,
         **threads,
-        "LUDUS_COMPILE": "never",
+        "LUDUS_COMPILE": "background",
         "PYGAME_HIDE_SUPPORT_PROMPT": "1",
         "SDL_AUDIODRIVER": "dummy",
         "SDL_VIDEODRIVER": "dummy",
