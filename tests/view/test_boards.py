@@ -138,19 +138,19 @@ def test_one_verification_at_a_time_and_none_after_its_time(folder):
 def test_a_hostile_run_is_text_and_damaged_ones_are_left_out(tmp_path):
     text = "".join(one for one in HOSTILE if "\udc80" not in one)
     suite = load_suite("classic").changed(seeds=(0,), episodes=1)
-    suite = suite.model_copy(update={"environments": suite.environments[:1], "title": "<b>bold</b>"})
+    suite = suite.model_copy(
+        update={"environments": suite.environments[:1], "title": "<b>bold</b>"}
+    )
     run_suite(suite, ["random"], out=tmp_path / "hostile", settings=SERIAL)
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "bench.json").write_text(json.dumps({"name": text}))
     (tmp_path / "link").symlink_to(tmp_path / "hostile")
     with serving(tmp_path) as client:
         page = client.get("/board").text
-        assert page.count("<a href=\"/board/") == 1
+        assert page.count('<a href="/board/') == 1
         assert "does not describe a bench run" in page
         for path in ("/board", "/board/classic"):
             page = client.get(path).text
             for piece in ("<script>document", "<b>bold", "<img src=x", "\x1b"):
                 assert piece not in page
         assert "&lt;b&gt;bold&lt;/b&gt;" in page
-
-

@@ -91,7 +91,9 @@ def test_state_files_fit_environments_that_are_built_as_the_recorded_one(tmp_pat
     env = make()
     env.reset(seed=99)
     ludus.load_state(tmp_path / "state", env)
-    mine = env.step(next(action for moment, _, action in recorded_calls(path) if moment == after(4)))
+    mine = env.step(
+        next(action for moment, _, action in recorded_calls(path) if moment == after(4))
+    )
     head.seek(after(4))
     assert np.array_equal(mine[0], head.observation)
 

@@ -25,7 +25,13 @@ def test_grey_frames_and_collections_are_images():
 
 @pytest.mark.parametrize(
     "frame",
-    [None, "text", np.zeros((4, 4, 3)), np.zeros((4, 4, 5), np.uint8), np.zeros((0, 4, 3), np.uint8)],
+    [
+        None,
+        "text",
+        np.zeros((4, 4, 3)),
+        np.zeros((4, 4, 5), np.uint8),
+        np.zeros((0, 4, 3), np.uint8),
+    ],
     ids=["nothing", "text", "floats", "five channels", "empty"],
 )
 def test_what_is_no_image_is_refused(frame):

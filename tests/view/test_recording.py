@@ -110,7 +110,7 @@ def test_how_to_build_is_the_call_that_was_recorded(tmp_path):
     for number, kwargs in enumerate(({}, mode)):
         path = record_batch("CartPole-v1", tmp_path / str(number), rows=2, **kwargs)
         call, _ = how_to_build(open_recording(path).subject)
-        made, own = eval(call, {"ludus": ludus}), ludus.make_vec("CartPole-v1", 3, **kwargs)  # noqa: S307
+        made, own = eval(call, {"ludus": ludus}), ludus.make_vec("CartPole-v1", 3, **kwargs)
         assert repr(made) == repr(own)
         made.reset(seed=0)
         ludus.save_state(made, tmp_path / "state")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -100,7 +101,7 @@ def _found(request: Request) -> Found:
 def _verification(request: Request) -> Response:
     found = _found(request)
     job = _verifications_of(request).job(found.name)
-    values = {"found": found, "job": job, "address": link("verify", found.name)}
+    values: dict[str, Any] = {"found": found, "job": job, "address": link("verify", found.name)}
     if "hx-request" in request.headers:
         return HTMLResponse(render("verify_job.html", **values))
     return page(request, "verify.html", **values)
@@ -114,8 +115,15 @@ def _verify(request: Request) -> Response:
         _verifications_of(request).start(found.name, [*command, "--", str(found.path)])
     except Busy as problem:
         job = _verifications_of(request).job(found.name)
-        values = {"found": found, "job": job, "address": link("verify", found.name)}
-        return page(request, "verify.html", status=409, busy=str(problem), **values)
+        return page(
+            request,
+            "verify.html",
+            status=409,
+            busy=str(problem),
+            found=found,
+            job=job,
+            address=link("verify", found.name),
+        )
     return RedirectResponse(link("verify", found.name), 303)
 
 
