@@ -17,7 +17,7 @@ try:
 except ModuleNotFoundError as problem:
     raise missing("uvicorn", extra="view", purpose="The viewer") from problem
 
-__all__ = ["address", "make_server", "serve"]
+__all__ = ["address", "listen", "make_server", "serve"]
 
 _MOST_CONNECTIONS = 1000
 _MESSAGE_BYTES = 1 << 16
@@ -33,7 +33,7 @@ def serve(settings: ViewSettings, *, on_start: Callable[[str], None] | None = No
     Raises:
         ViewError: The address is taken, or cannot be listened on.
     """
-    with closing(_listening(settings)) as listening:
+    with closing(listen(settings)) as listening:
         settings = replace(settings, port=listening.getsockname()[1])
         server = make_server(settings)
         if on_start is not None:
@@ -70,7 +70,12 @@ def address(settings: ViewSettings, path: str = "/") -> str:
     return f"http://{shown}:{settings.port}{path}{token}"
 
 
-def _listening(settings: ViewSettings) -> socket.socket:
+def listen(settings: ViewSettings) -> socket.socket:
+    """Return the socket that the server listens on.
+
+    Raises:
+        ViewError: The address is taken, or cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
