@@ -97,6 +97,7 @@ def main() -> None:
             home = server.stdout.readline().split()[4].rstrip("/")
             base = f"{home}/run/long/e/record"
             memory = psutil.Process(server.pid).memory_info
+            processor = psutil.Process(server.pid).cpu_times
             waited(f"{home}/static/view.css")
             print(f"{'memory of the server before':44} {memory().rss / 2**20:7.0f} MiB")
             middle = given.events // 400
@@ -109,9 +110,14 @@ def main() -> None:
                 "curve and filters of all steps": f"{base}/overview",
                 "search in all steps": f"{base}?q=--seed+{given.events // 2 - 1}",
             }.items():
+                before = processor()
                 seconds, length = waited(address)
+                used = processor().user - before.user + processor().system - before.system
                 now = memory().rss / 2**20
-                print(f"{name:44} {seconds * 1000:7.0f} ms {length / 1024:7.0f} KiB {now:5.0f} MiB")
+                print(
+                    f"{name:44} {seconds * 1000:7.0f} ms (processor {used * 1000:5.0f} ms) "
+                    f"{length / 1024:5.0f} KiB, server {now:4.0f} MiB"
+                )
             if CHROMIUM.exists():
                 first_paint({"episode": base, "step with the large output": f"{base}/s/0-"})
         finally:
