@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from ludus.errors import ViewError
@@ -44,7 +46,7 @@ def serve(settings: ViewSettings, *, on_start: Callable[[str], None] | None = No
 
 def make_server(settings: ViewSettings) -> uvicorn.Server:
     """Return a server that does not run yet."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             create_app(settings),
             log_level="warning",
@@ -60,6 +62,24 @@ def make_server(settings: ViewSettings) -> uvicorn.Server:
             lifespan="on",
         )
     )
+
+
+class _Server(uvicorn.Server):
+    """A server that ends at Ctrl-C without raising it again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop serving at the signals that end a program."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def address(settings: ViewSettings, path: str = "/") -> str:
