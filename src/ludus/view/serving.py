@@ -1,0 +1,86 @@
+"""Runs the server."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+
+from ludus.errors import ViewError
+from ludus.optional import missing
+from ludus.view.app import create_app
+from ludus.view.settings import ViewSettings
+
+try:
+    import uvicorn
+except ModuleNotFoundError as problem:
+    raise missing("uvicorn", extra="view", purpose="The viewer") from problem
+
+__all__ = ["address", "make_server", "serve"]
+
+_MOST_CONNECTIONS = 1000
+_MESSAGE_BYTES = 1 << 16
+
+
+def serve(settings: ViewSettings, *, on_start: Callable[[str], None] | None = None) -> None:
+    """Serve the viewer until it is interrupted.
+
+    Args:
+        settings: What it shows, and where it listens.
+        on_start: Is called with the address, token included, once requests are accepted.
+
+    Raises:
+        ViewError: The address is taken, or cannot be listened on.
+    """
+    with closing(_listening(settings)) as listening:
+        settings = replace(settings, port=listening.getsockname()[1])
+        server = make_server(settings)
+        if on_start is not None:
+            # The socket listens already: whoever connects now waits for the server.
+            on_start(address(settings))
+        server.run(sockets=[listening])
+
+
+def make_server(settings: ViewSettings) -> uvicorn.Server:
+    """Return a server that does not run yet."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            create_app(settings),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            ws="websockets-sansio",
+            ws_max_size=_MESSAGE_BYTES,
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=1,
+            lifespan="on",
+        )
+    )
+
+
+def address(settings: ViewSettings, path: str = "/") -> str:
+    """Return what to open in a browser."""
+    host = "127.0.0.1" if settings.host in ("", "0.0.0.0", "::") else settings.host  # noqa: S104
+    shown = f"[{host}]" if ":" in host else host
+    token = "" if settings.token is None else f"?token={settings.token}"
+    return f"http://{shown}:{settings.port}{path}{token}"
+
+
+def _listening(settings: ViewSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((settings.host, settings.port))
+        made.listen(128)
+    except OSError as problem:
+        made.close()
+        raise ViewError(
+            f"The viewer cannot listen on {settings.host}:{settings.port}: "
+            f"{problem.strerror or problem}. Choose another port with --port; 0 takes a free one."
+        ) from problem
+    return made
