@@ -137,18 +137,24 @@ class Folder:
         with contextlib.ExitStack() as opened:
             folders: dict[str, int] = {}
             drafts: list[tuple[int, int, str]] = []
-            for name, pieces in contents.items():
-                above = name.rpartition("/")[0]
-                if above not in folders:
-                    folders[above] = self._descend(name, make=True)[0]
-                    opened.callback(os.close, folders[above])
-                number, last = _open_draft(folders[above], name.rpartition("/")[2])
-                opened.callback(os.close, number)
-                drafts.append((number, folders[above], last))
-                made[name] = _write(number, pieces)
-            for number, folder, last in drafts:
-                os.fsync(number)
-                os.replace(last + DRAFT, last, src_dir_fd=folder, dst_dir_fd=folder)
+            try:
+                for name, pieces in contents.items():
+                    above, _, last = name.rpartition("/")
+                    if above not in folders:
+                        folders[above] = self._descend(name, make=True)[0]
+                        opened.callback(os.close, folders[above])
+                    number = _open_draft(folders[above], last)
+                    opened.callback(os.close, number)
+                    drafts.append((number, folders[above], last))
+                    made[name] = _write(number, pieces)
+                for number, folder, last in drafts:
+                    os.fsync(number)
+                    os.replace(last + DRAFT, last, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:  # an interrupt too; raised again
+                for _, folder, last in drafts:
+                    with contextlib.suppress(OSError):
+                        os.unlink(last + DRAFT, dir_fd=folder)
+                raise
             for above, folder in folders.items():
                 _sync_folder(folder)
                 if above:
@@ -200,10 +206,10 @@ class Folder:
         return failure(f"Opening {self.path / name}", problem)
 
 
-def _open_draft(folder: int, name: str) -> tuple[int, str]:
+def _open_draft(folder: int, name: str) -> int:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(name + DRAFT, dir_fd=folder)
-    return os.open(name + DRAFT, _WRITE | os.O_EXCL, 0o666, dir_fd=folder), name
+    return os.open(name + DRAFT, _WRITE | os.O_EXCL, 0o666, dir_fd=folder)
 
 
 def _write(number: int, pieces: Iterator[Any]) -> tuple[str, int]:

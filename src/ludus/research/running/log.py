@@ -108,7 +108,8 @@ class Log:
         """Write the files of the first workspace, unless that was done."""
         if not self.story.has_tree and not self.story.steps:
             more = {"left_out": listing.left_out} if listing.left_out else {}
-            self._append("tree", {"files": listing.rows, **more})
+            with suppress(CodecError):  # too many braces in names
+                self._append("tree", {"files": listing.rows, **more})
 
     def act(self, data: Mapping[str, Any]) -> None:
         """Write what the agent has decided."""
