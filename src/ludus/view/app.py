@@ -34,9 +34,9 @@ _TITLES = {404: "Not found", 422: "Cannot be shown", 500: "Something went wrong"
 def create_app(settings: ViewSettings) -> Starlette:
     """Return the viewer as an ASGI application.
 
-    Its state has ``settings``, ``library``, ``summaries`` and ``nav``. A module of ``pages`` has ``routes``; it
-    may have ``nav``, an entry of the main navigation, and ``lifespan(app)``, a context manager
-    around the life of the server.
+    Its state has ``settings``, ``library``, ``summaries`` and ``nav``. A module of ``pages`` has
+    ``routes``; it may have ``nav``, an entry of the main navigation, and ``lifespan(app)``, a
+    context manager around the life of the server.
     """
     modules = [import_module(f"ludus.view.pages.{name}") for name in PAGES]
     routes = [route for module in modules for route in module.routes]

@@ -64,7 +64,7 @@ def open_named(episode: EpisodeRecord, path: str) -> tuple[RecordedFile, Handle]
 def content_of(episode: EpisodeRecord, digest: str, longest: int) -> bytes | None:
     """Return a file by its hash; ``None`` if it was not kept or is longer."""
     try:
-        file, handle = open_file(episode, digest)
+        _, handle = open_file(episode, digest)
     except ViewError:
         return None
     with handle:

@@ -1,8 +1,8 @@
 """Where the events of a record begin, and of what kind they are, without decoding them.
 
 The keys of an event are sorted, so ``kind``, ``n`` and ``time`` stand in the last few hundred bytes
-of its line, after everything that an agent wrote. An index holds offsets and kinds only: a record of
-100,000 events takes half a second to index and a megabyte to remember. Nothing is verified here.
+of its line, after everything that an agent wrote. An index holds offsets and kinds only: a record
+of 100,000 events takes half a second to index and a megabyte to remember. Nothing is verified here.
 """
 
 from __future__ import annotations

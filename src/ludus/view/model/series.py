@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +22,7 @@ def extremes(values: ArrayLike, columns: int) -> tuple[NDArray[np.int64], NDArra
         return finite, numbers[finite]
     edges = np.linspace(0, len(finite), columns + 1).astype(np.int64)
     kept: list[int] = []
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
+    for start, end in pairwise(edges):
         part = numbers[finite[start:end]]
         both = {int(start + part.argmin()), int(start + part.argmax())}
         kept += sorted(both)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -156,7 +155,7 @@ def _stamp(found: Found) -> tuple[Any, ...]:
     stamps = []
     for name in ("bench.json", "manifest.json", "events.jsonl", "results", "verifications"):
         try:
-            status = os.stat(found.path / name, follow_symlinks=False)
+            status = (found.path / name).lstat()
         except OSError:
             stamps.append(None)
         else:

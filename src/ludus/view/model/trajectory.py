@@ -125,7 +125,7 @@ class Trajectory(Protocol):
     subject: Subject
     state: State
     result: Mapping[str, Any]
-    """The fields ``outcome``, ``value``, ``reason``, ``end``, ``cost``, …; empty if there is none."""
+    """``outcome``, ``value``, ``reason``, ``end``, ``cost``, …; empty if there is none."""
 
     @property
     def count(self) -> int:

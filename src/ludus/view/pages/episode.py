@@ -23,7 +23,7 @@ from ludus.view.model.overview import (
 from ludus.view.model.trajectory import Step
 from ludus.view.rendering import link, page
 
-__all__ = ["routes", "shared"]
+__all__ = ["A_PAGE", "routes", "shared"]
 
 A_PAGE = 200
 _AT_ONCE = 3000
