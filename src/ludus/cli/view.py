@@ -41,6 +41,7 @@ def run(
     single: Annotated[
         bool, typer.Option("--single", help="With --export: one HTML file for the whole run.")
     ] = False,
+    page: Annotated[str, typer.Option(help="Page to begin with, such as /envs/CartPole-v1.")] = "/",
     browser: Annotated[
         bool | None,
         typer.Option(
@@ -79,4 +80,4 @@ def run(
             if open_browser(address, wanted=browser):
                 echo("A browser was opened.")
 
-        serve(settings, on_start=started)
+        serve(settings, on_start=started, page=f"/{page.lstrip('/')}")
