@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -126,12 +126,14 @@ class Folder:
 
     def replace(self, name: str, pieces: Iterator[Any]) -> tuple[str, int]:
         """Write a file whole or not at all; return the SHA-256 and the number of its bytes."""
-        return self.replace_all({name: pieces})[name]
+        return self.replace_all({name: pieces}, flush=True)[name]
 
-    def replace_all(self, contents: Mapping[str, Iterator[Any]]) -> dict[str, tuple[str, int]]:
+    def replace_all(
+        self, contents: Mapping[str, Iterator[Any]], *, flush: bool
+    ) -> dict[str, tuple[str, int]]:
         """Write files, each whole or not at all; return SHA-256 and number of bytes of each.
 
-        All are written before the first is flushed: that takes hardly longer than flushing one.
+        With ``flush``, return when all of them would survive a power cut.
         """
         made: dict[str, tuple[str, int]] = {}
         with contextlib.ExitStack() as opened:
@@ -148,18 +150,40 @@ class Folder:
                     drafts.append((number, folders[above], last))
                     made[name] = _write(number, pieces)
                 for number, folder, last in drafts:
-                    os.fsync(number)
+                    if flush:
+                        os.fsync(number)
                     os.replace(last + DRAFT, last, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:  # an interrupt too; raised again
                 for _, folder, last in drafts:
                     with contextlib.suppress(OSError):
                         os.unlink(last + DRAFT, dir_fd=folder)
                 raise
-            for above, folder in folders.items():
+            for above, folder in folders.items() if flush else ():
                 _sync_folder(folder)
                 if above:
                     _sync_folder(self._number)
         return made
+
+    def flush(self, names: Iterable[str]) -> None:
+        """Return when files, and their names, would survive a power cut; what is gone is left out.
+
+        The disk begins to write all of them before the first is waited for.
+        """
+        with contextlib.ExitStack() as opened:
+            handles = [
+                opened.enter_context(handle)
+                for name in names
+                if (handle := self.open(name)) is not None
+            ]
+            for handle in handles if hasattr(os, "posix_fadvise") else ():
+                os.posix_fadvise(handle.number, 0, 0, os.POSIX_FADV_DONTNEED)
+            for handle in handles:
+                handle.flush()
+            for above in {handle.name.rpartition("/")[0] for handle in handles}:
+                folder = self._descend(f"{above}/." if above else ".")[0]
+                opened.callback(os.close, folder)
+                _sync_folder(folder)
+            _sync_folder(self._number)
 
     def remove(self, name: str) -> None:
         """Remove a file if it exists."""
