@@ -25,12 +25,15 @@ _MOST_CONNECTIONS = 1000
 _MESSAGE_BYTES = 1 << 16
 
 
-def serve(settings: ViewSettings, *, on_start: Callable[[str], None] | None = None) -> None:
+def serve(
+    settings: ViewSettings, *, on_start: Callable[[str], None] | None = None, page: str = "/"
+) -> None:
     """Serve the viewer until it is interrupted.
 
     Args:
         settings: What it shows, and where it listens.
         on_start: Is called with the address, token included, once requests are accepted.
+        page: Of which ``on_start`` gets the address.
 
     Raises:
         ViewError: The address is taken, or cannot be listened on.
@@ -40,7 +43,7 @@ def serve(settings: ViewSettings, *, on_start: Callable[[str], None] | None = No
         server = make_server(settings)
         if on_start is not None:
             # The socket listens already: whoever connects now waits for the server.
-            on_start(address(settings))
+            on_start(address(settings, page))
         server.run(sockets=[listening])
 
 
@@ -86,7 +89,8 @@ def address(settings: ViewSettings, path: str = "/") -> str:
     """Return what to open in a browser."""
     host = "127.0.0.1" if settings.host in ("", "0.0.0.0", "::") else settings.host  # noqa: S104
     shown = f"[{host}]" if ":" in host else host
-    token = "" if settings.token is None else f"?token={settings.token}"
+    mark = "&" if "?" in path else "?"
+    token = "" if settings.token is None else f"{mark}token={settings.token}"
     return f"http://{shown}:{settings.port}{path}{token}"
 
 
