@@ -139,9 +139,11 @@ class Summaries:
         with self._lock:
             kept = self._kept.get(found.name)
         if kept is not None and kept[0] == key:
+            _, summary, moment = kept
             # How far running episodes are is in other files.
-            if not kept[1].is_live or time.monotonic() - kept[2] < _FRESH:
-                return kept[1]
+            is_old = summary.is_live and time.monotonic() - moment > _FRESH
+            if not is_old:
+                return summary
         try:
             made = _of_run(found) if found.kind == "run" else _of_record(found)
         except (Error, OSError) as problem:
