@@ -44,20 +44,28 @@ def violations(page) -> list:
     return json.loads(session.send("Runtime.evaluate", asked)["result"]["value"])
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_pages(site, address, browser, dark):
-    for path in pages(site):
-        with Opened(browser, address + path, dark=dark) as opened:
+def test_pages(site, address, browser):
+    """One page of the browser visits all: errors, contrast in both themes, a phone's width."""
+    with Opened(browser, address + "/runs") as opened:
+        page = opened.page
+        for path in pages(site):
+            opened.problems.clear()
+            page.set_viewport_size({"width": 1280, "height": 900})
+            page.goto(address + path)
+            assert violations(page) == [], path
+            page.set_viewport_size({"width": 390, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
             wrong = [one for one in opened.problems if "404" not in one or "nothing" not in path]
             assert wrong == [], path
+
+
+def test_dark_pages(site, address, browser):
+    one = site.episode()
+    with Opened(browser, f"{address}/run/first", dark=True) as opened:
+        for path in (one, f"{one}/s/1", "/runs"):
+            opened.page.goto(address + path)
             assert violations(opened.page) == [], path
-
-
-def test_pages_fit_a_phone(site, address, browser):
-    for path in pages(site):
-        with Opened(browser, address + path, width=390) as opened:
-            width = opened.page.evaluate("document.documentElement.scrollWidth")
-            assert width <= 390, path
+        assert opened.problems == []
 
 
 def test_keys(site, address, browser):
@@ -81,6 +89,7 @@ def test_keys(site, address, browser):
         page.keyboard.press("Enter")
         page.wait_for_url("**#step-5")
         page.locator("#step-5 a.id").click()
+        page.wait_for_url("**/s/5-*")
         page.keyboard.press("p")
         page.wait_for_url("**/s/4-*")
         page.keyboard.press("u")

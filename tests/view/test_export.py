@@ -31,7 +31,7 @@ def test_every_link_leads_to_a_file(exported):
 
 
 def test_it_opens_from_a_file(exported, browser):
-    done, folder = exported
+    done, _ = exported
     with Opened(browser, done.first.as_uri()) as opened:
         opened.problems = [one for one in opened.problems if not one.startswith("request: file:")]
         assert opened.problems == []
@@ -58,9 +58,8 @@ def test_one_file(site, tmp_path, browser):
         assert re.search(r"#p\d+$", page.url)
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
         assert len(ids) == len(set(ids))
-        targets = page.evaluate(
-            "[...document.querySelectorAll('a[href^=\"#\"]')].map(one => one.hash.slice(1))"
-        )
+        links = "[...document.querySelectorAll('a[href^=\"#\"]')]"
+        targets = page.evaluate(f"{links}.map(one => one.getAttribute('href').slice(1))")
         assert set(targets) <= set(ids)
 
 

@@ -32,10 +32,11 @@ TAGS = re.compile(r"<(?:script|img|svg|a|iframe|form|i|span|pre)\b[^>]*>", re.IG
 def test_texts_are_texts(site, address):
     text = site.text(address)
     for tag in TAGS.findall(text):
-        assert not re.search(r"\son\w+\s*=", tag), tag
-        assert "javascript:" not in tag, tag
+        bare = re.sub(r'"[^"]*"', '""', tag)
+        assert not re.search(r"\son\w+\s*=", bare), tag
+        assert not re.search(r'(?:href|src|action)="\s*javascript:', tag), tag
         assert not tag.startswith("<script") or 'src="/static/' in tag, tag
-        assert " style=" not in tag
+        assert " style=" not in bare
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert len(text) < 1_500_000
@@ -72,11 +73,11 @@ def test_links_in_place_of_files(site, tmp_path):
         target = copy / place
         if place == "artefacts":
             shutil.rmtree(target)
-            os.symlink(site.folder.parent, target)
+            (target).symlink_to(site.folder.parent)
             (site.folder.parent / "page.html").write_text("the secret")
         else:
             target.unlink()
-            os.symlink(site.folder / "hostile" / place, target)
+            (target).symlink_to(site.folder / "hostile" / place)
         with client_of(copy.parent) as client:
             if place == "artefacts":
                 text = client.get("/run/r/e/record/files").text

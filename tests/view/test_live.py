@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ WRITER = """
         print("done", flush=True)
 """
 ROOT = Path(__file__).parents[2]
+
+
+def in_a_loop(work):
+    """Run a coroutine in a thread: the browser's library has an event loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 class Writer:
@@ -112,7 +119,7 @@ def test_a_record_is_read_once_for_all_who_watch():
         assert watchers.count == 0
         return found
 
-    found = asyncio.run(all_of_them())
+    found = in_a_loop(all_of_them())
     assert found == [["step 0", "step 1", "step 2"]] * 50
     assert looks == [0, 0, 0, 1, 2]
 
@@ -126,7 +133,7 @@ def test_a_failure_to_read_ends_the_watching():
             assert await watched.changed(0, 10)
             return watched.has_failed
 
-    assert asyncio.run(watch())
+    assert in_a_loop(watch())
 
 
 def test_a_stream_of_what_a_resumption_has_cut(site):

@@ -32,7 +32,9 @@ def test_runs_are_listed_filtered_and_sorted(site):
     assert 0 < first < site.text("/runs?list=episodes&sort=score&outcome=scored").find("/first/")
 
 
-@pytest.mark.parametrize("query", ["sort=zzz", "page=-1", "page=99999", "list=x", "page=" + "9" * 50])
+@pytest.mark.parametrize(
+    "query", ["sort=zzz", "page=-1", "page=99999", "list=x", "page=" + "9" * 50]
+)
 def test_odd_queries(site, query):
     assert site.get(f"/runs?{query}").status_code == 200
 
@@ -56,7 +58,7 @@ def test_an_episode(site):
     assert "2 validations; a table follows" in text
     assert "model.py" in text
     record = next((site.folder / "first" / "records").iterdir())
-    result = [one.data for one in read_run(record).events if one.kind == "result"][0]
+    result = next(one.data for one in read_run(record).events if one.kind == "result")
     assert f"{result['value']:.4g}" in text
 
 
@@ -192,16 +194,26 @@ def test_data_of_events_of_any_form(tmp_path):
     from tests.view.conftest import client_of
 
     odd = [None, True, -1, 1e300, "x", [], [1], {}, {"a": [None]}, "9" * 50]
-    with Run.create(tmp_path / "odd", kind="research", subject={"evaluation": 3, "unit": []}) as run:
-        for n, value in enumerate(odd):
+    with Run.create(
+        tmp_path / "odd", kind="research", subject={"evaluation": 3, "unit": []}
+    ) as run:
+        for value in odd:
             names = samples.step(0)
             run.append("ask", dict.fromkeys(("kept", "messages", "usage", "bodies", "n"), value))
             run.append("act", dict.fromkeys(("n", "action", "thought", "cost"), value))
             run.append("grading", {"files": value})
             run.append("step", dict.fromkeys([*names, "changes", "output_file"], value))
-        run.append("result", dict.fromkeys(("outcome", "value", "reason", "cost", "end"), []))
+        run.append("result", {"outcome": [], "value": [], "reason": {}, "cost": "x", "end": []})
     with client_of(tmp_path) as client:
-        for rest in ("", "/conversation", "/files", "/about", "?filter=failed", "?q=x", "/overview"):
+        for rest in (
+            "",
+            "/conversation",
+            "/files",
+            "/about",
+            "?filter=failed",
+            "?q=x",
+            "/overview",
+        ):
             assert client.get(f"/run/odd/e/record{rest}").status_code == 200, rest
         for n in range(len(odd)):
             assert client.get(f"/run/odd/e/record/s/{n}").status_code == 200, json.dumps(odd[n])

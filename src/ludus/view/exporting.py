@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from html import escape, unescape
 from pathlib import Path
@@ -82,8 +83,11 @@ def export(
     folder.mkdir(parents=True, exist_ok=True)
     app = create_app(settings)
     app.state.export_frames = frames and not single
+    work = _export(app, found, folder, single=single)
     try:
-        return asyncio.run(_export(app, found, folder, single=single))
+        # In a thread of its own: the caller, a notebook for example, may be running an event loop.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, work).result()
     finally:
         close_kept(app, "replayer")
 

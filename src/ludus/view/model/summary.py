@@ -152,7 +152,7 @@ class Summaries:
 
 def _stamp(found: Found) -> tuple[Any, ...]:
     """Return what changes when the files of a run do, records of live episodes excepted."""
-    stamps = []
+    stamps: list[tuple[int, int, int] | None] = []
     for name in ("bench.json", "manifest.json", "events.jsonl", "results", "verifications"):
         try:
             status = (found.path / name).lstat()
