@@ -10,6 +10,7 @@ from ludus.bench import RunSettings, load_suite, run_suite
 from ludus.view.model.recording import open_recording
 from tests.view.recordings import record_single
 from tests.view.served import serving
+from tests.view.test_player_pages import hostile
 
 PAGES = (
     "/record/single",
@@ -29,6 +30,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("runs")
     record_single("CartPole-v1", path / "single", episodes=3)
     record_single("CartPole-v1", path / "fresh", episodes=1)
+    hostile(path / "hostile")
     suite = load_suite("classic").changed(seeds=(0,), episodes=1)
     settings = RunSettings(engine="serial")
     run_suite(suite, ["random", "heuristic"], out=path / "bench", settings=settings)
@@ -123,6 +125,15 @@ def test_frames_are_asked_for_with_a_button(page):
     page.goto("/record/fresh/ep/0?t=2")
     page.get_by_role("button", name="Show frames").click()
     at(page, 2)
+
+
+def test_nothing_in_a_hostile_record_runs(page):
+    page.on("dialog", lambda one: pytest.fail(one.message))
+    for path in ("/record/hostile", "/record/hostile/ep/0?t=2"):
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        assert page.title().endswith("ludus view")
+        assert page.locator("main script, main img[onerror], main svg[onload]").count() == 0
 
 
 def test_an_environment_is_played_with_keys_and_buttons(page):
