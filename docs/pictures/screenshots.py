@@ -40,14 +40,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         verified_benchmark(Path(folder, "classic"))
         episode = research_episode(Path(folder, "research")).record
-        server = subprocess.Popen(
+        server = subprocess.Popen(  # noqa: S603 - this library's own command
             [sys.executable, "-m", "ludus", "view", folder, "--port", "0", "--no-open"],
             stdout=subprocess.PIPE,
             text=True,
         )
         try:
-            assert server.stdout is not None
-            home = server.stdout.readline().split()[4].rstrip("/")
+            line = "" if server.stdout is None else server.stdout.readline()
+            home = line.split()[4].rstrip("/")
             base = f"{home}/run/research/e/{Path(episode).name}"
             with sync_playwright() as play:
                 browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)

@@ -21,6 +21,7 @@ from ludus.view.model.locks import is_written
 from ludus.view.model.output import window
 from ludus.view.model.series import extremes
 from ludus.view.model.trajectory import Subject
+from ludus.view.rendering import _block
 from ludus.view.settings import ViewSettings
 from tests.view import samples
 
@@ -71,6 +72,12 @@ def test_a_bomb_of_colours_is_bounded():
     made = str(ansi("\x1b[31m." * 100_000))
     assert made.count("<span") <= 4001
     assert made.count(".") >= 100_000
+
+
+def test_a_text_of_megabytes_is_cut():
+    made = str(_block("\x00\n" * 1_000_000))
+    assert "[… 1,800,000 more characters]" in made
+    assert made.count("x00") == 100_000
 
 
 def test_combining_marks_do_not_pile_up():

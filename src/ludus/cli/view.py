@@ -48,6 +48,7 @@ def run(
             help="With --export: execute recordings of environments again, for their frames.",
         ),
     ] = False,
+    page: Annotated[str, typer.Option(help="Page to begin with, such as /envs/CartPole-v1.")] = "/",
     browser: Annotated[
         bool | None,
         typer.Option(
@@ -86,4 +87,4 @@ def run(
             if open_browser(address, wanted=browser):
                 echo("A browser was opened.")
 
-        serve(settings, on_start=started)
+        serve(settings, on_start=started, page=f"/{page.lstrip('/')}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from ludus.errors import ViewError
@@ -23,12 +25,15 @@ _MOST_CONNECTIONS = 1000
 _MESSAGE_BYTES = 1 << 16
 
 
-def serve(settings: ViewSettings, *, on_start: Callable[[str], None] | None = None) -> None:
+def serve(
+    settings: ViewSettings, *, on_start: Callable[[str], None] | None = None, page: str = "/"
+) -> None:
     """Serve the viewer until it is interrupted.
 
     Args:
         settings: What it shows, and where it listens.
         on_start: Is called with the address, token included, once requests are accepted.
+        page: Of which ``on_start`` gets the address.
 
     Raises:
         ViewError: The address is taken, or cannot be listened on.
@@ -38,13 +43,13 @@ def serve(settings: ViewSettings, *, on_start: Callable[[str], None] | None = No
         server = make_server(settings)
         if on_start is not None:
             # The socket listens already: whoever connects now waits for the server.
-            on_start(address(settings))
+            on_start(address(settings, page))
         server.run(sockets=[listening])
 
 
 def make_server(settings: ViewSettings) -> uvicorn.Server:
     """Return a server that does not run yet."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             create_app(settings),
             log_level="warning",
@@ -62,11 +67,30 @@ def make_server(settings: ViewSettings) -> uvicorn.Server:
     )
 
 
+class _Server(uvicorn.Server):
+    """A server that ends at Ctrl-C without raising it again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop serving at the signals that end a program."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
 def address(settings: ViewSettings, path: str = "/") -> str:
     """Return what to open in a browser."""
     host = "127.0.0.1" if settings.host in ("", "0.0.0.0", "::") else settings.host  # noqa: S104
     shown = f"[{host}]" if ":" in host else host
-    token = "" if settings.token is None else f"?token={settings.token}"
+    mark = "&" if "?" in path else "?"
+    token = "" if settings.token is None else f"{mark}token={settings.token}"
     return f"http://{shown}:{settings.port}{path}{token}"
 
 

@@ -263,6 +263,34 @@ def test_killed_between_an_output_and_its_step(play, tmp_path, monkeypatch):
     assert fsck(record).ok
 
 
+@pytest.mark.parametrize("folder", ["artefacts", "outputs"])
+def test_files_that_a_power_cut_has_lost(tmp_path, monkeypatch, folder):
+    """The record says something that is not there any more: the episode begins anew."""
+    monkeypatch.setattr(job_module, "graded_in_sandboxes", fake_grade)
+    actions = ["echo x > x; seq 10000", "kill", set_answer(0.9), "submit"]
+    script = write_script(tmp_path / "s.yaml", actions)
+    out = tmp_path / "run"
+    real = Log.act
+
+    def deadly(self, data):
+        if data.get("action") == "kill":
+            os.kill(os.getpid(), 9)
+        return real(self, data)
+
+    def work():
+        monkeypatch.setattr(Log, "act", deadly)
+        start(answers(tmp_path), "scripted", out, agent_options={"file": script})
+
+    assert in_child(work) == -9
+    (file,) = (record_of(out) / folder).iterdir()
+    os.truncate(file, 0)
+    done = resume_research(out, settings=SERIAL)
+    assert (done.exit_code, done.results[0].lives) == (0, 2)
+    (left,) = (out / "abandoned").iterdir()
+    assert "1 files of its record were lost" in (left / "why.txt").read_text()
+    assert fsck(record_of(out)).ok
+
+
 def test_an_output_that_comes_out_otherwise_the_second_time_has_another_name(tmp_path):
     subject = {"unit": {"id": "u"}}
     for outputs in ("a",), ("a", "b", "b"):

@@ -187,6 +187,8 @@ class EpisodeJob(UnitJob):
         task = self._load_task()
         subject = self.subject(task)
         with self._open_log(subject) as log:
+            if lost := log.lost_files():
+                raise CannotResume(f"{lost} files of its record were lost")
             self._begin(log, subject)
             if not log.story.is_over and log.story.result is None:
                 self._play(task, log, on_playing)

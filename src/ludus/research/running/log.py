@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
 from ludus.errors import CodecError, RecordError, ResearchError
 from ludus.record import Run, read_run
+from ludus.record.format.folder import Folder
 from ludus.record.format.keys import SigningKey
 from ludus.record.replay.provenance import provenance
 from ludus.research.episode.workspace_changes import Changes, Listing
@@ -95,6 +96,18 @@ class Log:
         """Of the record."""
         return self._run.path
 
+    def lost_files(self) -> int:
+        """Return how many files of the record are missing or cut, such as after a power cut."""
+        expected = {f"{ARTEFACTS}/{digest}": size for digest, size in self.story.files.items()}
+        expected |= {path: size for path, (_, size) in self.story.outputs.items()}
+        lost = 0
+        with Folder(self.path) as folder:
+            for name, size in expected.items():
+                handle = folder.open(name)
+                with handle or nullcontext():
+                    lost += handle is None or handle.size != size
+        return lost
+
     def ask(self, data: Mapping[str, Any]) -> None:
         """Write a call of the agent's model."""
         self._append("ask", data)
@@ -108,7 +121,8 @@ class Log:
         """Write the files of the first workspace, unless that was done."""
         if not self.story.has_tree and not self.story.steps:
             more = {"left_out": listing.left_out} if listing.left_out else {}
-            self._append("tree", {"files": listing.rows, **more})
+            with suppress(CodecError):  # too many braces in names
+                self._append("tree", {"files": listing.rows, **more})
 
     def act(self, data: Mapping[str, Any]) -> None:
         """Write what the agent has decided."""
@@ -121,6 +135,8 @@ class Log:
             if digest not in self.story.files:
                 event = self._run.add_file(f"{ARTEFACTS}/{digest}", artefacts[path])
                 self.story.take(event)
+        # Also those that were there already: from here on, nothing else can be tested.
+        self._run.sync()
         self._append("grading", {"n": len(self.story.steps), "split": split, "files": digests})
 
     def tested(self, made: Outcome) -> None:
@@ -219,7 +235,8 @@ class Log:
                 return path
             tries += 1
             path = f"{name}-{tries}.txt"
-        self.story.take(self._run.add_file(path, source))
+        for event in self._run.add_files({path: source}):
+            self.story.take(event)
         return path
 
     def _keep_texts(self, texts: Mapping[str, bytes]) -> None:

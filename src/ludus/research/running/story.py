@@ -121,7 +121,7 @@ class Story:
         gradings: The data of each ``grading``.
         handed_in: The data of the first ``grading`` on the test split. Nothing else is ever tested.
         tested: Its result, once that is known.
-        files: The SHA-256 of all stored files of the workspace.
+        files: The bytes of all stored files of the workspace, by their SHA-256.
         text_bytes: Bytes of those of them that are small.
         outputs: SHA-256 and bytes of stored outputs, by their paths.
         has_tree: Whether the first workspace is recorded.
@@ -140,7 +140,7 @@ class Story:
     gradings: list[Mapping[str, Any]] = field(default_factory=list)
     handed_in: Mapping[str, Any] | None = None
     tested: Mapping[str, Any] | None = None
-    files: set[str] = field(default_factory=set)
+    files: dict[str, int] = field(default_factory=dict)
     text_bytes: int = 0
     outputs: dict[str, tuple[str, int]] = field(default_factory=dict)
     has_tree: bool = False
@@ -276,7 +276,7 @@ def _file(story: Story, data: Mapping[str, Any]) -> None:
     if path.startswith(f"{OUTPUTS}/"):
         story.outputs[path] = (digest, size)
     elif not story.asks.file(data):
-        story.files.add(digest)
+        story.files[digest] = size
         story.text_bytes += size if size <= LARGEST_TEXT else 0
 
 

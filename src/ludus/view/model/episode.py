@@ -25,7 +25,7 @@ from ludus.view.model.trajectory import (
     text_of,
 )
 
-__all__ = ["EpisodeRecord", "open_episode", "read_subject"]
+__all__ = ["EpisodeRecord", "action_of", "open_episode", "read_subject"]
 
 _OVER = ("close",)
 _LAST_PRINTED = 3000
@@ -98,7 +98,7 @@ class EpisodeRecord:
         acts = self._numbers(start, len(self.index), "act")
         act = self._event(acts[-1]) if acts else None
         data = {} if act is None else act.data
-        tool, action = _action(data.get("action"))
+        tool, action = action_of(data.get("action"))
         printed, so_far = self._printed() if act else (None, "")
         return Step(
             n=self.count,
@@ -178,7 +178,7 @@ class EpisodeRecord:
         acts = self._numbers(start, end, "act")
         act = self._event(acts[-1]) if acts else None
         since = before or (self._event(0) if acts else None)
-        tool, action = _action(data.get("action"))
+        tool, action = action_of(data.get("action"))
         whole = data.get("output")
         return Step(
             n=n,
@@ -243,7 +243,7 @@ def changes_of(value: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(one for one in value if isinstance(one, dict) and isinstance(one.get("path"), str))
 
 
-def _action(value: Any) -> tuple[str, str]:
+def action_of(value: Any) -> tuple[str, str]:
     """Return the tool that was called, and the action as text."""
     if isinstance(value, str):
         return "", value
