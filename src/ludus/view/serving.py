@@ -58,7 +58,7 @@ def make_server(settings: ViewSettings) -> uvicorn.Server:
             date_header=False,
             proxy_headers=False,
             limit_concurrency=_MOST_CONNECTIONS,
-            ws="websockets-sansio",
+            ws="auto",
             ws_max_size=_MESSAGE_BYTES,
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=1,
