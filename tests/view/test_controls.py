@@ -53,6 +53,9 @@ def test_keys_go_where_they_point():
     assert car.action({"left", "up"}).tolist() == [-1.0, 1.0, 0.0]
     pong = controls_of(ludus.make("ALE/Pong-v5"), "ALE/Pong-v5")
     assert pong.action({"right"}) == pong.action({"d"})
+    assert {"d", "right"} <= set(pong.keys())
+    assert ["right"] in [button["keys"] for button in pong.buttons()]
+    assert ["d"] not in [button["keys"] for button in pong.buttons()]
     assert pong.noop == 0
 
 

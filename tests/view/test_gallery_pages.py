@@ -22,11 +22,10 @@ UNTRUSTED = "ViewOdd/Untrusted-v0"
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    odd_envs.register()
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = ROOT
     try:
-        with serving(tmp_path_factory.mktemp("empty")) as made:
+        with odd_envs.registered(), serving(tmp_path_factory.mktemp("empty")) as made:
             yield made
     finally:
         os.environ.pop("PYTHONPATH")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from ludus.bench import RunSettings, load_suite, run_suite
 from ludus.view.model.recording import open_recording
-from tests.view.recordings import record_batch, record_single
+from tests.view.recordings import record_single
 from tests.view.served import serving
+from tests.view.test_player_pages import hostile
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
-SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PAGES = (
     "/record/single",
     "/record/single/ep/1",
-    "/record/batch/ep/0",
     "/envs?family=classic_control",
     "/envs/FrozenLake-v1",
     "/envs/FrozenLake-v1/play",
@@ -33,7 +29,8 @@ WAIT = 60_000
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("runs")
     record_single("CartPole-v1", path / "single", episodes=3)
-    record_batch("CartPole-v1", path / "batch", rows=30)
+    record_single("CartPole-v1", path / "fresh", episodes=1)
+    hostile(path / "hostile")
     suite = load_suite("classic").changed(seeds=(0,), episodes=1)
     settings = RunSettings(engine="serial")
     run_suite(suite, ["random", "heuristic"], out=path / "bench", settings=settings)
@@ -43,18 +40,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def client(folder):
     with serving(folder) as made:
-        for name in ("single", "batch"):
-            made.post(f"/record/{name}/replay", place=0)
+        made.post("/record/single/replay", place=0)
         yield made
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -134,14 +121,19 @@ def test_a_click_into_a_chart_goes_to_its_step(page):
     assert page.locator("#scrub").input_value() == page.locator("#scrub").get_attribute("max")
 
 
-def test_frames_are_asked_for_with_a_button(browser, folder, tmp_path):
-    record_single("CartPole-v1", tmp_path / "fresh", episodes=1)
-    with serving(tmp_path) as client:
-        page = browser.new_page()
-        page.goto(f"{client.url}/record/fresh/ep/0?t=2")
-        page.get_by_role("button", name="Show frames").click()
-        at(page, 2)
-        page.close()
+def test_frames_are_asked_for_with_a_button(page):
+    page.goto("/record/fresh/ep/0?t=2")
+    page.get_by_role("button", name="Show frames").click()
+    at(page, 2)
+
+
+def test_nothing_in_a_hostile_record_runs(page):
+    page.on("dialog", lambda one: pytest.fail(one.message))
+    for path in ("/record/hostile", "/record/hostile/ep/0?t=2"):
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        assert page.title().endswith("ludus view")
+        assert page.locator("main script, main img[onerror], main svg[onload]").count() == 0
 
 
 def test_an_environment_is_played_with_keys_and_buttons(page):

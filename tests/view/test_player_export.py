@@ -8,9 +8,8 @@ import pytest
 from ludus.view import ViewSettings, export
 from ludus.view.model.recording import open_recording
 from tests.view.recordings import record_single
-from tests.view.test_player_browser import CHROMIUM, WAIT, browser
 
-__all__ = ["browser"]
+WAIT = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,6 @@ def test_without_being_asked_nothing_is_executed_for_an_export(folder, tmp_path)
     assert '<svg class="curve"' in page
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
 def test_exported_frames_play_from_files(folder, tmp_path, browser):
     exported(folder, tmp_path / "pages", frames=True)
     best = open_recording(folder / "single").landmarks()["best"]

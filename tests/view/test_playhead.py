@@ -131,6 +131,11 @@ def test_a_seeded_reset_is_a_shortcut_only_where_nothing_else_is_left(tmp_path):
 
 
 def test_a_difference_from_the_recording_is_noticed(tmp_path, monkeypatch):
+    with odd_envs.registered():
+        notice_a_difference(tmp_path, monkeypatch)
+
+
+def notice_a_difference(tmp_path, monkeypatch):
     path = record_single("ViewOdd/Drift-v0", tmp_path / "run", episodes=1)
     monkeypatch.setattr(odd_envs.DriftEnv, "pace", 0.5)
     head = Playhead(read_run(path))

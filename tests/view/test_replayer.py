@@ -25,6 +25,8 @@ ROOT = str(Path(__file__).parents[2])
 @pytest.fixture(autouse=True)
 def find_tests(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", ROOT)
+    with odd_envs.registered():
+        yield
 
 
 @pytest.fixture

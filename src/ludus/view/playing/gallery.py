@@ -102,6 +102,8 @@ class Gallery:
         try:
             answer = self._ask(request_for("picture", spec), spec)
         except NotMade as problem:
+            if isinstance(problem.__cause__, WorkerFailed):
+                raise  # it may work another time
             return str(problem)
         kind = answer.data.get("kind")
         if kind not in ("png", "text") or len(answer.payloads) != 1:

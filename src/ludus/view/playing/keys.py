@@ -87,19 +87,24 @@ class Controls:
                 return self.actions[known]
         return None
 
+    def keys(self) -> list[str]:
+        """Return all keys that mean something."""
+        return sorted({*self.axes, *(key for keys in self.actions for key in keys)})
+
     def buttons(self) -> list[dict[str, Any]]:
-        """Return the buttons of the page: keys and label."""
+        """Return the buttons of the page: keys and label, one for each action."""
         if self.axes:
             told = {}
             for key, (index, value) in self.axes.items():
                 told[key] = f"component {index} {'+' if value > 0 else '−'}"
             return [{"keys": [key], "label": label} for key, label in told.items()]
-        made = [
-            {"keys": sorted(keys), "label": self.labels.get(keys, str(action))}
+        # One for each action: arrows rather than the letters that mean the same.
+        made = {
+            str(action): {"keys": sorted(keys), "label": self.labels.get(keys, str(action))}
             for keys, action in self.actions.items()
             if keys
-        ]
-        return made[:_MOST_BUTTONS]
+        }
+        return list(made.values())[:_MOST_BUTTONS]
 
 
 def controls_of(env: Env[Any, Any], env_id: str) -> Controls:

@@ -162,6 +162,7 @@ class _Game:
         return {
             "fps": frame_rate(self._env.metadata),
             "buttons": self._controls.buttons(),
+            "keys": self._controls.keys(),
             "has_noop": self._controls.noop is not None,
             "action_space": str(self._env.action_space)[:300],
             "sample": _plain(self._env.action_space.sample()),

@@ -24,6 +24,7 @@ __all__ = ["AHEAD", "Frame", "NotDrawnYet", "Record", "ReplayFailed", "Replayer"
 AHEAD = 32
 """Frames that are drawn at once."""
 _WORKERS = 2
+_MOST_KNOWN = 1000
 _CACHE_BYTES = 2**26
 _WORKER = "ludus.view.replaying.worker"
 _LOOK_SECONDS = 5.0
@@ -108,6 +109,8 @@ class Replayer:
     def about(self, record: Record) -> Mapping[str, Any]:
         """Return ``render_mode``, ``fps`` and ``rows``; raises as :meth:`frame`."""
         if record.stamp not in self._about:
+            if len(self._about) >= _MOST_KNOWN:
+                self._about.clear()
             self._about[record.stamp] = self._ask(record, {"op": "about"}).data
         return self._about[record.stamp]
 

@@ -11,7 +11,8 @@
     const many = chart.x.length > 60;
     return {
       width: Math.max(120, box.clientWidth), height: names.length > 4 ? 190 : 140,
-      scales: { x: { time: false } },
+      // Frame 0 is after the reset, before the first step.
+      scales: { x: { time: false, range: chart.xlabel === "step" ? [0, Math.max(1, chart.x[chart.x.length - 1])] : undefined } },
       legend: { show: names.length > 1, live: false },
       cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
       axes: [{ ...axis, label: undefined, size: 28 }, { ...axis, size: 52 }],

@@ -43,7 +43,7 @@
   function arrived() { note.hidden = true; screen.dataset.steps = String(header.steps); }
 
   function begin(facts) {
-    known = new Set(facts.buttons.flatMap((one) => one.keys));
+    known = new Set(facts.keys);
     press = !facts.fps || facts.fps < 15;
     find("space").textContent = facts.action_space;
     find("typed-action").value = facts.sample;
