@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import pytest
@@ -35,7 +33,8 @@ HOSTILE = [
 
 ACTIONS = [
     "ls -la && cat train.csv",
-    "printf 'import json\\nprint(1)\\n' > model.py; printf '\\033[32mok\\033[0m \\033[1;31mbad\\033[0m\\n'",
+    "printf 'import json\\nprint(1)\\n' > model.py; "
+    "printf '\\033[32mok\\033[0m \\033[1;31mbad\\033[0m\\n'",
     f"{set_answer(0.6)}; validate",
     "cat missing.txt",
     "seq 1 6000",
@@ -61,7 +60,9 @@ def make_runs(folder: Path, patch: pytest.MonkeyPatch, *, seeds: int = 2) -> Non
     task = answers(work)
     script = write_script(folder.parent / "s.yaml", ACTIONS)
     spec = parse_agent("scripted", {"file": script})
-    run_research([task], [spec], out=folder / "first", runs=seeds, options=options(), settings=SERIAL)
+    run_research(
+        [task], [spec], out=folder / "first", runs=seeds, options=options(), settings=SERIAL
+    )
     agent = parse_agent("react", {"model": "m", "max_retries": 0, **PRICES})
     with ModelServer(in_order(REPLIES)) as server:
         run_research(
@@ -99,7 +100,9 @@ def step(n: int, **changed) -> dict:
 def add_step(run: Run, n: int, *, thought: str = "", **changed) -> None:
     """Append a decision and its step to a record."""
     data = step(n, thought=thought, **changed)
-    run.append("act", {"n": n, "action": data["action"], "thought": thought, "cost": 0.0, "state": None})
+    run.append(
+        "act", {"n": n, "action": data["action"], "thought": thought, "cost": 0.0, "state": None}
+    )
     run.append("step", data)
 
 
@@ -107,7 +110,7 @@ def make_hostile(path: Path) -> None:
     """Record an episode whose every text is meant to do harm."""
     text = "\n".join(one for one in HOSTILE if "\udc80" not in one)
     bomb = "\x1b[31m\x1b[1m" * 20_000 + "x"
-    named = {one: HOSTILE[0] for one in ("task", "agent", "model", "description")}
+    named = dict.fromkeys(("task", "agent", "model", "description"), HOSTILE[0])
     with Run.create(path, kind="research", subject=subject(**named)) as run:
         add_step(run, 0, thought=text, action=text, output=text)
         add_step(run, 1, action={"tool": HOSTILE[1], "arguments": {HOSTILE[2]: text}}, output=bomb)
@@ -122,19 +125,19 @@ def make_hostile(path: Path) -> None:
         run.add_file("artefacts/page.html", HOSTILE[0].encode())
         run.append("result", {"outcome": "agent_fault", "unit": "x", "reason": text, "value": None})
     (path / "conversation").mkdir()
-    os.symlink("/etc/passwd", path / "conversation" / ("0" * 64))
+    (path / "conversation" / ("0" * 64)).symlink_to("/etc/passwd")
     (path / "outputs").mkdir()
-    os.symlink("/etc/passwd", path / "outputs" / "1.txt")
+    (path / "outputs" / "1.txt").symlink_to("/etc/passwd")
 
 
 def make_large(path: Path, steps: int) -> None:
     """Write a record with many steps, as fast as files can be written."""
     with Run.create(path, kind="research", subject=subject()) as run:
         for n in range(steps):
-            run.append("act", {"n": n, "action": f"echo {n}", "thought": "", "cost": 0.0, "state": None})
-            run.append("step", step(n, action=f"echo {n}", output=f"{n}\n" * 40, exit_code=int(n % 97 == 96)))
-
-
-def texts(value) -> str:
-    """Return plain data as JSON."""
-    return json.dumps(value)
+            run.append(
+                "act", {"n": n, "action": f"echo {n}", "thought": "", "cost": 0.0, "state": None}
+            )
+            run.append(
+                "step",
+                step(n, action=f"echo {n}", output=f"{n}\n" * 40, exit_code=int(n % 97 == 96)),
+            )

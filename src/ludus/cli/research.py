@@ -101,6 +101,7 @@ def run(
     max_total_cost: options.MaxTotalCost = None,
     gpus: options.Gpus = None,
     verbose: options.Verbose = False,
+    view: options.View = False,
 ) -> None:
     """Run agents on tasks.
 
@@ -144,30 +145,34 @@ def run(
         short = name or (tasks[0] if len(tasks) == 1 and "/" not in tasks[0] else "research")
         folder = out_folder or options.free_folder(short, *([] if kept is None else [kept]))
         shared = any(spec.use == "human" for spec in specs)
-        done = run_research(
-            tasks,
-            specs,
-            out=folder,
-            runs=runs,
-            seed=seed,
-            name=name,
-            options=EpisodeOptions(
-                max_steps=max_steps,
-                time_limit=time_limit,
-                working_time=working_time,
-                cost_limit=cost_limit,
-                backend=backend,
-                unlimited=unlimited,
-                egress=tuple(egress or ()),
-                base_url=base_url,
-                gpus=gpus,
-                verbose=verbose,
-            ),
-            settings=_settings(
-                folder, parallel, retries, key, store, max_total_cost, shared=shared
-            ),
-        )
-    conclude_research(done)
+        with options.viewing(folder, wanted=view) as go_on_looking:
+            done = run_research(
+                tasks,
+                specs,
+                out=folder,
+                runs=runs,
+                seed=seed,
+                name=name,
+                options=EpisodeOptions(
+                    max_steps=max_steps,
+                    time_limit=time_limit,
+                    working_time=working_time,
+                    cost_limit=cost_limit,
+                    backend=backend,
+                    unlimited=unlimited,
+                    egress=tuple(egress or ()),
+                    base_url=base_url,
+                    gpus=gpus,
+                    verbose=verbose,
+                ),
+                settings=_settings(
+                    folder, parallel, retries, key, store, max_total_cost, shared=shared
+                ),
+            )
+            try:
+                conclude_research(done)
+            finally:
+                go_on_looking()
 
 
 @app.command("resume", epilog=_CODES)

@@ -41,6 +41,13 @@ def run(
     single: Annotated[
         bool, typer.Option("--single", help="With --export: one HTML file for the whole run.")
     ] = False,
+    frames: Annotated[
+        bool,
+        typer.Option(
+            "--frames",
+            help="With --export: execute recordings of environments again, for their frames.",
+        ),
+    ] = False,
     page: Annotated[str, typer.Option(help="Page to begin with, such as /envs/CartPole-v1.")] = "/",
     browser: Annotated[
         bool | None,
@@ -71,7 +78,7 @@ def run(
             names=tuple(allow_host or ()),
         )
         if export_to is not None:
-            written = export(settings, export_to, single=single)
+            written = export(settings, export_to, single=single, frames=frames)
             echo(f"{written.pages} pages in {export_to}; open {written.first}")
             return
 

@@ -22,7 +22,7 @@ try:
     from ludus.view import assets
     from ludus.view.guard import Guard
     from ludus.view.pages import PAGES
-    from ludus.view.rendering import page
+    from ludus.view.rendering import link, page
 except ModuleNotFoundError as problem:
     raise missing(problem.name or "starlette", extra="view", purpose="The viewer") from problem
 
@@ -41,7 +41,7 @@ def create_app(settings: ViewSettings) -> Starlette:
     modules = [import_module(f"ludus.view.pages.{name}") for name in PAGES]
     routes = [route for module in modules for route in module.routes]
     app = Starlette(
-        routes=[Route("/", lambda _: RedirectResponse("/runs")), *assets.routes, *routes],
+        routes=[Route("/", _home), *assets.routes, *routes],
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers=_HANDLERS,
         lifespan=_lifespan([module.lifespan for module in modules if hasattr(module, "lifespan")]),
@@ -51,6 +51,12 @@ def create_app(settings: ViewSettings) -> Starlette:
     app.state.summaries = Summaries(app.state.library)
     app.state.nav = [module.nav for module in modules if hasattr(module, "nav")]
     return app
+
+
+def _home(request: Request) -> Response:
+    """Lead to the only run there is, or to the list of runs."""
+    found = request.app.state.library.all()
+    return RedirectResponse(link("run", found[0].name) if len(found) == 1 else "/runs")
 
 
 def _lifespan(parts: list[Any]) -> Any:

@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from html import escape, unescape
 from pathlib import Path
@@ -25,6 +26,7 @@ from ludus.view.assets import assets
 from ludus.view.guard import CSP
 from ludus.view.library import ITSELF, Found, Library
 from ludus.view.pages.episode import A_PAGE
+from ludus.view.pages.kept import close_kept
 from ludus.view.rendering import link
 from ludus.view.settings import ViewSettings
 
@@ -56,13 +58,17 @@ class _Answer:
     location: str
 
 
-def export(settings: ViewSettings, target: str | Path, *, single: bool = False) -> Exported:
+def export(
+    settings: ViewSettings, target: str | Path, *, single: bool = False, frames: bool = False
+) -> Exported:
     """Write the pages about a run, or about all runs of a folder, into a folder.
 
     Args:
         settings: What is shown.
         target: The folder; it is made if necessary, and files in it are overwritten.
         single: Write one HTML file for each run, with all that belongs to it.
+        frames: Execute recordings of environments again, and write the frames of the first, the
+            best, the worst and the longest episode of each.
 
     Raises:
         ViewError: There is no run.
@@ -75,7 +81,15 @@ def export(settings: ViewSettings, target: str | Path, *, single: bool = False) 
         raise ViewError("There is no run to export.")
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
-    return asyncio.run(_export(create_app(settings), found, folder, single=single))
+    app = create_app(settings)
+    app.state.export_frames = frames and not single
+    work = _export(app, found, folder, single=single)
+    try:
+        # In a thread of its own: the caller, a notebook for example, may be running an event loop.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, work).result()
+    finally:
+        close_kept(app, "replayer")
 
 
 async def _export(app: Any, runs: list[Found], folder: Path, *, single: bool) -> Exported:
@@ -296,7 +310,10 @@ def _file_of(run: Found, address: str) -> str:
     if query or len(inner) > 80 or inner.replace("/", "-") != name:
         name += "-" + hashlib.sha256(address.encode()).hexdigest()[:8]
     is_file = re.search(r"/(?:blob|output)/[^/]+$", path)
-    return f"{_slug(run.name)}/{name if inner else 'index'}{'.txt' if is_file else '.html'}"
+    own = re.search(r"/(?:frame/\d+/\d+|numbers)(\.png|\.svg|\.csv)$", path)
+    ending = own[1] if own else ".txt" if is_file else ".html"
+    name = name.removesuffix(ending)
+    return f"{_slug(run.name)}/{name if inner else 'index'}{ending}"
 
 
 def _slug(text: str) -> str:

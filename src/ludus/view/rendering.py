@@ -20,6 +20,7 @@ from ludus.view.model.ansi import ansi, cut_lines, shown
 __all__ = ["link", "page", "render"]
 
 NOTHING = "–"
+_LONGEST = 200_000
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 
@@ -120,7 +121,10 @@ def _line(value: object, most: int = 160) -> Markup:
 
 def _block(value: object) -> Markup:
     """Return output of a program: colours of terminals, visible characters, cut lines."""
-    return ansi(cut_lines(str(value)))
+    text = str(value)
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}\n[… {len(text) - _LONGEST:,} more characters]"
+    return ansi(cut_lines(text))
 
 
 def _with(query: Mapping[str, str], **changes: object) -> str:

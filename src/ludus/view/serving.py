@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from ludus.errors import ViewError
@@ -17,7 +19,7 @@ try:
 except ModuleNotFoundError as problem:
     raise missing("uvicorn", extra="view", purpose="The viewer") from problem
 
-__all__ = ["address", "make_server", "serve"]
+__all__ = ["address", "listen", "make_server", "serve"]
 
 _MOST_CONNECTIONS = 1000
 _MESSAGE_BYTES = 1 << 16
@@ -36,7 +38,7 @@ def serve(
     Raises:
         ViewError: The address is taken, or cannot be listened on.
     """
-    with closing(_listening(settings)) as listening:
+    with closing(listen(settings)) as listening:
         settings = replace(settings, port=listening.getsockname()[1])
         server = make_server(settings)
         if on_start is not None:
@@ -47,7 +49,7 @@ def serve(
 
 def make_server(settings: ViewSettings) -> uvicorn.Server:
     """Return a server that does not run yet."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             create_app(settings),
             log_level="warning",
@@ -56,13 +58,31 @@ def make_server(settings: ViewSettings) -> uvicorn.Server:
             date_header=False,
             proxy_headers=False,
             limit_concurrency=_MOST_CONNECTIONS,
-            ws="websockets-sansio",
+            ws="auto",
             ws_max_size=_MESSAGE_BYTES,
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=1,
             lifespan="on",
         )
     )
+
+
+class _Server(uvicorn.Server):
+    """A server that ends at Ctrl-C without raising it again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop serving at the signals that end a program."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def address(settings: ViewSettings, path: str = "/") -> str:
@@ -74,7 +94,12 @@ def address(settings: ViewSettings, path: str = "/") -> str:
     return f"http://{shown}:{settings.port}{path}{token}"
 
 
-def _listening(settings: ViewSettings) -> socket.socket:
+def listen(settings: ViewSettings) -> socket.socket:
+    """Return the socket that the server listens on.
+
+    Raises:
+        ViewError: The address is taken, or cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:

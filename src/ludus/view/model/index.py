@@ -181,8 +181,9 @@ class IndexCache:
         status = os.fstat(handle.number)
         key = (record.name, status.st_dev, status.st_ino)
         with self._lock:
-            lock, index = self._kept.pop(key, None) or (threading.Lock(), Index())
-            self._kept[key] = lock, index
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            lock, index = self._kept.setdefault(key, (threading.Lock(), Index()))
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
         with lock:

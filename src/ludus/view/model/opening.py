@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TypeAlias
 
 from ludus.view.library import Found
@@ -25,7 +24,9 @@ def open_trajectory(found: Found) -> Iterator[AnyTrajectory]:
     """
     if found.kind == "file":
         # Only then: reading other formats imports more than records need.
-        yield import_module("ludus.view.model.imported").read_imported(found.path)
+        from ludus.view.model.imported import read_imported
+
+        yield read_imported(found.path)
         return
     with open_episode(found) as episode:
         yield episode

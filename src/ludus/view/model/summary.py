@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from ludus.view.model.trajectory import number_of, text_of
 __all__ = ["EpisodeRow", "RunSummary", "Summaries", "sorted_rows"]
 
 _MOST_KEPT = 2000
+_FRESH = 1.0
 _STATES = {"running": "running", "complete": "scored", "interrupted": "interrupted"}
 
 
@@ -115,7 +117,7 @@ class Summaries:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[Any, RunSummary]] = {}
+        self._kept: dict[str, tuple[Any, RunSummary, float]] = {}
 
     def all(self) -> Iterator[RunSummary]:
         """Yield the summaries of everything in the library."""
@@ -136,8 +138,12 @@ class Summaries:
         key = _stamp(found)
         with self._lock:
             kept = self._kept.get(found.name)
-        if kept is not None and kept[0] == key and not kept[1].is_live:
-            return kept[1]
+        if kept is not None and kept[0] == key:
+            _, summary, moment = kept
+            # How far running episodes are is in other files.
+            is_old = summary.is_live and time.monotonic() - moment > _FRESH
+            if not is_old:
+                return summary
         try:
             made = _of_run(found) if found.kind == "run" else _of_record(found)
         except (Error, OSError) as problem:
@@ -146,13 +152,13 @@ class Summaries:
         with self._lock:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            self._kept[found.name] = key, made
+            self._kept[found.name] = key, made, time.monotonic()
         return made
 
 
 def _stamp(found: Found) -> tuple[Any, ...]:
     """Return what changes when the files of a run do, records of live episodes excepted."""
-    stamps = []
+    stamps: list[tuple[int, int, int] | None] = []
     for name in ("bench.json", "manifest.json", "events.jsonl", "results", "verifications"):
         try:
             status = (found.path / name).lstat()

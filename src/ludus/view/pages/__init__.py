@@ -7,5 +7,8 @@ from __future__ import annotations
 
 __all__ = ["PAGES"]
 
-PAGES = ("runs", "run", "episode", "step", "conversation", "files", "compare", "live")
+PAGES = (
+    *("runs", "run", "episode", "step", "conversation", "files", "compare", "live"),
+    *("record", "frames", "play", "envs", "board"),
+)
 """The modules, in the order of the main navigation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -75,9 +76,9 @@ def _step(side: AnyTrajectory, n: int | None) -> object:
     return None if n is None else side.steps(n, n + 1)[0]
 
 
-def _rows(sides: list[AnyTrajectory]) -> list[tuple[str, list[object], bool]]:
+def _rows(sides: list[AnyTrajectory]) -> list[tuple[str, list[Any], bool]]:
     """Return a line per fact: label, the two values, and whether they differ."""
-    facts = {
+    facts: dict[str, list[Any]] = {
         "Task": [side.subject.task for side in sides],
         "Agent": [side.subject.agent for side in sides],
         "Model": [side.subject.model for side in sides],
