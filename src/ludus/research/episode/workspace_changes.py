@@ -60,10 +60,18 @@ class WorkspaceChanges:
 
     Where a comparison takes long, the next one waits: all of them together take at most a twentieth
     of an episode. Changes are then those since the last comparison.
+
+    Args:
+        clock: Seconds of the episode.
+        work: Seconds of the processor, which do not depend on how busy the machine is.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._not_before = clock, -1.0
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        work: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._clock, self._work, self._not_before = clock, work, -1.0
         self._files: dict[Names, _File] | None = None
         self._snapshot: bytes | None = None
 
@@ -88,12 +96,12 @@ class WorkspaceChanges:
         return _changes(before, after)
 
     def _read(self, snapshot: bytes) -> dict[Names, _File] | None:
-        began = self._clock()
+        began = self._work()
         self._files = _files(snapshot)
         self._snapshot = snapshot if len(snapshot) <= _REMEMBERED else None
-        took = self._clock() - began
+        took = self._work() - began
         if took > _SLOW:
-            self._not_before = began + _REST * took
+            self._not_before = self._clock() + _REST * took
         return self._files
 
 
