@@ -55,6 +55,7 @@ PINNED = {
         AsyncVectorEnv AutoresetMode SyncVectorEnv VectorActionWrapper VectorEnv
         VectorObservationWrapper VectorRewardWrapper VectorWrapper utils
     """,
+    "ludus.view": "ViewSettings create_app export serve",
     "ludus.registration": """
         EnvSpec SecuritySpec VectorizeMode WrapperSpec add_spec current_namespace family_of
         find_highest_version find_spec get_env_id load_env_creator load_plugins make make_vec

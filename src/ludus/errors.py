@@ -335,6 +335,10 @@ class WorkerRaised(WorkerError):
         self.remote_traceback = remote_traceback
 
 
+class ViewError(Error):
+    """The viewer cannot start, or a page cannot be shown."""
+
+
 class DeprecatedWrapper(ImportError):
     """A wrapper's old name was imported; the message gives the new one."""
 

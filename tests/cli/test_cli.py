@@ -80,7 +80,9 @@ def test_failures_have_exit_codes_and_advice(arguments, code, words):
 
 
 def test_show():
-    assert "security.trust" in run(app, ["show", "CartPole-v1"]).output
+    shown = run(app, ["show", "CartPole-v1"]).output
+    assert "security.trust" in shown
+    assert "ludus view --page /envs/CartPole-v1" in shown
     spec = json.loads(run(app, ["show", "CartPole-v1", "--json"]).output)
     assert spec["max_episode_steps"] == 500
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -49,6 +50,14 @@ def test_show_tells_what_a_run_is(folder):
     assert "\x1b[31m" not in done.output
     assert "[red]" in done.output
     assert done.output.strip().splitlines()[-1].startswith("3 ")
+    assert f"ludus view {folder}\n" in done.output
+
+
+def test_show_tells_how_to_see_a_run_in_a_browser_whatever_its_name(folder, tmp_path):
+    odd = tmp_path / "it's $(odd)"
+    folder.rename(odd)
+    line = run("record", "show", odd).output.strip().splitlines()[-1]
+    assert shlex.split(line.partition(": ")[2]) == ["ludus", "view", str(odd)]
 
 
 def test_show_of_what_is_broken(folder, tmp_path):

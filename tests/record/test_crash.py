@@ -18,6 +18,7 @@ import pytest
 import ludus.record
 from ludus.errors import RecordError
 from ludus.record import Run, fsck, generate_key, read_run
+from ludus.record.format.folder import Folder
 from tests.record import faults
 from tests.record.faults import faulty_disk
 from tests.record.forging import SUBJECT, append, columns
@@ -104,6 +105,59 @@ def test_every_call_may_fail_once_and_trying_again_helps(tmp_path, key, fault):
             record(path, acknowledged.append, 2, key)
         check_complete(path, acknowledged, signed=True)
         assert not any(event.kind == "resume" for event in read_run(path).events)
+
+
+@pytest.mark.parametrize("fault", [faults.before, faults.after, faults.partly, faults.short])
+def test_files_that_are_added_together(tmp_path, fault):
+    """All are recorded or none, and no draft stays."""
+    contents = {"a/one": b"1", "a/two": b"2", "three": b"3" * 3000}
+
+    def work(path, disk_of):
+        with Run.create(path, kind="test", subject=SUBJECT) as run, disk_of() as disk:
+            for _ in range(2):
+                try:
+                    run.add_files(contents)
+                    break
+                except RecordError:
+                    assert run.events_count == 1
+            run.sync()
+        return disk.calls
+
+    for first in range(work(tmp_path / "count", faulty_disk)):
+        path = tmp_path / str(first)
+        with contextlib.suppress(RecordError):  # flushing fails, and is done again when it closes
+            work(path, lambda first=first: faulty_disk(fault, first))
+        report = fsck(path)
+        assert (report.problems, report.unlisted) == ((), ())
+        files = [event.data["path"] for event in read_run(path).events if event.kind == "file"]
+        assert files == [*contents]
+        assert {item.name for item in path.rglob("*") if item.is_file()} >= {"one", "two", "three"}
+        assert not list(path.rglob("*.draft"))
+
+
+def test_files_that_are_added_together_are_flushed_before_anything_that_is(tmp_path, monkeypatch):
+    flushed = []
+    real = Folder.flush
+    monkeypatch.setattr(
+        Folder, "flush", lambda self, names: (flushed.append([*names]), real(self, names))
+    )
+    with Run.create(tmp_path / "run", kind="test", subject=SUBJECT) as run:
+        run.add_files({"b": b"2", "a/x": b"1"})
+        run.append("note", {})
+        assert flushed == []
+        run.append("note", {}, sync=True)
+        assert flushed == [["a/x", "b"]]
+        run.add_files({"c": b"3"})
+        run.add_file("d", b"4")
+        assert flushed[1:] == [["c"]]
+        run.add_files({"e": b"5"})
+    assert flushed[2:] == [["e"]]
+    with Run.create(tmp_path / "other", kind="test", subject=SUBJECT) as run:
+        run.add_files({"a": b"1"})
+        for taken in ({"a": b"2"}, {"b": b"", "../c": b""}, {"x/y": b"", "events.jsonl": b""}):
+            with pytest.raises(RecordError):
+                run.add_files(taken)
+        assert run.events_count == 2
 
 
 @pytest.mark.parametrize("fault", [faults.before, faults.after, faults.partly])

@@ -196,7 +196,13 @@ def _version(text: Any) -> Version | None:
 
 
 Service = Literal["pypi", "osv"]
-_CANARIES = (("jinja2", "2.4.1"), ("pyyaml", "3.12"), ("requests", "2.19.0"))
+_CANARIES = (
+    ("jinja2", "2.4.1"),
+    ("pyyaml", "3.12"),
+    ("requests", "2.19.0"),
+    ("django", "2.0"),
+    ("ansible", "2.0.0"),
+)
 _MISSING = f"pip-audit is not installed: {pip_install('audit')}"
 
 

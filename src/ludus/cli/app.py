@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import audit, bench, demo, envs, leaderboard, record, research, sandbox, task
+from ludus.cli import audit, bench, demo, envs, leaderboard, record, research, sandbox, task, view
 from ludus.cli.console import echo
 from ludus.version import __version__
 
@@ -43,6 +43,7 @@ app.add_typer(research.app, name="research")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(task.app, name="task")
 app.command("verify")(record.verify_record)
+app.command("view")(view.run)
 
 
 def _reflow(commands: typer.Typer) -> None:

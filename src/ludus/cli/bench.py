@@ -97,6 +97,7 @@ def run(
     max_steps: options.MaxSteps = None,
     max_seconds: options.MaxSeconds = None,
     max_cost: options.MaxCost = None,
+    view: options.View = False,
 ) -> None:
     """Run a suite.
 
@@ -117,16 +118,21 @@ def run(
         )
         folder = out_folder or options.free_folder(name or chosen.name)
         limits = (max_steps, max_seconds, max_cost)
-        done = run_suite(
-            chosen,
-            agent,
-            out=folder,
-            name=name,
-            skip_missing=skip_missing,
-            trust=trust_pickle,
-            settings=options.settings_from(engine, workers, retries, key, store, limits),
-        )
-    conclude(done)
+        settings = options.settings_from(engine, workers, retries, key, store, limits)
+        with options.viewing(folder, wanted=view) as go_on_looking:
+            done = run_suite(
+                chosen,
+                agent,
+                out=folder,
+                name=name,
+                skip_missing=skip_missing,
+                trust=trust_pickle,
+                settings=settings,
+            )
+            try:
+                conclude(done)
+            finally:
+                go_on_looking()
 
 
 @app.command("resume", epilog=_CODES)

@@ -39,7 +39,7 @@ def run(
     """Show what Ludus does: check, record, verify, film and step environments.
 
     Then runs and verifies a benchmark, shows that a forged result is rejected, and runs an agent on
-    a research task in a sandbox.
+    a research task in a sandbox. Last come pages about all of it, for a browser.
     """
     _list_environments()
     report = inspect_env(make("CartPole-v1").unwrapped, skip_render_check=True)
@@ -61,6 +61,23 @@ def run(
         out.print(_frame_rates())
     _benchmark(_free(folder / "bench"))
     _research(_free(folder / "research"))
+    _pages(folder)
+
+
+def _pages(folder: Path) -> None:
+    """Write the pages of the viewer about everything that was done."""
+    from ludus.errors import Error
+
+    try:
+        from ludus.view import ViewSettings, export
+
+        with out.status("Writing pages about all of it …"):
+            written = export(ViewSettings.of(folder), _free(folder / "pages"))
+    except Error as problem:
+        out.print(f"\nNo pages: {problem}", markup=False, highlight=False)
+        return
+    out.print(f"\nPages about all of it, for a browser: {written.first}", highlight=False)
+    out.print(f"Live, with more: ludus view {folder}", highlight=False)
 
 
 def _benchmark(folder: Path) -> None:

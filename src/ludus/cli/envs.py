@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json as jsonlib
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, NoReturn
+from urllib.parse import quote
 
 import typer
 from rich.table import Table
@@ -89,6 +91,7 @@ def show_env(
         elif value not in (None, (), {}) and item.name != "id":
             table.add_row(item.name, str(value))
     out.print(table)
+    echo(f"In a browser: ludus view --page {shlex.quote(f'/envs/{quote(spec.id)}')}")
 
 
 def check_env(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ludus.cli.console import err, fail
+from ludus.cli.console import echo, err, fail
 
 if TYPE_CHECKING:
     from ludus.bench.result import Result
@@ -40,12 +42,14 @@ __all__ = [
     "TrustPickle",
     "Trusted",
     "Unlimited",
+    "View",
     "free_folder",
     "import_modules",
     "parse_seeds",
     "read_side",
     "see_current_folder",
     "settings_from",
+    "viewing",
 ]
 
 Several = list[str] | None
@@ -129,6 +133,10 @@ Gpus = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="Write a log file for each episode; see LUDUS_LOG.")
 ]
+View = Annotated[
+    bool,
+    typer.Option("--view", help="Show the run in a browser while it goes on; see ludus view."),
+]
 Unlimited = Annotated[
     bool,
     typer.Option(
@@ -162,6 +170,21 @@ def settings_from(
         limits=None if limits == (None, None, None) else chosen,
         progress=BarProgress(err) if err.is_terminal else LineProgress(err),
     )
+
+
+@contextmanager
+def viewing(folder: Path, *, wanted: bool) -> Iterator[Callable[[], None]]:
+    """Serve the viewer beside a run, if that is wanted.
+
+    Yields a function that lets somebody at the terminal go on looking after the run.
+    """
+    if not wanted:
+        yield lambda: None
+        return
+    from ludus.view.beside import ViewerBeside
+
+    with ViewerBeside(folder, lambda text: echo(text, to_err=True)) as viewer:
+        yield viewer.wait
 
 
 def parse_seeds(text: str | None) -> int | list[int] | None:

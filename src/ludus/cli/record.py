@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import json as jsonlib
+import shlex
 from collections import Counter, deque
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -133,6 +134,7 @@ def _print_run(reader: RunReader, last: int) -> None:
     for name, value in rows.items():
         table.add_row(Text(printable(name, 60)), Text(_short(value)))
     out.print(table)
+    echo(f"In a browser: ludus view {shlex.quote(str(reader.path))}")
     for event in listed:
         echo(f"{event.n} {event.time} {event.kind} {_short(event.data)}")
 

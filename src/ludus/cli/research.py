@@ -84,6 +84,7 @@ def run(
     gpus: options.Gpus = None,
     without_image: options.WithoutImage = False,
     verbose: options.Verbose = False,
+    view: options.View = False,
 ) -> None:
     """Run agents on tasks."""
     from ludus.cli.research_results import conclude_research
@@ -108,17 +109,21 @@ def run(
             without_image=without_image,
             verbose=verbose,
         )
-        done = run_research(
-            tasks,
-            specs,
-            out=folder,
-            runs=runs,
-            seed=seed,
-            name=name,
-            options=episode,
-            settings=settings,
-        )
-    conclude_research(done)
+        with options.viewing(folder, wanted=view) as go_on_looking:
+            done = run_research(
+                tasks,
+                specs,
+                out=folder,
+                runs=runs,
+                seed=seed,
+                name=name,
+                options=episode,
+                settings=settings,
+            )
+            try:
+                conclude_research(done)
+            finally:
+                go_on_looking()
 
 
 @app.command("resume", epilog=_CODES)

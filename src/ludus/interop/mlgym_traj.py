@@ -18,7 +18,7 @@ from ludus.errors import ResearchError
 from ludus.record.format.disk import read_small
 from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 
-__all__ = ["read_mlgym_traj"]
+__all__ = ["mlgym_trajectory", "read_mlgym_traj"]
 
 MAX_BYTES = 2**28
 MAX_STEPS = 10_000
@@ -41,6 +41,15 @@ def read_mlgym_traj(path: str | os.PathLike[str]) -> ResearchTrajectory:
         body = json.loads(content)
     except (ValueError, RecursionError) as problem:
         raise ResearchError(f"{path} is not an MLGym trajectory: {problem}") from problem
+    return mlgym_trajectory(body, path)
+
+
+def mlgym_trajectory(body: Any, path: Path) -> ResearchTrajectory:
+    """Return the trajectory of a ``.traj`` file whose JSON was read; ``path`` is for messages.
+
+    Raises:
+        ResearchError: It is not a trajectory.
+    """
     steps = body.get("trajectory") if isinstance(body, dict) else None
     if not isinstance(steps, list) or len(steps) > MAX_STEPS:
         raise ResearchError(

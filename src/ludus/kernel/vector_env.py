@@ -365,11 +365,12 @@ class KernelVectorEnv(BatchAttributes, BatchStatistics):
     def render(self) -> tuple[Any, ...] | None:
         """Return the frame of each environment, rendered by the single environment."""
         self._check_open()
-        frames = []
-        for index in range(self.num_envs):
-            self.env.state = self._storage.state_at(index)
-            frames.append(self.env.render())
-        return tuple(frames)
+        return tuple(self.render_one(index) for index in range(self.num_envs))
+
+    def render_one(self, index: int) -> Any:
+        """Return the frame of one environment, rendered by the single environment."""
+        self.env.state = self._storage.state_at(index)
+        return self.env.render()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads and close the single environment."""

@@ -6,6 +6,7 @@ import os
 import select
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -82,12 +83,18 @@ class Pump:
         limit: bytes kept of each output stream.
         data: its input, which is closed afterwards unless ``token`` is given.
         token: first word of the shell's status line to wait for; ``None`` waits for the exit.
+        on_output: called with each piece of either output stream as it arrives; raises nothing.
     """
 
     def __init__(
-        self, job: SandboxProcess, limit: int, data: bytes = b"", token: str | None = None
+        self,
+        job: SandboxProcess,
+        limit: int,
+        data: bytes = b"",
+        token: str | None = None,
+        on_output: Callable[[bytes], None] | None = None,
     ) -> None:
-        self.job = job
+        self.job, self._on_output = job, on_output
         self.out, self.err = Output(limit), Output(limit)
         self.status: int | None = None
         self.token = token
@@ -161,6 +168,8 @@ class Pump:
             return 0
         if chunk:
             self._streams[descriptor].write(chunk)
+            if self._on_output is not None:
+                self._on_output(chunk)
         else:
             self._forget(descriptor)
             del self._streams[descriptor]

@@ -115,6 +115,7 @@ class Shell:
         timeout: float | None = None,
         idle: float | None = None,
         keep_background: bool = False,
+        on_output: Callable[[bytes], None] | None = None,
     ) -> Completed:
         """Run ``command`` and return its output and status.
 
@@ -123,6 +124,8 @@ class Shell:
             timeout: seconds after which it is killed, with everything it started.
             idle: seconds without output after which it is killed; the policy's by default.
             keep_background: whether processes may outlive the command.
+            on_output: called with each piece of output or errors as it arrives, of which the result
+                keeps a part; it must be quick, and raise nothing.
 
         Raises:
             SandboxClosed: shell or sandbox are closed.
@@ -133,7 +136,8 @@ class Shell:
         with self._lock:
             if self._closed:
                 raise SandboxClosed("This shell was closed; open another with Sandbox.shell().")
-            return self._run(command, timeout, idle, "keep" if keep_background else "alone")
+            mode = "keep" if keep_background else "alone"
+            return self._run(command, timeout, idle, mode, on_output)
 
     def interrupt(self) -> None:
         """Kill the running command and all it started; the shell stays as it is."""
@@ -208,7 +212,14 @@ class Shell:
             raise SandboxClosed(f"No shell starts in this sandbox: {said!r}.")
         return job
 
-    def _run(self, command: str, timeout: float | None, idle: float | None, mode: str) -> Completed:
+    def _run(
+        self,
+        command: str,
+        timeout: float | None,
+        idle: float | None,
+        mode: str,
+        on_output: Callable[[bytes], None] | None,
+    ) -> Completed:
         job = self._job = self._job or self._fresh()
         self._interrupted = False
         began, kills = time.monotonic(), self._oom_kills()
@@ -223,7 +234,8 @@ class Shell:
             job.resume()
         self._at_work = True
         lines = _RUN.format(text=_quoted(command), token=token, mode=mode)
-        pump = Pump(job, self._output, lines.encode("utf-8", "surrogateescape"), token)
+        data = lines.encode("utf-8", "surrogateescape")
+        pump = Pump(job, self._output, data, token, on_output)
         ending = pump.run(deadline, self._idle if idle is None else idle)
         # Before looking for an interrupt: from here on none reaches the shell unnoticed.
         self._at_work = False

@@ -189,11 +189,11 @@ def test_an_episode_whose_test_was_graded_never_begins_anew(tmp_path, monkeypatc
     else:
         save = job_module.Log.step
 
-        def full(log, output, data):
+        def full(log, output, data, **more):
             if data["final"] and left[0]:
                 left[0] -= 1
                 raise OSError(28, "No space left on device")
-            save(log, output, data)
+            save(log, output, data, **more)
 
         monkeypatch.setattr(job_module.Log, "step", full)
     graded = []
@@ -222,11 +222,11 @@ def test_a_step_that_ends_otherwise_the_second_time_is_tested_as_it_was(tmp_path
     """The workspace was kept, and the last step is done again: it does not submit any more."""
     left, save = [1], job_module.Log.step
 
-    def full(log, output, data):
+    def full(log, output, data, **more):
         if data["final"] and left[0]:
             left[0] -= 1
             raise OSError(28, "No space left on device")
-        save(log, output, data)
+        save(log, output, data, **more)
 
     monkeypatch.setattr(job_module.Log, "step", full)
     mark = tmp_path / "again"

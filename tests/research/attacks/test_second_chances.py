@@ -80,7 +80,7 @@ def test_a_killed_grading_draws_the_same_again(tmp_path, monkeypatch, drawn, spl
     assert len(numbers) == 4
     assert len(set(numbers)) == 3
     # The nonce was there before anything was done.
-    assert kinds(record_of(out))[:3] == ["open", "draws", "act"]
+    assert kinds(record_of(out))[:4] == ["open", "draws", "tree", "act"]
     assert kinds(record_of(out)).count("draws") == 1
 
 

@@ -75,7 +75,7 @@ def test_an_honest_score_is_plausible(honest):
     manifest = read_run(honest).manifest
     assert manifest["subject"]["draws"] == "private"
     kinds = [event.kind for event in read_run(honest).events]
-    assert kinds[:3] == ["open", "draws", "act"]
+    assert kinds[:4] == ["open", "draws", "tree", "act"]
 
 
 @boxed

@@ -52,7 +52,7 @@ def undisturbed(place):
 
 def watch(monkeypatch, moments):
     for owner, name in (
-        (Journal, "append"),
+        (Journal, "append_all"),
         (Checkpoints, "save"),
         (Terminal, "run"),
         (ResearchEpisode, "execute"),
@@ -155,14 +155,13 @@ def test_without_a_kept_workspace_the_actions_are_taken_again(place, undisturbed
     out = folder / "large"
     monkeypatch.setattr("ludus.research.running.resuming.LARGEST", 10)
     real = Checkpoints.save
-    monkeypatch.setattr(
-        Checkpoints,
-        "save",
-        lambda self, name, owner, **more: (
-            None if name.startswith("box") else real(self, name, owner, **more)
-        ),
-    )
-    assert killed_at(75, out, task, script, monkeypatch) == -9
+
+    def forgetful(self, name, owner, **more):
+        made = real(self, name, owner, **more)
+        return None if name.startswith("box") else made
+
+    monkeypatch.setattr(Checkpoints, "save", forgetful)
+    assert killed_at(79, out, task, script, monkeypatch) == -9
     done = resume_research(out, settings=SERIAL)
     assert told(record_of(out)) == undisturbed[0]
     assert kinds(record_of(out)).count("grading") == 3
@@ -207,7 +206,7 @@ def test_what_does_not_come_out_again_begins_anew(place, monkeypatch):
     assert kinds(record_of(out)).count("resume") == 0
     (left,) = (out / "abandoned").iterdir()
     assert "step 0 had another output" in (left / "why.txt").read_text()
-    assert kinds(left)[:4] == ["open", "draws", "act", "step"]
+    assert kinds(left)[:5] == ["open", "draws", "tree", "act", "step"]
 
 
 def test_a_changed_checkpoint_is_not_used(place, undisturbed, monkeypatch):

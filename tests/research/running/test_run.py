@@ -77,7 +77,8 @@ def test_what_is_recorded(task, tmp_path):
     assert (result.steps, result.extra["validations"]) == (8, 3)
     names = {event.data["path"] for event in reader.events if event.kind == "file"}
     assert all((path / name).is_file() for name in names)
-    assert len(names) == 3
+    assert len(names) == 4
+    assert steps[0]["output_file"] in names
     trajectory = trajectory_of_run(path)
     assert [step.action for step in trajectory.steps][-1] == "submit"
     assert trajectory.scores == ({"score": result.score},)

@@ -28,7 +28,7 @@ from ludus.bench.report.markup import Markup, element, join, plain
 from ludus.bench.report.text import shorten
 from ludus.terminal_text import visible
 
-__all__ = ["to_html"]
+__all__ = ["sections_of", "to_html"]
 
 _NAME, _CODE, _LABEL, _TITLE = 80, 300, 600, 2000
 
@@ -64,6 +64,11 @@ def to_html(document: Document) -> str:
         element("footer", element("p", "Written by Ludus. This file is complete in itself.")),
     )
     return "<!doctype html>\n" + element("html", head, Markup("\n"), body, lang="en") + "\n"
+
+
+def sections_of(document: Document) -> list[tuple[Section, Markup]]:
+    """The sections and their markup, for a page with a style sheet of its own."""
+    return [(section, _section(section)) for section in document.sections]
 
 
 @lru_cache(maxsize=1)

@@ -109,6 +109,7 @@ class BenchFolder:
     Attributes:
         path: Of the folder.
         name: Of the run.
+        created: When it was planned, in UTC.
         suite: The suite.
         agents: The agents.
         unit_ids: Ids of the units, in the order of the plan.
@@ -119,7 +120,7 @@ class BenchFolder:
     def __init__(self, path: str | Path, data: _Plan) -> None:
         """Not for callers; see :meth:`create` and :meth:`open`."""
         self.path = Path(path)
-        self.name = data.name
+        self.name, self.created = data.name, data.created
         self.suite: Suite = suite_from(data.suite, f"{self.path / 'bench.json'}")
         self.agents = data.agents
         self.unit_ids = data.units

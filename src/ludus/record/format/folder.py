@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -126,28 +126,64 @@ class Folder:
 
     def replace(self, name: str, pieces: Iterator[Any]) -> tuple[str, int]:
         """Write a file whole or not at all; return the SHA-256 and the number of its bytes."""
-        folder, last = self._descend(name, make=True)
-        draft = last + DRAFT
-        checksum, end = hashlib.sha256(), 0
-        try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=folder)
-            number = os.open(draft, _WRITE | os.O_EXCL, 0o666, dir_fd=folder)
+        return self.replace_all({name: pieces}, flush=True)[name]
+
+    def replace_all(
+        self, contents: Mapping[str, Iterator[Any]], *, flush: bool
+    ) -> dict[str, tuple[str, int]]:
+        """Write files, each whole or not at all; return SHA-256 and number of bytes of each.
+
+        With ``flush``, return when all of them would survive a power cut.
+        """
+        made: dict[str, tuple[str, int]] = {}
+        with contextlib.ExitStack() as opened:
+            folders: dict[str, int] = {}
+            drafts: list[tuple[int, int, str]] = []
             try:
-                for piece in pieces:
-                    write_all(number, [piece], end)
-                    checksum.update(piece)
-                    end += len(piece)
-                os.fsync(number)
-            finally:
-                os.close(number)
-            os.replace(draft, last, src_dir_fd=folder, dst_dir_fd=folder)
-            _sync_folder(folder)
-            if last != name:
-                _sync_folder(self._number)
-        finally:
-            os.close(folder)
-        return checksum.hexdigest(), end
+                for name, pieces in contents.items():
+                    above, _, last = name.rpartition("/")
+                    if above not in folders:
+                        folders[above] = self._descend(name, make=True)[0]
+                        opened.callback(os.close, folders[above])
+                    number = _open_draft(folders[above], last)
+                    opened.callback(os.close, number)
+                    drafts.append((number, folders[above], last))
+                    made[name] = _write(number, pieces)
+                for number, folder, last in drafts:
+                    if flush:
+                        os.fsync(number)
+                    os.replace(last + DRAFT, last, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:  # an interrupt too; raised again
+                for _, folder, last in drafts:
+                    with contextlib.suppress(OSError):
+                        os.unlink(last + DRAFT, dir_fd=folder)
+                raise
+            for above, folder in folders.items() if flush else ():
+                _sync_folder(folder)
+                if above:
+                    _sync_folder(self._number)
+        return made
+
+    def flush(self, names: Iterable[str]) -> None:
+        """Return when files, and their names, would survive a power cut; what is gone is left out.
+
+        The disk begins to write all of them before the first is waited for.
+        """
+        with contextlib.ExitStack() as opened:
+            handles = [
+                opened.enter_context(handle)
+                for name in names
+                if (handle := self.open(name)) is not None
+            ]
+            for handle in handles if hasattr(os, "posix_fadvise") else ():
+                os.posix_fadvise(handle.number, 0, 0, os.POSIX_FADV_DONTNEED)
+            for handle in handles:
+                handle.flush()
+            for above in {handle.name.rpartition("/")[0] for handle in handles}:
+                folder = self._descend(f"{above}/." if above else ".")[0]
+                opened.callback(os.close, folder)
+                _sync_folder(folder)
+            _sync_folder(self._number)
 
     def remove(self, name: str) -> None:
         """Remove a file if it exists."""
@@ -192,6 +228,21 @@ class Folder:
                 file=name,
             )
         return failure(f"Opening {self.path / name}", problem)
+
+
+def _open_draft(folder: int, name: str) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name + DRAFT, dir_fd=folder)
+    return os.open(name + DRAFT, _WRITE | os.O_EXCL, 0o666, dir_fd=folder)
+
+
+def _write(number: int, pieces: Iterator[Any]) -> tuple[str, int]:
+    checksum, end = hashlib.sha256(), 0
+    for piece in pieces:
+        write_all(number, [piece], end)
+        checksum.update(piece)
+        end += len(piece)
+    return checksum.hexdigest(), end
 
 
 def lock(handle: Handle, path: Path) -> None:

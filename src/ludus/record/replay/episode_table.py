@@ -28,6 +28,7 @@ __all__ = [
     "episodes",
     "spans",
     "stored_column",
+    "stretches",
     "totals",
 ]
 
@@ -67,10 +68,17 @@ class Span:
 
 
 def spans(reader: RunReader) -> Iterator[Span]:
-    """Yield the parts of a recording, one block in memory at a time.
+    """Yield the parts of a recording, one block at a time; raises as :func:`stretches`."""
+    for event, resets in stretches(reader):
+        yield Span(None if event is None else reader.block(event), resets)
+
+
+def stretches(reader: RunReader) -> Iterator[tuple[Event | None, tuple[Reset, ...]]]:
+    """Yield the event of each block and the resets that fall into it, without reading the block.
 
     Resets are written before the rows that follow them. If the process was killed in between, the
-    resets beyond the last row are left out. Raises ``RecordDamaged`` if something is broken.
+    resets beyond the last row are left out. The last event is ``None`` if resets follow the last
+    block. Raises ``RecordDamaged`` if something is broken.
     """
     pending: list[Reset] = []
     rows = 0
@@ -83,11 +91,11 @@ def spans(reader: RunReader) -> Iterator[Span]:
             rows += event.data["rows"]
             if any(reset.row >= rows for reset in pending):
                 raise _damaged(event, "it follows a reset that lies beyond its rows")
-            yield Span(reader.block(event), tuple(pending))
+            yield event, tuple(pending)
             pending = []
     last = tuple(reset for reset in pending if reset.row <= rows)
     if last:
-        yield Span(None, last)
+        yield None, last
 
 
 def _parsed(event: Event, rows: int) -> Reset:

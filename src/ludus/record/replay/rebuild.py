@@ -60,8 +60,17 @@ def find_registered(subject: Mapping[str, Any]) -> EnvSpec:
         ) from None
 
 
-def rebuild(subject: Mapping[str, Any]) -> AnyEnv:
-    """Build the environment of a recording again; raises ``ReplayImpossible`` with the reason."""
+def rebuild(
+    subject: Mapping[str, Any], *, render_mode: str | None = None, checked: bool = False
+) -> AnyEnv:
+    """Build the environment of a recording again; raises ``ReplayImpossible`` with the reason.
+
+    Args:
+        subject: Of the recording's manifest.
+        render_mode: Takes the place of the recorded one.
+        checked: Include the recorded wrappers that only check or count, so that states fit an
+            environment that was built as the recorded one was.
+    """
     for name, kinds in _FORMS.items():
         if not isinstance(subject.get(name), kinds):
             raise ReplayImpossible(f"The manifest's subject has no proper field {name!r}.")
@@ -76,8 +85,8 @@ def rebuild(subject: Mapping[str, Any]) -> AnyEnv:
     check_arguments(spec, subject["kwargs"], subject["num_envs"])
     try:
         if subject["num_envs"] is None:
-            return _single(spec, subject)
-        return _vector(spec, subject)
+            return _single(spec, subject, render_mode, checked=checked)
+        return _vector(spec, subject, render_mode, checked=checked)
     except ReplayImpossible:
         raise
     except Exception as problem:  # constructors of environments and wrappers
@@ -86,10 +95,12 @@ def rebuild(subject: Mapping[str, Any]) -> AnyEnv:
         ) from problem
 
 
-def _single(spec: EnvSpec, subject: Mapping[str, Any]) -> Env[Any, Any]:
+def _single(
+    spec: EnvSpec, subject: Mapping[str, Any], render_mode: str | None, *, checked: bool
+) -> Env[Any, Any]:
     bare = dataclasses.replace(
         spec,
-        kwargs=_without_window(subject["kwargs"]),
+        kwargs=_without_window(subject["kwargs"], render_mode),
         max_episode_steps=None,
         order_enforce=False,
         disable_env_checker=True,
@@ -102,12 +113,14 @@ def _single(spec: EnvSpec, subject: Mapping[str, Any]) -> Env[Any, Any]:
         if own != _point(row):
             raise ReplayImpossible(f"{spec.id} comes with the wrapper {own}, not {_point(row)}.")
     for row in subject["wrappers"][len(built) :]:
-        env = _wrapped(env, row, Wrapper, _points(spec))
+        env = _wrapped(env, row, Wrapper, _points(spec), checked=checked)
     return env  # type: ignore[no-any-return]
 
 
-def _vector(spec: EnvSpec, subject: Mapping[str, Any]) -> VectorEnv[Any, Any, Any]:
-    kwargs = _without_window(subject["kwargs"])
+def _vector(
+    spec: EnvSpec, subject: Mapping[str, Any], render_mode: str | None, *, checked: bool
+) -> VectorEnv[Any, Any, Any]:
+    kwargs = _without_window(subject["kwargs"], render_mode)
     count = subject["num_envs"]
     limit = _MOST_PROCESSES if kwargs.get("vectorization_mode") == "async" else _MOST_ENVS
     if not 0 < count <= limit or kwargs.get("num_envs", 1) != count:
@@ -119,13 +132,13 @@ def _vector(spec: EnvSpec, subject: Mapping[str, Any]) -> VectorEnv[Any, Any, An
         kwargs=kwargs,
         max_episode_steps=subject.get("max_episode_steps"),
         additional_wrappers=(),
-        disable_env_checker=True,
+        disable_env_checker=spec.disable_env_checker if checked else True,
     )
     known = _points(spec)
     around = [_Wrapping(row, known) for row in inner if not is_onlooker(_point(row))]
     env: Any = make_vec(recorded, wrappers=around or None)
     for row in subject["wrappers"]:
-        env = _wrapped(env, row, VectorWrapper, known)
+        env = _wrapped(env, row, VectorWrapper, known, checked=checked)
     return env  # type: ignore[no-any-return]
 
 
@@ -152,10 +165,13 @@ def _point(row: Any) -> str:
     return own_name(point)
 
 
-def _wrapped(env: Any, row: Mapping[str, Any], base: type[Any], known: set[str]) -> Any:
+def _wrapped(
+    env: Any, row: Mapping[str, Any], base: type[Any], known: set[str], *, checked: bool = False
+) -> Any:
     point = _point(row)
     module, _, attribute = point.partition(":")
-    if is_onlooker(point):
+    kept = checked and attribute in _HARMLESS
+    if is_onlooker(point) and not kept:
         return env
     if module.startswith("ludus.wrappers.") or point in known:
         importlib.import_module(module)
@@ -168,13 +184,19 @@ def _wrapped(env: Any, row: Mapping[str, Any], base: type[Any], known: set[str])
             f"The wrapper {row.get('name')!r:.100} ({point!r:.200}) is none of Ludus, nor of a "
             "module that is imported. Import its module first (ludus replay --import MODULE)."
         )
-    if is_onlooker(f"{found.__module__}:{found.__name__}"):
+    if is_onlooker(f"{found.__module__}:{found.__name__}") and not kept:
         return env
     return wrap(env, found, row["kwargs"])
 
 
-def _without_window(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+_HARMLESS = frozenset({"PassiveEnvChecker", "RecordEpisodeStatistics"})
+"""Wrappers that change nothing, draw nothing and write nothing."""
+
+
+def _without_window(kwargs: Mapping[str, Any], render_mode: str | None) -> dict[str, Any]:
     kept = dict(kwargs)
+    if render_mode is not None:
+        kept["render_mode"] = render_mode
     if kept.get("render_mode") == "human":
         del kept["render_mode"]
     return kept

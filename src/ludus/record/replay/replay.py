@@ -23,7 +23,17 @@ from ludus.record.replay.rebuild import rebuild
 from ludus.record.replay.subject import AnyEnv, autoreset_mode, describe
 from ludus.record.run.reader import RunReader, read_run
 
-__all__ = ["EPISODES", "Difference", "Mismatch", "Playback", "Replay", "replay", "replay_reader"]
+__all__ = [
+    "EPISODES",
+    "Difference",
+    "Mismatch",
+    "Playback",
+    "RecordedRows",
+    "Replay",
+    "check_subject",
+    "replay",
+    "replay_reader",
+]
 
 _Form = tuple[np.dtype[Any], tuple[int, ...]]
 _ROWS = 4096
@@ -67,7 +77,7 @@ class Playback:
         self._actions = values_of("action", env.action_space)
         stored = values_of("observation", env.observation_space)
         self._seen = stored if subject.get("observations") is True else None
-        _check_subject(subject, describe(env, self._actions, stored, stored=self._seen is not None))
+        check_subject(subject, describe(env, self._actions, stored, stored=self._seen is not None))
         self._batch = (env.num_envs,) if isinstance(env, VectorEnv) else ()
         self._finals = isinstance(env, VectorEnv) and autoreset_mode(env) is AutoresetMode.SAME_STEP
         self._buffer = RowBuffer(self._actions, self._seen, self._batch, _ROWS, finals=self._finals)
@@ -106,7 +116,7 @@ class Playback:
         if block is None:
             return self._reset_before(self.rows + 1, resets)
         self._check_names(block)
-        recorded = _Recorded(block, self._actions, self._forms, self._texts)
+        recorded = RecordedRows(block, self._actions, self._forms, self._texts)
         first, done = self.rows, 0
         while done < block.rows:
             self._look_at_clock()
@@ -156,7 +166,7 @@ class Playback:
                 return Mismatch(reset.row, None, "reset_check", reset.check, check)
         return None
 
-    def _compared(self, recorded: _Recorded, first: int, part: slice) -> Mismatch | None:
+    def _compared(self, recorded: RecordedRows, first: int, part: slice) -> Mismatch | None:
         """Return the first difference between the buffer and the same rows of the block."""
         count = self._buffer.count
         if not count:
@@ -194,7 +204,7 @@ class Playback:
             )
 
 
-class _Recorded:
+class RecordedRows:
     """The columns of a block, looked up once; as large as they are stored until they are needed."""
 
     def __init__(
@@ -230,7 +240,7 @@ class _Recorded:
         return (how.value(columns, row) for row in range(part.stop - part.start))
 
 
-def _check_subject(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def check_subject(recorded: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     """Refuse a manifest that describes another environment than the one that was built."""
     for name in _DESCRIBED:
         if canonical.dumps(recorded.get(name)) != canonical.dumps(found[name]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -71,19 +71,29 @@ class Journal:
 
     def append(self, kind: str, data: Mapping[str, Any], *, sync: bool = False) -> Event:
         """Write an event; with ``sync``, return when it would survive a power cut."""
-        at = self.ledger
-        event, line = write_line(at.events, kind, data, at.head)
-        after = at.after(event, len(line))
+        return self.append_all(kind, (data,), sync=sync)[0]
+
+    def append_all(
+        self, kind: str, rows: Iterable[Mapping[str, Any]], *, sync: bool = False
+    ) -> list[Event]:
+        """Write an event for each row of data, all or none, as :meth:`append` does."""
+        at = after = self.ledger
+        events, lines = [], []
+        for data in rows:
+            event, line = write_line(after.events, kind, data, after.head)
+            after = after.after(event, len(line))
+            events.append(event)
+            lines.append(line)
         with self.reported("Writing an event to"):
             if sync:
                 # A block must not be lost where its event is kept.
                 self._blocks.sync()
-            self._events.write(at.events_end, [line])
+            self._events.write(at.events_end, lines)
             if sync:
                 self._sync_event(at)
         # The one place where the run moves on; an interrupt before it leaves what was.
         self.ledger = after
-        return event
+        return events
 
     def append_block(self, columns: Mapping[str, NDArray[Any]], *, sync: bool = False) -> Event:
         """Write a block, then its event."""

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,6 +33,8 @@ from ludus.record.run.reader import read_run
 
 __all__ = ["Run", "sign_run"]
 
+_MOST_UNFLUSHED = 256
+
 
 class Run:
     """The only writer of a run folder; a context manager that closes it.
@@ -55,6 +57,7 @@ class Run:
         self._journal = journal
         self._key = key
         self._free_files = free_files
+        self._unflushed: set[str] = set()
         self._started = time.monotonic()
 
     @classmethod
@@ -134,6 +137,8 @@ class Run:
         if kind in OWN_KINDS:
             raise RecordError(f"Events of the kind {kind!r} are written by the run itself.")
         self._check_open()
+        if sync:
+            self._flush_files()
         return self._journal.append(kind, data, sync=sync)
 
     def append_block(self, columns: Mapping[str, NDArray[Any]], *, sync: bool = False) -> Event:
@@ -143,6 +148,8 @@ class Run:
             RecordError: The columns cannot be stored, the run is closed, or the disk failed.
         """
         self._check_open()
+        if sync:
+            self._flush_files()
         return self._journal.append_block(columns, sync=sync)
 
     def add_file(self, name: str, source: str | os.PathLike[str] | bytes | None = None) -> Event:
@@ -157,16 +164,47 @@ class Run:
                 closed, or the disk failed.
         """
         self._check_open()
-        if problem := file_name_problem(name):
-            raise RecordError(f"The name {name!r} of a file {problem}.")
-        if name in self._free_files or len(self._free_files) >= MAX_FILES:
-            raise RecordError(f"The run has a file {name!r}, or too many; choose another name.")
+        self._check_name(name)
+        self._flush_files()
         with self._journal.reported(f"Storing the file {name!r} in"):
             checksum, size = self._store(name, source)
         data = {"path": name, "sha256": checksum, "bytes": size}
         event = self._journal.append("file", data, sync=True)
         self._free_files.add(name)
         return event
+
+    def add_files(self, contents: Mapping[str, bytes | Path]) -> list[Event]:
+        """Put files into the folder as :meth:`add_file` does, all or none, without waiting.
+
+        They survive a power cut from the next call on that returns only when all before it does:
+        :meth:`add_file`, :meth:`sync`, :meth:`close`, or one with ``sync``.
+
+        Raises:
+            RecordError: As for :meth:`add_file`.
+        """
+        self._check_open()
+        for name in contents:
+            self._check_name(name)
+        if len(self._free_files) + len(contents) > MAX_FILES:
+            raise RecordError(f"The run at {self.path} has too many files.")
+        journal = self._journal
+        with journal.reported("Storing files in"), contextlib.ExitStack() as opened:
+            pieces: dict[str, Iterator[Any]] = {}
+            for name, content in contents.items():
+                if isinstance(content, Path):
+                    pieces[name] = opened.enter_context(open_outside(content)).chunks()
+                else:
+                    pieces[name] = iter([content])
+            stored = journal.folder.replace_all(pieces, flush=False)
+        rows = (
+            {"path": name, "sha256": made[0], "bytes": made[1]} for name, made in stored.items()
+        )
+        events = journal.append_all("file", rows)
+        self._free_files |= stored.keys()
+        self._unflushed |= stored.keys()
+        if len(self._unflushed) > _MOST_UNFLUSHED:
+            self._flush_files()
+        return events
 
     def sync(self) -> None:
         """Return when everything written so far would survive a power cut.
@@ -175,6 +213,7 @@ class Run:
             RecordError: The run is closed, or the disk failed.
         """
         self._check_open()
+        self._flush_files()
         self._journal.sync()
 
     def close(self, outcome: str = COMPLETE, **data: Any) -> None:
@@ -197,6 +236,7 @@ class Run:
             )
         if journal.ledger.outcome is None:
             seconds = round(time.monotonic() - self._started, 6)
+            self._flush_files()
             last = {**data, "rows": self.rows, "outcome": outcome, "seconds": seconds}
             journal.append("close", last, sync=True)
         journal.cut()
@@ -230,6 +270,18 @@ class Run:
                 return self._journal.folder.replace(name, handle.chunks())
             handle.flush()
             return handle.sha256()
+
+    def _flush_files(self) -> None:
+        if self._unflushed:
+            with self._journal.reported("Flushing files of"):
+                self._journal.folder.flush(sorted(self._unflushed))
+            self._unflushed.clear()
+
+    def _check_name(self, name: str) -> None:
+        if problem := file_name_problem(name):
+            raise RecordError(f"The name {name!r} of a file {problem}.")
+        if name in self._free_files or len(self._free_files) >= MAX_FILES:
+            raise RecordError(f"The run has a file {name!r}, or too many; choose another name.")
 
     def _check_open(self) -> None:
         self._journal.check()

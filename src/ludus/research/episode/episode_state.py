@@ -16,7 +16,7 @@ from ludus.research.task.task import ActionResult, BaseTask
 from ludus.sandbox import Sandbox, Snapshot, SnapshotLimits
 from ludus.sandbox.backend.root_image import python_paths
 
-__all__ = ["LARGEST", "load", "save"]
+__all__ = ["LARGEST", "load", "save", "workspace"]
 
 LARGEST = 1 << 30
 """Bytes of a folder in a state, what lists its files included."""
@@ -57,6 +57,18 @@ def save(episode: ResearchEpisode, rules: BaseTask, *, limit: int = LARGEST) -> 
         "jobs": episode.jobs.plain(),
         "history": [_plain(result) for result in rules.history],
     }
+
+
+def workspace(episode: ResearchEpisode, limit: int) -> bytes:
+    """Return the workspace as a state holds it, of at most ``limit`` bytes.
+
+    Raises:
+        SandboxError: As for :func:`save`, as the next two.
+        StateError: It holds too much.
+        OSError: It cannot be read.
+    """
+    with episode.jobs.frozen():
+        return _contents(episode.terminal.sandbox, "/workspace", limit)
 
 
 def load(saved: dict[str, Any], episode: ResearchEpisode) -> list[ActionResult]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from ludus.errors import SandboxClosed, SandboxError
 from ludus.research.episode.observation import output_text
-from ludus.sandbox import Sandbox, Shell, Usage
+from ludus.sandbox import Completed, Sandbox, Shell, Usage
 from ludus.terminal_text import escaped
 
 __all__ = ["Said", "Terminal", "Transcript"]
@@ -57,12 +57,19 @@ class Terminal:
 
     Raises:
         SandboxError: No shell starts.
+
+    Attributes:
+        sandbox: The agent's.
+        cwd: The shell's folder.
+        served: Tokens of requests that were served.
+        on_output: Called with what commands print, as it arrives; see :meth:`Shell.run`.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self.cwd = HOME
         self.served: dict[str, str] = {}
+        self.on_output: Callable[[bytes], None] | None = None
         self._is_cut_off = False
         self._shell: Shell = sandbox.shell()
 
@@ -73,12 +80,12 @@ class Terminal:
             SandboxError: The sandbox is gone, was ended from outside, or starts no shell any more.
         """
         try:
-            done = self._shell.run(_TOGETHER + text, timeout=timeout)
+            done = self._run(text, timeout)
         except SandboxClosed:
             if not self.is_sandbox_alive():
                 raise
             # The command was not even begun where no shell started in time; once more, then.
-            done = self._shell.run(_TOGETHER + text, timeout=timeout)
+            done = self._run(text, timeout)
         if done.cut_off:
             self._is_cut_off = True
             raise SandboxError(f"A command was ended from outside of sandbox {self.sandbox.name}.")
@@ -90,6 +97,9 @@ class Terminal:
             done.timed_out,
             done.usage,
         )
+
+    def _run(self, text: str, timeout: float) -> Completed:
+        return self._shell.run(_TOGETHER + text, timeout=timeout, on_output=self.on_output)
 
     def is_sandbox_alive(self) -> bool:
         """Whether the sandbox still answers, and was not interfered with from outside."""

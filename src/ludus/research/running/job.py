@@ -212,6 +212,8 @@ class EpisodeJob(UnitJob):
         with reserved_gpus(self._equipment(task)) as (equipment, gpus):
             subject = self.subject(task, gpus)
             with self._open_log(subject) as log:
+                if lost := log.lost_files():
+                    raise CannotResume(f"{lost} files of its record were lost")
                 self._begin(log, subject)
                 if gpus and log.story.last_act is not None:
                     log.note(gpus=gpus)  # the manifest has those of the beginning

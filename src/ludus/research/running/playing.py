@@ -8,13 +8,16 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from ludus.bench.faults import one_line
-from ludus.errors import InfrastructureFailed
+from ludus.errors import Error, InfrastructureFailed
 from ludus.record.format import canonical
+from ludus.research.episode import episode_state
 from ludus.research.episode.env import ResearchEnv
 from ludus.research.episode.own_observation import own_parts
+from ludus.research.episode.workspace_changes import WorkspaceChanges
 from ludus.research.running.conversation import Conversation
 from ludus.research.running.deciding import decide
 from ludus.research.running.log import Log
+from ludus.research.running.partial_output import PartialOutput
 from ludus.research.running.recorded_grading import CannotResume, LoggedGrade
 from ludus.research.running.resuming import LARGEST, Checkpoints, restore
 
@@ -45,6 +48,8 @@ class Player:
         self._env, self._grade, self._agent = env, grade, agent
         self._log, self._checkpoints, self._seed = log, checkpoints, seed
         self._conversation = Conversation(log)
+        self._changes = WorkspaceChanges()
+        self._printed = PartialOutput(log.path)
 
     def play(self) -> None:
         """Play until the work is graded.
@@ -59,10 +64,13 @@ class Player:
             )
             # Only now: what is chosen again while a record is repeated is in it already.
             _tell(self._agent, self._conversation)
-            while not self._log.story.is_over:
-                if self._log.story.decided is None:
-                    self._decide(observation)
-                observation = self._carry_out()
+            self._see_workspace()
+            with self._printed:
+                self._env._current().terminal.on_output = self._printed.write
+                while not self._log.story.is_over:
+                    if self._log.story.decided is None:
+                        self._decide(observation)
+                    observation = self._carry_out()
         except CannotResume:
             raise
         except InfrastructureFailed as fault:
@@ -71,6 +79,17 @@ class Player:
         except Exception as problem:  # errors of the agent are handled; any other is a fault
             self._log.fault(one_line(problem))
             raise InfrastructureFailed(one_line(problem)) from problem
+
+    def _see_workspace(self) -> None:
+        """Record the files of the first workspace, with which later ones are compared."""
+        try:
+            if (self._env.sandbox.usage().disk_used or 0) > LARGEST:
+                return
+            listing = self._changes.first(episode_state.workspace(self._env._current(), LARGEST))
+        except (Error, OSError, MemoryError):
+            return  # no step depends on it, and what is wrong shows in the first one
+        if listing is not None:
+            self._log.tree(listing)
 
     def _decide(self, observation: Mapping[str, Any]) -> None:
         number, episode = len(self._log.story.steps), self._env._current()
@@ -103,6 +122,8 @@ class Player:
         """Execute the decision, record the result, and return the observation."""
         number = len(self._log.story.steps)
         decided = self._log.story.decided or {}
+        most = self._env.sandbox.policy.output
+        self._printed.begin(self._log.partial_room)
         if "stop" in decided:
             done = self._env.finish(decided["stop"])
         else:
@@ -115,10 +136,12 @@ class Player:
         if info["outcome"] == "infrastructure_fault":
             # The agent does not see this: the step is repeated from the state before it.
             raise InfrastructureFailed(info["reason"] or "the sandbox is gone")
-        state = None
+        state, changes = None, None
         # What is larger would be copied for nothing.
         if final is None and (info["usage"].get("disk_used") or 0) <= LARGEST:
-            state = self._checkpoints.save(f"box-{number}", self._env, observation=observation)
+            seen = _WithWorkspace(self._env)
+            state = self._checkpoints.save(f"box-{number}", seen, observation=observation)
+            changes = None if seen.workspace is None else self._changes.since(seen.workspace)
         self._log.step(
             observation["output"],
             {
@@ -141,9 +164,25 @@ class Player:
                 "state": state,
                 **({"observation": own} if (own := own_parts(observation)) else {}),
             },
+            printed=self._printed if self._printed.printed > most else None,
+            changes=changes,
         )
+        self._printed.end()
         self._checkpoints.keep_only(f"agent-{number}", f"box-{number}")
         return observation
+
+
+class _WithWorkspace:
+    """An environment whose state is taken, and the workspace in it kept."""
+
+    def __init__(self, env: ResearchEnv) -> None:
+        self._env = env
+        self.workspace: bytes | None = None
+
+    def get_state(self) -> dict[str, Any]:
+        state = self._env.get_state()
+        self.workspace = state["fields"]["episode"]["workspace"]
+        return state
 
 
 def _tell(agent: Any, conversation: Conversation) -> None:

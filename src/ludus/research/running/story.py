@@ -5,9 +5,10 @@ The events of a record, in their order::
     open
     draws    {kind, nonce}                           what graders draw from, once and first
     earlier  {lives, steps, seconds, …}              used in abandoned records, if any
+    tree     {files, left_out}                       the workspace before the first step
     ask      {n, call, messages, reply, …}           a model has answered, see conversation
     act      {n, action, thought, cost, state}       the agent has decided; or {n, stop, message}
-    file     …                                       a submitted file, once for each content
+    file     …                                       a file of the record, see log
     grading  {n, split, files}                       begun; its result is in the step
     tested   {outcome, …}                            result of the test, before its step is written
     step     {n, action, output, reward, …}          the action was executed
@@ -36,6 +37,7 @@ from typing import Any, Self
 from ludus.errors import RecordDamaged
 from ludus.record import read_run
 from ludus.record.format.event import EVENTS, Event
+from ludus.research.episode.workspace_changes import LARGEST_TEXT
 from ludus.research.grading.draws import Draws
 from ludus.research.running.conversation import Asks
 from ludus.research.task.outcome import Graded
@@ -43,6 +45,7 @@ from ludus.research.task.outcome import Graded
 __all__ = [
     "ABANDONED",
     "KIND",
+    "OUTPUTS",
     "Story",
     "Used",
     "abandoned_records",
@@ -57,6 +60,8 @@ KIND = "research"
 
 ABANDONED = "abandoned"
 """The folder of records that could not be resumed."""
+OUTPUTS = "outputs"
+"""The folder of a record with outputs that are too long for an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,10 @@ class Story:
         gradings: The data of each ``grading``.
         handed_in: The data of the first ``grading`` on the test split. Nothing else is ever tested.
         tested: Its result, once that is known.
-        files: The SHA-256 of all stored submitted files.
+        files: The bytes of all stored files of the workspace, by their SHA-256.
+        text_bytes: Bytes of those of them that are small.
+        outputs: SHA-256 and bytes of stored outputs, by their paths.
+        has_tree: Whether the first workspace is recorded.
         asks: The calls of the agent's model.
         faults: Infrastructure faults, in words.
         resumed: How often the record was continued.
@@ -132,7 +140,10 @@ class Story:
     gradings: list[Mapping[str, Any]] = field(default_factory=list)
     handed_in: Mapping[str, Any] | None = None
     tested: Mapping[str, Any] | None = None
-    files: set[str] = field(default_factory=set)
+    files: dict[str, int] = field(default_factory=dict)
+    text_bytes: int = 0
+    outputs: dict[str, tuple[str, int]] = field(default_factory=dict)
+    has_tree: bool = False
     asks: Asks = field(default_factory=Asks)
     faults: list[str] = field(default_factory=list)
     resumed: int = 0
@@ -261,8 +272,18 @@ def _tested(story: Story, data: Mapping[str, Any]) -> None:
 
 
 def _file(story: Story, data: Mapping[str, Any]) -> None:
-    if not story.asks.file(data):
-        story.files.add(data["sha256"])
+    path, digest, size = data["path"], data["sha256"], data["bytes"]
+    if path.startswith(f"{OUTPUTS}/"):
+        story.outputs[path] = (digest, size)
+    elif not story.asks.file(data):
+        story.files[digest] = size
+        story.text_bytes += size if size <= LARGEST_TEXT else 0
+
+
+def _tree(story: Story, _: Mapping[str, Any]) -> None:
+    if story.has_tree or story.steps:
+        raise ValueError("the first workspace is known before the first step, once")
+    story.has_tree = True
 
 
 def _fault(story: Story, data: Mapping[str, Any]) -> None:
@@ -297,6 +318,7 @@ _TAKE = {
     "resume": _resume,
     "step": _step,
     "tested": _tested,
+    "tree": _tree,
 }
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ludus.errors import RecordError
-from ludus.record.run.reader import read_run
+from ludus.errors import RecordDamaged, RecordError
+from ludus.record.format.event import file_name_problem
+from ludus.record.format.folder import Folder
+from ludus.record.run.reader import RunReader, read_run
 from ludus.research.running.conversation import RecordedCall, read_calls
 from ludus.research.running.results import scale_of
 
 __all__ = ["ResearchTrajectory", "TrajectoryStep", "trajectory_of_run"]
 
 MAX_STEPS = 100_000
+_LONGEST = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +99,7 @@ def trajectory_of_run(
     claim: Mapping[str, Any] = {}
     for event in run.events:
         if event.kind == "step":
-            steps.append(_step(event.data, len(steps)))
+            steps.append(_step(run, event.data, len(steps)))
         elif event.kind == "result":
             claim = event.data
         if len(steps) > MAX_STEPS:
@@ -123,11 +127,11 @@ def trajectory_of_run(
     )
 
 
-def _step(data: Mapping[str, Any], n: int) -> TrajectoryStep:
+def _step(run: RunReader, data: Mapping[str, Any], n: int) -> TrajectoryStep:
     action = data.get("action")
     if not isinstance(action, str | Mapping):
         raise RecordError(f"Step {n} of the run has no action; it may be of a newer version.")
-    whole = data.get("output")
+    whole = data.get("output", _seen_output(run, data))
     head, tail = _text(data.get("head")), _text(data.get("tail"))
     code, seconds, score = (data.get(name) for name in ("exit_code", "seconds", "validation"))
     return TrajectoryStep(
@@ -139,6 +143,21 @@ def _step(data: Mapping[str, Any], n: int) -> TrajectoryStep:
         seconds=_number(seconds),
         validation=_number(score),
     )
+
+
+def _seen_output(run: RunReader, data: Mapping[str, Any]) -> str | None:
+    """Return the output in a file of the record, if it is what the agent saw."""
+    name = data.get("output_file")
+    if not isinstance(name, str) or file_name_problem(name):
+        return None
+    with Folder(run.path) as folder:
+        try:
+            content = folder.read(name, _LONGEST)
+        except RecordDamaged:
+            return None  # it is longer than anything that an agent sees
+    if content is None or hashlib.sha256(content).hexdigest() != data.get("digest"):
+        return None
+    return content.decode("utf-8", "replace")
 
 
 def _counted(

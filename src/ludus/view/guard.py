@@ -1,0 +1,187 @@
+"""The outermost layer of the application: who may ask, how much, and what a page may load.
+
+A page of another site can send requests to this machine, and with DNS rebinding it can read the
+answers. So the ``Host`` of every request, WebSockets included, must be an address of this machine
+or a configured name, and an ``Origin`` must be the same as the host.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from html import escape
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ludus.view.settings import ViewSettings, is_loopback
+
+__all__ = ["CSP", "HEADERS", "Guard"]
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": CSP,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # Not no-referrer: forms would then have the Origin "null".
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_LONGEST_PATH, _LONGEST_QUERY, _LONGEST_COOKIE = 1024, 4096, 8192
+_LARGEST_BODY = 1 << 20
+_SAFE = frozenset({"GET", "HEAD"})
+_ALLOWED = frozenset({"GET", "HEAD", "POST"})
+
+
+class Guard:
+    """Refuses requests before any page sees them, and adds headers to every answer."""
+
+    def __init__(self, app: ASGIApp, settings: ViewSettings) -> None:
+        self._app, self._settings = app, settings
+        self._session = secrets.token_urlsafe(32)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is None:
+            app = self._app
+        elif scope["type"] == "websocket":
+            # Closing before accepting is answered with status 403.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        else:
+            app = refusal
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await app(scope, _limited(receive), send_guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that is not served."""
+        headers = Headers(scope=scope)
+        if len(scope["path"]) > _LONGEST_PATH or len(scope["query_string"]) > _LONGEST_QUERY:
+            return _said("The address is too long.", 414)
+        if not self._is_known(headers.getlist("host")):
+            return _said(
+                "The viewer is not served under this host name. Open it as 127.0.0.1, or allow the "
+                "name with --allow-host.",
+                421,
+            )
+        if not _is_same_origin(scope, headers):
+            return _said("Requests from pages of other sites are refused.", 403)
+        if scope["type"] == "http" and scope["method"] not in _ALLOWED:
+            return _said("Only GET, HEAD and POST are served.", 405)
+        if _body_length(headers) > _LARGEST_BODY:
+            return _said("The request is too large.", 413)
+        return self._unauthorized(scope, headers)
+
+    def _is_known(self, hosts: list[str]) -> bool:
+        if len(hosts) != 1:
+            return False
+        name = _without_port(hosts[0])
+        if is_loopback(name) or name in self._settings.names or name == self._settings.host:
+            return True
+        # DNS rebinding needs a name: with a token, every address of this machine will do.
+        return self._settings.token is not None and _is_address(name)
+
+    def _unauthorized(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the answer to a browser without the cookie: it gets one if it shows the token."""
+        token = self._settings.token
+        if token is None:
+            return None
+        cookie = f"ludus-view-{self._settings.port}"
+        if hmac.compare_digest(_cookie(headers, cookie).encode(), self._session.encode()):
+            return None
+        shown = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["type"] != "http" or not hmac.compare_digest(shown.encode(), token.encode()):
+            return _said("Open the address that the viewer printed: it contains a token.", 401)
+        # A page rather than a redirect: the cookie of a redirect that began on another site would
+        # not be sent.
+        # Not with two slashes at the beginning, which would be another host.
+        response = _said("Welcome.", 200, go_to="/" + scope["path"].lstrip("/\\"))
+        response.set_cookie(cookie, self._session, httponly=True, samesite="strict", path="/")
+        return response
+
+
+def _is_same_origin(scope: Scope, headers: Headers) -> bool:
+    origin = headers.get("origin")
+    if origin is not None:
+        scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
+        return origin == f"{scheme}://{headers.get('host')}"
+    if scope["type"] == "websocket" or scope["method"] not in _SAFE:
+        return False
+    # Older browsers send no such header. A link on another site may lead here; images, scripts and
+    # frames of other sites may not.
+    is_cross = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+    return not is_cross or headers.get("sec-fetch-mode") == "navigate"
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0].removeprefix("[").lower()
+    return host.partition(":")[0].lower().rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _body_length(headers: Headers) -> int:
+    length = headers.get("content-length", "0")
+    return int(length) if length.isascii() and length.isdigit() else _LARGEST_BODY + 1
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    text = headers.get("cookie", "")
+    try:
+        found = SimpleCookie(text if len(text) <= _LONGEST_COOKIE else "").get(name)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
+
+
+def _limited(receive: Receive) -> Receive:
+    """Return a ``receive`` that ends a body which is longer than announced."""
+    total = 0
+
+    async def receive_limited() -> Message:
+        nonlocal total
+        message = await receive()
+        if message["type"] == "http.request":
+            total += len(message.get("body", b""))
+            if total > _LARGEST_BODY:
+                return {"type": "http.disconnect"}
+        return message
+
+    return receive_limited
+
+
+def _said(text: str, status: int, *, go_to: str = "") -> Response:
+    refresh = f'<meta http-equiv="refresh" content="0;url={escape(go_to)}">' if go_to else ""
+    return HTMLResponse(
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{refresh}'
+        f"<title>ludus view</title></head><body><main><h1>ludus view</h1><p>{escape(text)}</p>"
+        "</main></body></html>",
+        status,
+    )

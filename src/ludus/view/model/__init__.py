@@ -1,0 +1,1 @@
+"""The read model: what pages show, as data; no HTTP."""

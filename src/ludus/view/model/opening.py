@@ -1,0 +1,32 @@
+"""Opens whatever is shown as an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from ludus.view.library import Found
+from ludus.view.model.episode import EpisodeRecord, open_episode
+from ludus.view.model.trajectory import ListedTrajectory
+
+__all__ = ["AnyTrajectory", "open_trajectory"]
+
+AnyTrajectory: TypeAlias = EpisodeRecord | ListedTrajectory
+
+
+@contextmanager
+def open_trajectory(found: Found) -> Iterator[AnyTrajectory]:
+    """Open the record of an episode, or the file of another system.
+
+    Raises:
+        RecordError: It cannot be read.
+    """
+    if found.kind == "file":
+        # Only then: reading other formats imports more than records need.
+        from ludus.view.model.imported import read_imported
+
+        yield read_imported(found.path)
+        return
+    with open_episode(found) as episode:
+        yield episode

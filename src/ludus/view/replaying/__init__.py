@@ -1,0 +1,1 @@
+"""Frames and states of recordings, from worker processes with limits."""
