@@ -11,7 +11,7 @@ import pytest
 
 from ludus.bench import RunSettings
 from ludus.record import fsck, read_run, verify
-from ludus.research.episode.workspace_changes import LARGEST_TEXT
+from ludus.research.episode.workspace_changes import LARGEST_TEXT, Changes, Listing
 from ludus.research.running import job as job_module
 from ludus.research.running import resume_research
 from ludus.research.running.log import Log
@@ -314,6 +314,26 @@ def test_partial_output_is_bounded_and_survives_a_disk_that_fails(tmp_path):
         printed.begin(5)
         printed.write(b"abc")
         assert (printed.printed, printed.kept) == (3, 0)
+
+
+def test_a_record_of_an_earlier_version_is_continued(tmp_path):
+    """It has no first workspace, and gets none in its middle."""
+    subject = {"unit": {"id": "u"}}
+    log = Log.open(tmp_path / "r", subject, None)
+    log.act({"action": "ls"})
+    log.step("a\n", {"reward": 0.0})
+    log.__exit__(RuntimeError)
+    log = Log.open(tmp_path / "r", subject, None)
+    log.tree(Listing([{"path": "a", "bytes": 1, "sha256": "0" * 64}]))
+    log.act({"action": "ls"})
+    changes = Changes([], texts={digest(b"1"): b"1"})
+    log.step("a\n", {"reward": 0.0}, changes=changes)
+    assert log.lost_files() == 0
+    log.__exit__(RuntimeError)
+    events = [event.kind for event in read_run(tmp_path / "r").events]
+    assert events == ["open", "act", "step", "close", "resume", "act", "file", "step", "close"]
+    assert ["changes" in step for step in steps_of(tmp_path / "r")] == [False, True]
+    assert fsck(tmp_path / "r").ok
 
 
 def test_contents_above_a_limit_are_not_kept(play):
