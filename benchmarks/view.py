@@ -1,21 +1,31 @@
 """Time and memory of the viewer with a long record and a large output.
 
-    python benchmarks/view.py [--events 100000] [--megabytes 50]
+    python benchmarks/view.py [--events 100000] [--megabytes 50] [--viewers 50]
 
 Measures what a browser waits for (the server's answer, and the first paint in Chromium if it is
-there), beside reading the whole record, and the memory of the server before and after.
+there, each by a server that has seen nothing yet), beside reading the whole record, and the memory
+of the server before and after. Then how long the steps of a running episode take with and without
+viewers, in turns.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import selectors
+import socket
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -79,22 +89,118 @@ def first_paint(addresses: dict[str, str]) -> None:
         browser.close()
 
 
+@contextmanager
+def serving(folder: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Yield a viewer's process and its address."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "ludus", "view", str(folder), "--port", "0", "--no-open"],
+        stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    try:
+        yield server, server.stdout.readline().split()[4].rstrip("/")
+    finally:
+        server.terminate()
+        server.wait()
+
+
+class Viewers:
+    """Reads the stream of an episode as many browsers would, in a thread."""
+
+    def __init__(self, home: str, folder: Path, count: int) -> None:
+        self._home, self._folder, self._count = home.removeprefix("http://"), folder, count
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._read)
+        self.received = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _read(self) -> None:
+        records = self._folder / "run" / "records"
+        while not (found := list(records.glob("*/events.jsonl"))) and not self._is_over.is_set():
+            time.sleep(0.05)
+        host, _, port = self._home.partition(":")
+        if not found:
+            return
+        path = f"/run/run/e/{found[0].parent.name}/live?after=0"
+        ask = f"GET {path} HTTP/1.1\r\nHost: {self._home}\r\n\r\n"
+        with ExitStack() as stack, selectors.DefaultSelector() as selector:
+            for _ in range(self._count):
+                stream = stack.enter_context(socket.create_connection((host, int(port)), 10))
+                stream.sendall(ask.encode())
+                selector.register(stream, selectors.EVENT_READ)
+            while not self._is_over.is_set():
+                for key, _ in selector.select(0.1):
+                    content = key.fileobj.recv(1 << 16)
+                    self.received += len(content)
+                    if not content:
+                        selector.unregister(key.fileobj)
+
+
+def seconds_of_steps(folder: Path, actions: Path) -> float:
+    """Play an episode of scripted actions; return the time from its first to its last step."""
+    command = ["research", "run", "battleOfSexes", "--agent", "scripted", "--runs", "1"]
+    options = ["--agent-option", f"file={actions}", "--out", str(folder / "run"), "--parallel", "1"]
+    limits = ["--max-steps", "100000"]
+    done = subprocess.run(
+        [sys.executable, "-m", "ludus", *command, *options, *limits], capture_output=True, text=True
+    )
+    (record,) = (folder / "run" / "records").iterdir()
+    times = [event.time for event in read_run(record).events if event.kind == "step"]
+    if len(times) < 2:
+        raise SystemExit(done.stdout + done.stderr)
+    first, last = (datetime.fromisoformat(times[place]) for place in (0, -1))
+    return (last - first).total_seconds()
+
+
+def slow_down(viewers: int, rounds: int, steps: int) -> None:
+    """Print how much longer the steps of an episode take while many watch it."""
+    took: dict[bool, list[float]] = {False: [], True: []}
+    received = 0
+    for turn in range(2 * rounds):
+        is_watched = turn % 2 == 1
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            actions = folder / "actions.yaml"
+            actions.write_text("- sleep 0.02\n" * steps + "- submit\n")
+            with ExitStack() as stack:
+                if is_watched:
+                    _, home = stack.enter_context(serving(folder))
+                    watching = stack.enter_context(Viewers(home, folder, viewers))
+                took[is_watched].append(seconds_of_steps(folder, actions))
+            if is_watched:
+                received += watching.received
+    ratios = [with_them / alone for alone, with_them in zip(took[False], took[True], strict=True)]
+    print(
+        f"{steps} steps: alone {statistics.median(took[False]):.2f} s, with {viewers} viewers "
+        f"{statistics.median(took[True]):.2f} s, median of {rounds} ratios "
+        f"{statistics.median(ratios):.3f} (at most 1.02); {received / 2**20:.0f} MiB were streamed"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--megabytes", type=int, default=50)
+    parser.add_argument("--viewers", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=300)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder, "long")
         write_record(record, given.events, given.megabytes)
         size = (record / "events.jsonl").stat().st_size / 2**20
         print(f"{given.events} events ({size:.0f} MB), an output of {given.megabytes} MB")
-        server = subprocess.Popen(
-            [sys.executable, "-m", "ludus", "view", folder, "--port", "0", "--no-open"],
-            stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
-        try:
-            home = server.stdout.readline().split()[4].rstrip("/")
+        if CHROMIUM.exists():
+            for name, page in {"episode": "", "step with the large output": "/s/0-"}.items():
+                with serving(folder) as (_, home):
+                    first_paint({f"{name}, nothing known": f"{home}/run/long/e/record{page}"})
+        with serving(folder) as (server, home):
             base = f"{home}/run/long/e/record"
             memory = psutil.Process(server.pid).memory_info
             processor = psutil.Process(server.pid).cpu_times
@@ -120,13 +226,12 @@ def main() -> None:
                 )
             if CHROMIUM.exists():
                 first_paint({"episode": base, "step with the large output": f"{base}/s/0-"})
-        finally:
-            server.terminate()
-            server.wait()
         start = time.perf_counter()
         count = sum(1 for _ in read_run(record).events)
         print(f"{'reading and checking all ' + str(count) + ' events':44} "
               f"{(time.perf_counter() - start) * 1000:7.0f} ms")  # fmt: skip
+    if given.viewers:
+        slow_down(given.viewers, given.rounds, given.steps)
 
 
 if __name__ == "__main__":
