@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Thread
 
 import pytest
@@ -62,16 +63,16 @@ class Peer:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            with connection:
-                try:
-                    connection.recv(1 << 16)
-                    for piece in self._pieces:
-                        connection.sendall(piece)
-                    while self._forever:
-                        connection.sendall(self._forever)
-                        time.sleep(self._pause)
-                except OSError:
-                    continue
+            Thread(target=self._answer, args=(connection,)).start()
+
+    def _answer(self, connection):
+        with connection, suppress(OSError):
+            connection.recv(1 << 16)
+            for piece in self._pieces:
+                connection.sendall(piece)
+            while self._forever:
+                connection.sendall(self._forever)
+                time.sleep(self._pause)
 
 
 def refused(peer, folder, words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import zlib
 from threading import Thread
@@ -59,7 +60,12 @@ class Server:
                     continue
 
     def _answer(self, connection):
-        asked = connection.recv(1 << 16)
+        asked = b""
+        # To the end: closing before all is read resets the connection, the answer included.
+        while b"\r\n\r\n" not in asked or len(asked) < asked.index(b"\r\n\r\n") + 4 + length(asked):
+            if not (piece := connection.recv(1 << 16)):
+                return
+            asked += piece
         head = asked.partition(b"\r\n\r\n")[0]
         self.asked.append(head)
         for piece in self._pieces:
@@ -75,6 +81,12 @@ class Server:
                         return
                 except TimeoutError:
                     pass
+
+
+def length(asked):
+    """Return how many bytes follow the head of a request."""
+    found = re.search(rb"(?i)\r\ncontent-length: *(\d+)", asked)
+    return int(found[1]) if found else 0
 
 
 def client(server, **changes):
