@@ -23,7 +23,7 @@ __all__ = ["CallRow", "Calls", "Message", "ShownCall", "calls_of", "show_call"]
 
 _LARGEST_BODY = 1 << 22
 _MOST_MESSAGES = 100_000
-_MOST_HELD = 5_000_000  # of all calls together
+_MOST_HELD = 10_000_000  # of all calls together
 _LONGEST = 40_000
 _BODY_SECONDS = 5.0  # for the messages of a call
 
