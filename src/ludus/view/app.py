@@ -75,6 +75,7 @@ def _lifespan(parts: list[Any]) -> Any:
 
 def _show(request: Request, status: int, message: str) -> Response:
     title = _TITLES.get(status, "This did not work")
+    message = request.app.state.library.told(message)
     return page(request, "error.html", status=status, title=title, message=message)
 
 
@@ -92,6 +93,10 @@ def _damaged(request: Request, problem: Exception) -> Response:
     return _show(request, 422, str(problem))
 
 
+def _nested(request: Request, _: Exception) -> Response:
+    return _show(request, 422, "The record holds something that is nested too deeply.")
+
+
 def _failed(request: Request, _: Exception) -> Response:
     return _show(request, 500, "The server's output on the terminal says more.")
 
@@ -102,5 +107,6 @@ _HANDLERS: Any = {
     RecordError: _damaged,
     BenchError: _damaged,
     Error: _damaged,
+    RecursionError: _nested,
     Exception: _failed,
 }

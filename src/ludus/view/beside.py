@@ -42,7 +42,8 @@ class ViewerBeside:
             check_installed(module, extra="view")
         self._folder.mkdir(parents=True, exist_ok=True)
         self._process = subprocess.Popen(  # noqa: S603 - this program itself
-            [sys.executable, "-m", "ludus", "view", "--port", "0", "--", str(self._folder)],
+            # Not from the current folder, as in every process of the viewer.
+            [sys.executable, "-P", "-m", "ludus", "view", "--port", "0", "--", str(self._folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,

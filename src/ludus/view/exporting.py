@@ -102,7 +102,7 @@ async def _export(app: Any, runs: list[Found], folder: Path, *, single: bool) ->
             write_whole(paths[-1], _in_one(pages, run).encode("utf-8", "replace"), durable=False)
             count += len(pages)
         else:
-            (folder / _slug(run.name)).mkdir(exist_ok=True)
+            _make_folder(folder / _slug(run.name))
             paths.append(folder / _file_of(run, _start(run)))
             async for address, answer in _crawl(app, run):
                 _write(folder, run, address, answer)
@@ -279,10 +279,17 @@ def _in_one(pages: dict[str, _Answer], run: Found) -> str:
 
 
 def _write_assets(folder: Path) -> None:
-    (folder / "static").mkdir(exist_ok=True)
+    _make_folder(folder / "static")
     for name, one in assets().items():
         if not name.startswith(("htmx", "hx-")):
             write_whole(folder / "static" / name, one.content, durable=False)
+
+
+def _make_folder(path: Path) -> None:
+    """Make a folder for pages; one that is there must not lead elsewhere."""
+    if path.is_symlink():
+        raise ViewError(f"{path} is a symbolic link; pages are written into folders only.")
+    path.mkdir(exist_ok=True)
 
 
 def _write_index(folder: Path, runs: list[Found], paths: list[Path]) -> Path:
@@ -317,4 +324,4 @@ def _file_of(run: Found, address: str) -> str:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^\w.@~-]+", "_", text, flags=re.ASCII).strip(".") or "_"
+    return re.sub(r"[^\w.@~+-]+", "_", text, flags=re.ASCII).strip(".") or "_"

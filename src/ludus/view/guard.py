@@ -11,8 +11,7 @@ import hmac
 import ipaddress
 import secrets
 from html import escape
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, Response
@@ -36,7 +35,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-_LONGEST_PATH, _LONGEST_QUERY, _LONGEST_COOKIE = 1024, 4096, 8192
+_LONGEST_PATH, _LONGEST_QUERY, _LONGEST_COOKIE = 1024, 4096, 65536
+_MOST_COOKIES = 20
 _LARGEST_BODY = 1 << 20
 _SAFE = frozenset({"GET", "HEAD"})
 _ALLOWED = frozenset({"GET", "HEAD", "POST"})
@@ -107,15 +107,17 @@ class Guard:
         if token is None:
             return None
         cookie = f"ludus-view-{self._settings.port}"
-        if hmac.compare_digest(_cookie(headers, cookie).encode(), self._session.encode()):
+        if any(_is_same(value, self._session) for value in _cookies(headers, cookie)):
             return None
         shown = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["type"] != "http" or not hmac.compare_digest(shown.encode(), token.encode()):
+        if scope["type"] != "http" or not _is_same(shown, token):
             return _said("Open the address that the viewer printed: it contains a token.", 401)
         # A page rather than a redirect: the cookie of a redirect that began on another site would
         # not be sent.
-        # Not with two slashes at the beginning, which would be another host.
-        response = _said("Welcome.", 200, go_to="/" + scope["path"].lstrip("/\\"))
+        # Not with two slashes at the beginning, which would be another host; browsers leave
+        # tabs and line ends out.
+        path = quote(scope["path"], safe="/~@+:", errors="replace")
+        response = _said("Welcome.", 200, go_to="/" + path.lstrip("/"))
         response.set_cookie(cookie, self._session, httponly=True, samesite="strict", path="/")
         return response
 
@@ -152,13 +154,19 @@ def _body_length(headers: Headers) -> int:
     return int(length) if length.isascii() and length.isdigit() else _LARGEST_BODY + 1
 
 
-def _cookie(headers: Headers, name: str) -> str:
-    text = headers.get("cookie", "")
-    try:
-        found = SimpleCookie(text if len(text) <= _LONGEST_COOKIE else "").get(name)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+def _cookies(headers: Headers, name: str) -> list[str]:
+    """Return all values of a cookie.
+
+    Servers on other ports of this machine can set cookies for this one: several of the same name,
+    and some that no parser takes.
+    """
+    text = headers.get("cookie", "")[-_LONGEST_COOKIE:]
+    pairs = (part.strip().partition("=") for part in text.split(";"))
+    return [value for key, _, value in pairs if key == name][:_MOST_COOKIES]
+
+
+def _is_same(shown: str, secret: str) -> bool:
+    return hmac.compare_digest(shown.encode("utf-8", "replace"), secret.encode())
 
 
 def _limited(receive: Receive) -> Receive:

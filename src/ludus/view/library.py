@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -77,9 +77,16 @@ class Library:
         """Return everything there is, by name; searched anew every few seconds."""
         with self._lock:
             if time.monotonic() - self._looked >= _AGAIN:
-                self._found = {one.name: one for one in self._search()}
+                self._found = _by_name(self._search())
                 self._looked = time.monotonic()
             return [self._found[name] for name in sorted(self._found)]
+
+    def told(self, problem: object) -> str:
+        """Return an error's text without the path of the viewer's folder, for pages."""
+        text, root = str(problem), self._settings.folder
+        if root is None or len(root.parts) < 2:
+            return text
+        return text.replace(f"{root}/", "").replace(str(root), root.name)
 
     def find(self, name: str) -> Found:
         """Return what has a name.
@@ -173,11 +180,28 @@ def _folders(path: Path) -> list[str]:
         return []
 
 
+def _by_name(found: Iterator[Found]) -> dict[str, Found]:
+    """Return what was found by its names; one whose name is taken gets another."""
+    named: dict[str, Found] = {}
+    for one in found:
+        if one.name in named:
+            one = replace(one, name=_hashed(tuple(str(one.path).split("/"))))
+        named[one.name] = one
+    return named
+
+
 def _name(parts: tuple[str, ...]) -> str:
-    """Return the name in addresses: the parts of the path, or a hash where they do not fit."""
+    """Return the name in addresses: the parts of the path, or a hash where they do not fit.
+
+    A part with a tilde has no plain name: it would be that of two parts.
+    """
     name = "~".join(parts)
-    if _PLAIN.fullmatch(name) and set(name) != {"."}:
+    if _PLAIN.fullmatch(name) and set(name) != {"."} and "~" not in "".join(parts):
         return name
+    return _hashed(parts)
+
+
+def _hashed(parts: tuple[str, ...]) -> str:
     path = "/".join(parts).encode("utf-8", "surrogateescape")
     last = re.sub(r"[^\w.+-]+", "-", parts[-1], flags=re.ASCII).strip("-.")[:60]
     return f"{last or 'run'}~{hashlib.sha256(path).hexdigest()[:10]}"

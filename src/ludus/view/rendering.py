@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -127,6 +128,14 @@ def _block(value: object) -> Markup:
     return ansi(cut_lines(text))
 
 
+def _as_json(value: object) -> str:
+    """Return what a record says, written out; it may hold what is no JSON, and be nested deeply."""
+    try:
+        return json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        return "[This cannot be shown.]"
+
+
 def _with(query: Mapping[str, str], **changes: object) -> str:
     """Return a query string with some values replaced; for links that sort and filter."""
     merged: dict[str, object] = {**query, **changes}
@@ -136,6 +145,7 @@ def _with(query: Mapping[str, str], **changes: object) -> str:
 
 _FILTERS: dict[str, Callable[..., Any]] = {
     "ansi": _block,
+    "as_json": _as_json,
     "clock": _clock,
     "count": _count,
     "duration": _duration,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from typing import Any
 
 from ludus.errors import ViewError
 from ludus.optional import missing
+from ludus.terminal_text import escaped
 from ludus.view.app import create_app
 from ludus.view.settings import ViewSettings
 
 try:
     import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
 except ModuleNotFoundError as problem:
     raise missing("uvicorn", extra="view", purpose="The viewer") from problem
 
@@ -23,6 +28,14 @@ __all__ = ["address", "listen", "make_server", "serve"]
 
 _MOST_CONNECTIONS = 1000
 _MESSAGE_BYTES = 1 << 16
+FIRST_REQUEST_SECONDS = 30.0
+_LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"escaping": {"()": "ludus.view.serving._Escaping", "fmt": "%(message)s"}},
+    "handlers": {"terminal": {"class": "logging.StreamHandler", "formatter": "escaping"}},
+    "loggers": {"uvicorn": {"handlers": ["terminal"], "level": "WARNING", "propagate": False}},
+}
 
 
 def serve(
@@ -53,6 +66,8 @@ def make_server(settings: ViewSettings) -> uvicorn.Server:
         uvicorn.Config(
             create_app(settings),
             log_level="warning",
+            log_config=_LOGGING,
+            http=_Impatient,
             access_log=False,
             server_header=False,
             date_header=False,
@@ -65,6 +80,27 @@ def make_server(settings: ViewSettings) -> uvicorn.Server:
             lifespan="on",
         )
     )
+
+
+class _Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """Closes connections that send no whole request: they would keep others out."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        asyncio.get_running_loop().call_later(FIRST_REQUEST_SECONDS, self._give_up, transport)
+
+    def _give_up(self, transport: asyncio.Transport) -> None:
+        if self.cycle is None and transport.get_protocol() is self:
+            transport.close()
+
+
+class _Escaping(logging.Formatter):
+    """Tracebacks may quote what a record says."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line with control characters written out."""
+        return escaped(super().format(record))
 
 
 class _Server(uvicorn.Server):

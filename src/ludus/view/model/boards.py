@@ -103,7 +103,10 @@ class Boards:
             try:
                 run = self._run(found)
             except Error as problem:
-                problems.append(f"{found.place}: {problem}")
+                problems.append(f"{found.place}: {self._library.told(problem)}")
+                continue
+            except Exception as problem:  # one odd run among many must not hide the others
+                problems.append(f"{found.place}: it cannot be read: {type(problem).__name__}")
                 continue
             by_name[run.folder.suite.name].append(run)
         rows = [

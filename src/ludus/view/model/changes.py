@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -20,6 +21,7 @@ _LARGEST = 1 << 18
 _MOST_LINES = 3000
 _MOST_FILES = 50
 _MOST_SHOWN = 600
+_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,12 @@ class FileChange:
 
 
 def changes_of_step(episode: EpisodeRecord, step: Step) -> list[FileChange]:
-    """Return the changes of a step, of at most 50 files."""
-    return [_change(episode, one) for one in step.changes[:_MOST_FILES]]
+    """Return the changes of a step, of at most 50 files; texts are compared for a few seconds."""
+    deadline = time.monotonic() + _SECONDS
+    return [_change(episode, one, deadline) for one in step.changes[:_MOST_FILES]]
 
 
-def _change(episode: EpisodeRecord, told: Mapping[str, Any]) -> FileChange:
+def _change(episode: EpisodeRecord, told: Mapping[str, Any], deadline: float) -> FileChange:
     before, after = text_of(told.get("before")), text_of(told.get("after"))
     status = text_of(told.get("status"))
     status = status if status in ("added", "modified", "deleted") else "modified"
@@ -64,6 +67,8 @@ def _change(episode: EpisodeRecord, told: Mapping[str, Any]) -> FileChange:
         )
     elif b"\0" in new or b"\0" in (old or b""):
         note = "The content is binary."
+    elif time.monotonic() > deadline:
+        note = "The changes of this step take too long to be compared."
     else:
         lines, note = _difference(old, new)
     return FileChange(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,9 @@ __all__ = ["CallRow", "Calls", "Message", "ShownCall", "calls_of", "show_call"]
 
 _LARGEST_BODY = 1 << 22
 _MOST_MESSAGES = 100_000
+_MOST_HELD = 10_000_000  # of all calls together
 _LONGEST = 40_000
+_BODY_SECONDS = 5.0  # for the messages of a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Calls:
     rows: list[CallRow] = field(default_factory=list)
     bodies: dict[str, int] = field(default_factory=dict)
     read: int = 0
+    held: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -120,8 +124,10 @@ def _take(calls: Calls, event: int, data: Mapping[str, Any]) -> None:
     fresh = data.get("messages")
     fresh = [one for one in fresh if isinstance(one, str)] if isinstance(fresh, list) else []
     shown = (*before[:kept], *fresh)
-    if len(shown) > _MOST_MESSAGES:
-        raise RecordDamaged(f"Event {event} has more than {_MOST_MESSAGES} messages.")
+    # Small events can stand for long prompts, which are all kept.
+    calls.held += len(shown)
+    if len(shown) > _MOST_MESSAGES or calls.held > _MOST_HELD:
+        raise RecordDamaged(f"The prompts up to event {event} have too many messages to be shown.")
     bodies, usage = _mapping(data.get("bodies")), _mapping(data.get("usage"))
     calls.bodies |= dict.fromkeys(bodies, event)
     names = {
@@ -156,14 +162,26 @@ def show_call(episode: EpisodeRecord, calls: Calls, number: int, most: int) -> S
     start = min(max(0, len(row.shown) - most), row.kept)
     loaded: dict[int, Mapping[str, Any]] = {row.event: _mapping(data.get("bodies"))}
 
+    stored: dict[str, Message] = {}
+    deadline = time.monotonic() + _BODY_SECONDS
+
     def body(digest: str) -> Any:
         event = calls.bodies.get(digest)
         if event is None:
             return _stored(episode, digest)
         if event not in loaded:
             found = episode.index.event(episode.handle, event).data
+            # Events are up to 4 MiB: of those before, only the last one is kept.
+            for other in [one for one in loaded if one != row.event]:
+                del loaded[other]
             loaded[event] = _mapping(found.get("bodies"))
         return loaded[event].get(digest)
+
+    def message(digest: str, is_fresh: bool) -> Message:
+        if digest not in stored:
+            late = time.monotonic() > deadline
+            stored[digest] = _message(None if late else body(digest), is_fresh)
+        return replace(stored[digest], is_fresh=is_fresh)
 
     def value(name: str) -> Any:
         given = data.get(name)
@@ -172,7 +190,7 @@ def show_call(episode: EpisodeRecord, calls: Calls, number: int, most: int) -> S
         return given
 
     messages = [
-        _message(body(digest), place >= row.kept)
+        message(digest, place >= row.kept)
         for place, digest in enumerate(row.shown[start : start + 2 * most], start)
     ]
     tools = body(tool) if (tool := text_of(data.get("tools"))) else None

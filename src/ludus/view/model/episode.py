@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ludus.errors import RecordError
@@ -29,6 +30,7 @@ __all__ = ["EpisodeRecord", "action_of", "open_episode", "read_subject"]
 
 _OVER = ("close",)
 _LAST_PRINTED = 3000
+_IN_LISTS, _MOST_CHANGES = 20_000, 1000
 _TOKENS = {"prompt": "prompt_tokens", "completion": "completion_tokens", "cached": "cached_tokens"}
 
 
@@ -79,13 +81,18 @@ class EpisodeRecord:
         return self._event(len(self.index) - 1).hash if len(self.index) else ""
 
     def steps(self, first: int, last: int) -> list[Step]:
-        """Return steps from ``first`` to before ``last``, as far as there are any."""
+        """Return steps from ``first`` to before ``last``, as far as there are any.
+
+        Of several, the long texts are cut: each of their events may be 4 MiB, or far more when it
+        is decoded.
+        """
         first, last = max(0, first), min(last, self.count)
         before = self._event(self.index.steps[first - 1]) if 0 < first < last else None
         found = []
         for n in range(first, last):
             event = self._event(self.index.steps[n])
-            found.append(self._step(n, event, before))
+            step = self._step(n, event, before)
+            found.append(step if last - first == 1 else _short(step))
             before = event
         return found
 
@@ -258,6 +265,32 @@ def action_of(value: Any) -> tuple[str, str]:
         for name, one in arguments.items()
     ]
     return text_of(value.get("tool")), "\n".join(lines)
+
+
+def _short(step: Step) -> Step:
+    """Return a step as lists need it, in bounded memory."""
+    output, tail = step.output, step.tail
+    if len(output) > 2 * _IN_LISTS:
+        output, tail = output[:_IN_LISTS], tail or output[-_IN_LISTS:]
+    return replace(
+        step,
+        output=output,
+        tail=tail[-_IN_LISTS:],
+        thought=step.thought[:_IN_LISTS],
+        action=step.action[:_IN_LISTS],
+        tool=step.tool[:_IN_LISTS],
+        stop=step.stop[:_IN_LISTS],
+        graded=_verdict(step.graded),
+        final=_verdict(step.final),
+        changes=step.changes[:_MOST_CHANGES],
+        faults=tuple(one[:_IN_LISTS] for one in step.faults),
+    )
+
+
+def _verdict(graded: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if graded is None:
+        return None
+    return {"score": number_of(graded.get("score"))}
 
 
 def _cost(data: Mapping[str, Any], before: Mapping[str, Any]) -> float | None:

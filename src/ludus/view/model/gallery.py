@@ -12,9 +12,8 @@ from typing import Any
 
 from ludus.core.ids import get_env_id
 from ludus.core.spec import EnvSpec
-from ludus.errors import Error, ViewError
+from ludus.errors import ViewError
 from ludus.registration.listing import family_of, search
-from ludus.registration.lookup import spec as registered_spec
 from ludus.registration.table import find_highest_version
 
 __all__ = ["PROOF", "Facet", "Listing", "facts_of", "find_env", "is_drawn", "list_envs", "versions"]
@@ -79,14 +78,13 @@ def list_envs(text: str = "", *, family: str = "", tag: str = "", latest: bool =
 def find_env(env_id: str) -> EnvSpec:
     """Return the spec of an id; raises ``ViewError`` if it is not registered.
 
-    The id is looked up only, never imported from: one with a colon is unknown.
+    The id is looked for among those of the gallery: a lookup by :func:`ludus.spec` imports the
+    package that an unknown id names, and any page can have a link with an id.
     """
-    if ":" in env_id or len(env_id) > 300:
+    found = next((spec for spec in search() if spec.id == env_id), None)
+    if found is None:
         raise ViewError("There is no environment of this id.")
-    try:
-        return registered_spec(env_id)
-    except (Error, ImportError) as problem:
-        raise ViewError(str(problem)) from problem
+    return found
 
 
 def versions(spec: EnvSpec) -> list[EnvSpec]:

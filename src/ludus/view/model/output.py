@@ -19,6 +19,7 @@ _CHUNK = 1 << 20
 _WINDOW_BYTES = 1 << 16
 _WINDOW_LINES = 500
 _MOST_KEPT = 64
+_LONGEST_TEXT = 1 << 30  # beyond, lines are not counted: a file may be a hole of terabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _starts(handle: Handle) -> _Starts:
         if (kept := _kept.get(key)) is not None:
             _kept.move_to_end(key)
             return kept
-    made = _scan(handle, status.st_size)
+    made = _scan(handle, min(status.st_size, _LONGEST_TEXT))
     with _lock:
         _kept[key] = made
         while len(_kept) > _MOST_KEPT:

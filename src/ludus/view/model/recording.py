@@ -30,6 +30,7 @@ MOST_POINTS = 4000
 """Points of one line in a chart."""
 _MOST_LINES = 16
 _MOST_ROWS = 500_000
+_MOST_NUMBERS, _MOST_EPISODES = 400_000_000, 3_000_000
 _FLAGS = {1: "terminated", 2: "truncated", 3: "terminated and truncated", 0: "not finished"}
 
 
@@ -86,6 +87,10 @@ class Recording:
         self.reader, self.stamp = reader, stamp
         self.subject: Mapping[str, Any] = reader.manifest["subject"]
         self.timeline = Timeline(reader)
+        count = self.subject.get("num_envs")
+        if self.rows * (count if type(count) is int else 1) > _MOST_NUMBERS:
+            # Rows that are all the same take their maker no room.
+            raise RecordError(f"The recording has {self.rows:,} rows, too many to be shown.")
         self._table = _Packed(episodes(reader, unfinished=True))
 
     def __len__(self) -> int:
@@ -237,6 +242,8 @@ class _Packed:
             numbers.extend((one.env_index, one.number, one.first_row, one.length, flags))
             totals.append(one.total_reward)
             self._seeds.append(one.seed)
+            if len(totals) > _MOST_EPISODES:
+                raise RecordError(f"It has more than {_MOST_EPISODES:,} episodes, too many.")
         table = np.frombuffer(numbers, np.int64).reshape(-1, 5)
         self._env, self._number, self._first, self.lengths, self.flags = table.T
         self.totals = np.frombuffer(totals, np.float64)

@@ -48,7 +48,8 @@ class Recordings:
 
 def record_of(found: Found, recording: Recording) -> Record:
     """Return what a worker is told about a recording."""
-    return Record(found.path, recording.stamp, found.within)
+    manifest = recording.reader.manifest_hash
+    return Record(found.path, recording.stamp, found.within, manifest)
 
 
 def how_to_build(subject: Mapping[str, Any]) -> tuple[str, list[str]]:

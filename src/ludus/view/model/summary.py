@@ -147,13 +147,19 @@ class Summaries:
         try:
             made = _of_run(found) if found.kind == "run" else _of_record(found)
         except (Error, OSError) as problem:
-            made = RunSummary(found=found, title=found.place, kind="damaged", problem=str(problem))
+            made = _damaged(found, self._library.told(problem))
+        except Exception as problem:  # one odd run among many must not hide the others
+            made = _damaged(found, f"It cannot be read: {type(problem).__name__}.")
         made = replace(made, counts=Counter(row.outcome for row in made.rows))
         with self._lock:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[found.name] = key, made, time.monotonic()
         return made
+
+
+def _damaged(found: Found, problem: str) -> RunSummary:
+    return RunSummary(found=found, title=found.place, kind="damaged", problem=problem)
 
 
 def _stamp(found: Found) -> tuple[Any, ...]:

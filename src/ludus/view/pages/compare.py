@@ -39,7 +39,7 @@ def _compare(request: Request) -> Response:
         found = align(*sides)
         text = query.get("page", "0")
         pages = max(1, -(-len(found.pairs) // _A_PAGE))
-        at = min(pages - 1, int(text) if text.isdigit() and len(text) < 8 else 0)
+        at = min(pages - 1, int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0)
         shown = [
             tuple(_step(side, n) for side, n in zip(sides, pair, strict=True))
             for pair in found.pairs[at * _A_PAGE : (at + 1) * _A_PAGE]

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from ludus.core.spec import EnvSpec
 from ludus.registration.listing import family_of
 from ludus.view.model.gallery import PROOF, facts_of, find_env, is_drawn, list_envs, versions
-from ludus.view.pages.kept import close_kept, kept
+from ludus.view.pages.kept import close_kept, few_at_once, kept
 from ludus.view.pages.record import number_in
 from ludus.view.playing.gallery import Gallery, NotAsked, NotMade
 from ludus.view.playing.text_picture import text_picture
@@ -27,6 +27,7 @@ nav = ("Environments", "/envs")
 
 _PER_PAGE = 120
 _SVG = "image/svg+xml"
+_MOST_WAITING = 8
 
 
 @asynccontextmanager
@@ -121,8 +122,8 @@ def _picture(request: Request) -> Response:
 
 routes = [
     Route("/envs", _envs),
-    Route("/envs/{env_id:path}/picture", _picture),
-    Route("/envs/{env_id:path}/inside", _inside),
+    Route("/envs/{env_id:path}/picture", few_at_once("gallery", _MOST_WAITING, _picture)),
+    Route("/envs/{env_id:path}/inside", few_at_once("gallery", _MOST_WAITING, _inside)),
     Route("/envs/{env_id:path}/allow", _allow, methods=["POST"]),
     Route("/envs/{env_id:path}", _env),
 ]

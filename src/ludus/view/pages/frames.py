@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -22,6 +23,7 @@ from ludus.record.run.reader import read_run
 from ludus.view.library import Found
 from ludus.view.model.recording import thinned
 from ludus.view.model.recordings import record_of
+from ludus.view.pages.kept import few_at_once
 from ludus.view.pages.record import number_in, opened, replayer_of, shown_episode
 from ludus.view.playing.text_picture import text_picture
 from ludus.view.rendering import link, render
@@ -32,15 +34,17 @@ __all__ = ["routes"]
 _MOST_OBSERVED = 20_000
 _LATEST = 2**53
 _EXPORT_SECONDS = 300.0
+_MOST_WAITING = 12
 
 
 async def _allow(request: Request) -> Response:
     """Let a recording be executed, and go back to the episode."""
     form = parse_qs((await request.body()).decode("utf-8", "replace"))
     found: Found = request.app.state.library.record(request.path_params["name"])
-    if read_run(found.path, within=found.within).manifest.get("kind") != EPISODES:
+    reader = await run_in_threadpool(read_run, found.path, within=found.within)
+    if reader.manifest.get("kind") != EPISODES:
         raise HTTPException(404)
-    replayer_of(request).allow(Record(found.path, "", found.within))
+    replayer_of(request).allow(Record(found.path, "", found.within, reader.manifest_hash))
     numbers = {}
     for name in ("place", "t"):
         text = form.get(name, ["0"])[0]
@@ -49,7 +53,7 @@ async def _allow(request: Request) -> Response:
     return RedirectResponse(target, 303)
 
 
-def _answered(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+def _answered(answer: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
     """Turn what a replay raises into answers that the script of the player understands."""
 
     def endpoint(request: Request) -> Response:
@@ -62,7 +66,7 @@ def _answered(answer: Callable[[Request], Response]) -> Callable[[Request], Resp
         except IndexError:
             return JSONResponse({"error": "The recording has no such step."}, 404)
 
-    return endpoint
+    return few_at_once("replays", _MOST_WAITING, endpoint)
 
 
 def _about(request: Request) -> Response:

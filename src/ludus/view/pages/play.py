@@ -89,8 +89,12 @@ async def _socket(socket: WebSocket) -> None:
 
 
 async def _hear(socket: WebSocket, session: Session) -> None:
-    async for text in socket.iter_text():
-        session.hear(text)
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        if isinstance(text := message.get("text"), str):  # bytes make no sense
+            session.hear(text)
 
 
 async def _end(socket: WebSocket, done: set[asyncio.Task[None]]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,8 +16,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from ludus.errors import RecordDamaged
 from ludus.record.replay.replay import EPISODES
 from ludus.record.run.reader import read_run
+from ludus.terminal_text import printable
 from ludus.view.library import ITSELF, Found
 from ludus.view.model.line_picture import line_picture
 from ludus.view.model.recording import Recording, Shown, thinned
@@ -51,6 +54,18 @@ def replayer_of(request: Request) -> Replayer:
     return kept(request.app, "replayer", Replayer)
 
 
+def readable(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Return an endpoint that says so where a manifest is not what a recorder writes."""
+
+    def endpoint(request: Request) -> Response:
+        try:
+            return answer(request)
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as problem:
+            raise RecordDamaged(f"The manifest is no proper one: {problem!r:.200}") from problem
+
+    return endpoint
+
+
 def opened(request: Request) -> tuple[Found, Recording]:
     """Return the record in the address of a page."""
     found: Found = request.app.state.library.record(request.path_params["name"])
@@ -68,7 +83,7 @@ def shown_episode(request: Request, recording: Recording) -> Shown:
 def number_in(request: Request, name: str, low: int, high: int, default: int) -> int:
     """Return a whole number of the query, within bounds."""
     text = request.query_params.get(name, "")
-    if not (text.lstrip("-").isascii() and text.lstrip("-").isdigit() and len(text) < 16):
+    if re.fullmatch(r"-?[0-9]{1,15}", text) is None:
         return default
     return max(low, min(high, int(text)))
 
@@ -216,7 +231,7 @@ def _numbers(request: Request) -> Response:
     series = recording.series(shown)
     names = [name for one in series for name in one.lines]
     columns = [values for one in series for values in one.lines.values()]
-    lines = [",".join(["step", *(f'"{name}"' for name in names)])]
+    lines = [",".join(["step", *map(_cell, names)])]
     for index, step in enumerate(series[0].steps):
         cells = ("" if column[index] is None else repr(column[index]) for column in columns)
         lines.append(",".join([str(step), *cells]))
@@ -225,8 +240,14 @@ def _numbers(request: Request) -> Response:
     return PlainTextResponse("\n".join(lines) + "\n", headers=headers, media_type="text/csv")
 
 
+def _cell(name: str) -> str:
+    """Return a name as a cell that spreadsheets take for a text."""
+    text = printable(name).replace('"', '""')
+    return f'"{text}"' if text[:1].isalpha() else f'"_{text}"'
+
+
 routes = [
-    Route("/record/{name}", _record),
-    Route("/record/{name}/ep/{place:int}", _player),
-    Route("/record/{name}/ep/{place:int}/numbers.csv", _numbers),
+    Route("/record/{name}", readable(_record)),
+    Route("/record/{name}/ep/{place:int}", readable(_player)),
+    Route("/record/{name}/ep/{place:int}/numbers.csv", readable(_numbers)),
 ]

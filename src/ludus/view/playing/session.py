@@ -83,6 +83,7 @@ class Session:
         """Take a message of the browser; what makes no sense is ignored."""
         try:
             told = json.loads(text[:_LONGEST_ACTION])
+            json.dumps(told, allow_nan=False)  # as it is sent to the process
         except (ValueError, RecursionError):
             return
         if not isinstance(told, dict):

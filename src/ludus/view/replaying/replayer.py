@@ -51,11 +51,13 @@ class Record:
         path: Of its folder.
         stamp: Changes whenever the recording does.
         within: A folder above, below which no symbolic link is followed.
+        manifest: SHA-256 of its manifest, which says what is executed; empty for any.
     """
 
     path: Path
     stamp: str
     within: Path | None = None
+    manifest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +95,18 @@ class Replayer:
         self._cache: OrderedDict[tuple[str, int, int], Frame] = OrderedDict()
         self._bytes = 0
         self._workers: dict[str, Child] = {}
-        self._allowed: set[Path] = set()
+        self._allowed: set[tuple[Path, str]] = set()
         self._lock = threading.RLock()
         self._sweeper: threading.Thread | None = None
         self._about: dict[str, Mapping[str, Any]] = {}
 
     def allow(self, record: Record) -> None:
-        """Let a recording be executed from now on."""
-        self._allowed.add(record.path)
+        """Let a recording be executed from now on; not another one that takes its place."""
+        self._allowed.add((record.path, record.manifest))
 
     def is_allowed(self, record: Record) -> bool:
         """Whether a recording may be executed."""
-        return record.path in self._allowed
+        return (record.path, record.manifest) in self._allowed
 
     def about(self, record: Record) -> Mapping[str, Any]:
         """Return ``render_mode``, ``fps`` and ``rows``; raises as :meth:`frame`."""
@@ -203,6 +205,7 @@ class Replayer:
             order = {
                 "path": str(record.path),
                 "within": None if record.within is None else str(record.within),
+                "manifest": record.manifest,
                 "imports": self._imports,
             }
             worker = self._workers[record.stamp] = Child(_WORKER, order, self.limits)

@@ -39,6 +39,8 @@ class _Replay:
 
     def __init__(self, order: Mapping[str, Any]) -> None:
         reader = read_run(order["path"], within=order.get("within"))
+        if order.get("manifest", "") not in ("", reader.manifest_hash):
+            raise Error("Another recording has taken its place; load the page again.")
         self._head = Playhead(reader)
         self._seen: _Seen | None = None
 
