@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import signal
 import subprocess
 import sys
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -35,12 +37,46 @@ def test_it_serves_until_it_is_interrupted(site):
         process.wait()
 
 
+def test_it_stops_silently_while_pages_wait(site):
+    process = subprocess.Popen(
+        command(str(site.folder / "first"), "--port", "0", "--no-open"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        port = urlsplit(process.stdout.readline().split()[4]).port
+        waiting = []
+        for path in ("/live", "/envs/Ant-v5/picture", "/envs/Taxi-v4/picture"):
+            waiting.append(http.client.HTTPConnection("127.0.0.1", port, timeout=20))
+            waiting[-1].request("GET", path)
+        stream = waiting[0].getresponse()
+        assert stream.readline() == b": hello\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        assert (process.returncode, errors) == (0, "")
+        for connection in waiting:
+            connection.close()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_an_export_that_lacks_something_fails(tmp_path):
+    (tmp_path / "bad.json").write_text("{")
+    done = subprocess.run(
+        command("bad.json", "--export", "pages"), capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: bad.json: ")
+    assert (tmp_path / "pages").is_dir()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (("no-such-folder",), "is no folder"),
         ((".", "--host", "0.0.0.0"), "--token"),
         ((".", "--token", "short"), "at least 16"),
+        ((".", "--single"), "--single needs --export"),
     ],
 )
 def test_wrong_usage(arguments, told, tmp_path):

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli.console import echo, failing_on
+from ludus.cli.console import FAILED, echo, fail, failing_on
 from ludus.cli.options import Several
 from ludus.errors import Error
+from ludus.terminal_text import printable
 
 __all__ = ["run"]
 
@@ -64,11 +65,13 @@ def run(
 
         ludus view runs/first --export pages
 
-    Exit code 2 for wrong usage.
+    Exit code 1 if a run or a file could not be exported, 2 for wrong usage.
     """
     from ludus.view import ViewSettings, export, serve
     from ludus.view.opening import default_sources, open_browser
 
+    if export_to is None and (single or frames):
+        fail(f"{'--single' if single else '--frames'} needs --export FOLDER.")
     with failing_on(Error, OSError, most=2000):
         settings = ViewSettings.of(
             *(source or default_sources()),
@@ -80,6 +83,8 @@ def run(
         if export_to is not None:
             written = export(settings, export_to, single=single, frames=frames)
             echo(f"{written.pages} pages in {export_to}; open {written.first}")
+            if written.refused:
+                fail(printable("; ".join(written.refused), 2000), FAILED)
             return
 
         def started(address: str) -> None:

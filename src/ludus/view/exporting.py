@@ -40,14 +40,24 @@ _SCRIPTS = re.compile(r'<script src="[^"]*/(?:htmx|hx-sse)\.min\.js[^"]*" defer>
 _SECTION = re.compile(r'<main id="main"[^>]*>(.*)</main>', re.DOTALL)
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _ID = re.compile(r'\sid="([^"]+)"')
+_ERROR = re.compile(r'<section class="empty">\s*<h1>.*?</h1>\s*<p>(.*?)</p>', re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_REFUSED = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written."""
+    """What was written.
+
+    Attributes:
+        pages: How many pages.
+        first: The page to open.
+        refused: Runs and files that cannot be shown, with the reasons; their pages say the same.
+    """
 
     pages: int
     first: Path
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +104,12 @@ def export(
 
 async def _export(app: Any, runs: list[Found], folder: Path, *, single: bool) -> Exported:
     paths: list[Path] = []
+    refused: list[str] = []
     count = 0
     for run in runs:
+        start = await _ask(app, _start(run))
+        if start.status >= _REFUSED:
+            refused.append(f"{run.place}: {_reason(start.content.decode())}")
         if single:
             pages = {address: answer async for address, answer in _crawl(app, run)}
             paths.append(folder / f"{_slug(run.name)}.html")
@@ -109,7 +123,14 @@ async def _export(app: Any, runs: list[Found], folder: Path, *, single: bool) ->
                 count += 1
     if not single:
         _write_assets(folder)
-    return Exported(count, paths[0] if len(paths) == 1 else _write_index(folder, runs, paths))
+    first = paths[0] if len(paths) == 1 else _write_index(folder, runs, paths)
+    return Exported(count, first, tuple(refused))
+
+
+def _reason(page: str) -> str:
+    """Return what an error page says."""
+    found = _ERROR.search(page)
+    return "it cannot be shown" if found is None else unescape(_TAG.sub("", found[1])).strip()
 
 
 def _start(run: Found) -> str:

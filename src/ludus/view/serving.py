@@ -62,7 +62,7 @@ def serve(
 
 def make_server(settings: ViewSettings) -> uvicorn.Server:
     """Return a server that does not run yet."""
-    return _Server(
+    server = _Server(
         uvicorn.Config(
             create_app(settings),
             log_level="warning",
@@ -80,6 +80,15 @@ def make_server(settings: ViewSettings) -> uvicorn.Server:
             lifespan="on",
         )
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    return server
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether the terminal is told: not that requests were cancelled when the server stopped."""
+    problem = record.exc_info[1] if record.exc_info else None
+    is_cancelled = isinstance(problem, asyncio.CancelledError)
+    return not is_cancelled and not str(record.msg).startswith("Cancel %s running task")
 
 
 class _Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]

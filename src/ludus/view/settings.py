@@ -99,7 +99,7 @@ class ViewSettings:
             host=host,
             port=port,
             token=token,
-            names=names,
+            names=tuple(name.lower() for name in names),
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ludus.core.ids import get_env_id
 from ludus.core.spec import EnvSpec
+from ludus.envs.builtin import BUILTIN
 from ludus.errors import ViewError
 from ludus.registration.listing import family_of, search
 from ludus.registration.table import find_highest_version
@@ -21,6 +22,7 @@ __all__ = ["PROOF", "Facet", "Listing", "facts_of", "find_env", "is_drawn", "lis
 PROOF = "not proved"
 """Proof status of every environment for now."""
 _TAGS = 24
+_RANKS = {family: at for at, family in enumerate(dict.fromkeys(map(family_of, BUILTIN)))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Listing:
     """Environments that match, and what they can be filtered by.
 
     Attributes:
-        specs: Sorted by id.
+        specs: Built-in families first, in the order of their table, each sorted by id.
         families: Of all environments.
         tags: The most frequent of those that match.
         total: All environments there are.
@@ -68,7 +70,7 @@ def list_envs(text: str = "", *, family: str = "", tag: str = "", latest: bool =
     if tag:
         matching = [spec for spec in matching if tag in spec.tags]
     return Listing(
-        matching,
+        sorted(matching, key=_place),
         [Facet(name, count) for name, count in sorted(families.items())],
         [Facet(name, count) for name, count in tags.most_common(_TAGS)],
         len(everything),
@@ -122,6 +124,12 @@ def _steps(limit: int | None) -> str:
 
 def _written(kwargs: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r:.100}" for name, value in kwargs.items())
+
+
+def _place(spec: EnvSpec) -> tuple[int, str, str]:
+    """Return where a spec is listed: what others have registered comes after Ludus's families."""
+    family = family_of(spec)
+    return (_RANKS.get(family, len(_RANKS)), family, spec.id)
 
 
 def _is_latest(spec: EnvSpec) -> bool:

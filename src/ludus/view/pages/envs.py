@@ -52,8 +52,12 @@ def spec_in(request: Request) -> EnvSpec:
 def _envs(request: Request) -> Response:
     query = request.query_params
     text, family, tag = (query.get(name, "")[:200] for name in ("q", "family", "tag"))
-    latest = query.get("latest") == "1"
+    latest = query.get("latest") != "0"
     found = list_envs(text, family=family, tag=tag, latest=latest)
+    if latest and not found.specs:
+        # Somebody may be looking for an old version, by its id.
+        older = list_envs(text, family=family, tag=tag)
+        latest, found = not older.specs, older
     pages = max(1, math.ceil(len(found.specs) / _PER_PAGE))
     at = number_in(request, "page", 1, pages, 1)
     gallery = gallery_of(request.app)

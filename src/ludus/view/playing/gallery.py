@@ -55,6 +55,8 @@ class Gallery:
         self._limits = limits or WorkerLimits(idle_seconds=60)
         self._lock = threading.Lock()
         self._worker: Child | None = None
+        self._asked: Child | None = None
+        self._is_closed = False
         self._used = 0
         self._frames: OrderedDict[str, Frame | str] = OrderedDict()
         self._facts: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
@@ -94,7 +96,16 @@ class Gallery:
         return self._facts[spec.id]
 
     def close(self) -> None:
-        """Stop the worker."""
+        """Stop the worker for good; who waits for a picture is told so."""
+        self._is_closed = True
+        # Without the lock: a thread that waits for the process holds it, and returns by this.
+        asked = self._asked
+        if asked is not None:
+            asked.close()
+        self._rest()
+
+    def _rest(self) -> None:
+        """Stop the worker until it is needed again."""
         with self._lock:
             self._stop()
 
@@ -122,21 +133,35 @@ class Gallery:
         if not self.is_allowed(spec):
             raise NotAsked(f"{spec.id} is no part of Ludus and runs code of its own.")
         with self._lock:
+            is_shared = spec.security.trust == "builtin"
             try:
-                if spec.security.trust == "builtin":
-                    answer = self._shared().ask(request)
-                else:
-                    own = Child(WORKER, order_for(), self._limits)
-                    try:
-                        answer = own.ask(request)
-                    finally:
-                        own.close()
+                self._check_open()
+                child = self._shared() if is_shared else Child(WORKER, order_for(), self._limits)
+                try:
+                    answer = self._answer(child, request)
+                finally:
+                    if not is_shared:
+                        child.close()
             except WorkerFailed as problem:
                 self._stop()
                 raise NotMade(str(problem)) from problem
         if "error" in answer.data:
             raise NotMade(str(answer.data["error"]))
         return answer
+
+    def _answer(self, child: Child, request: Mapping[str, Any]) -> Message:
+        self._asked = child
+        try:
+            # Again, after it was set: either this sees that the gallery is closed, or close() sees
+            # the process.
+            self._check_open()
+            return child.ask(request)
+        finally:
+            self._asked = None
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise WorkerFailed("The viewer is being stopped.")
 
     def _shared(self) -> Child:
         """Return the worker of Ludus's environments, now and then a new one."""
@@ -146,7 +171,7 @@ class Gallery:
         self._used += 1
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = threading.Timer(self._limits.idle_seconds, self.close)
+        self._timer = threading.Timer(self._limits.idle_seconds, self._rest)
         self._timer.daemon = True
         self._timer.start()
         return self._worker
