@@ -21,8 +21,8 @@ from ludus.errors import RecordError
 from ludus.interop.atif import to_atif
 from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 from ludus.view import ViewSettings, create_app
-from ludus.view.model import imported
-from ludus.view.model.imported import read_imported
+from ludus.view.episodes import imported
+from ludus.view.episodes.imported import read_imported
 from tests.interop.test_mlgym_traj import FILE
 from tests.view.samples import HOSTILE
 

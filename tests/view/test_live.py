@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ludus.view.model.live import Look, Watched, Watchers
+from ludus.view.episodes.live import Look, Watched, Watchers
 from tests.view.conftest import Opened
 
 WRITER = """

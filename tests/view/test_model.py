@@ -11,16 +11,16 @@ import pytest
 from ludus.errors import RecordError, ViewError
 from ludus.record import Run
 from ludus.record.format.folder import Folder
+from ludus.view.episodes.conversation import calls_of, show_call
+from ludus.view.episodes.curve import score_curve
+from ludus.view.episodes.episode import open_episode
+from ludus.view.episodes.index import indexes, open_events
+from ludus.view.episodes.locks import is_written
+from ludus.view.episodes.output import window
+from ludus.view.episodes.trajectory import Subject
 from ludus.view.library import Library
 from ludus.view.model.ansi import ansi, cut_lines, decoded, shown
-from ludus.view.model.conversation import calls_of, show_call
-from ludus.view.model.curve import score_curve
-from ludus.view.model.episode import open_episode
-from ludus.view.model.index import indexes, open_events
-from ludus.view.model.locks import is_written
-from ludus.view.model.output import window
 from ludus.view.model.series import extremes
-from ludus.view.model.trajectory import Subject
 from ludus.view.rendering import _block
 from ludus.view.settings import ViewSettings
 from tests.view import samples

@@ -26,9 +26,10 @@ from ludus.errors import RecordDamaged, RecordError, ViewError
 from ludus.record import Run
 from ludus.view import ViewSettings, export, serving
 from ludus.view.beside import ViewerBeside
+from ludus.view.episodes import changes, conversation, output
+from ludus.view.episodes.episode import open_episode
 from ludus.view.library import Library
-from ludus.view.model import changes, conversation, output, recording
-from ludus.view.model.episode import open_episode
+from ludus.view.model import recording
 from ludus.view.model.recordings import record_of
 from ludus.view.pages.kept import few_at_once
 from ludus.view.replaying.replayer import ReplayFailed

@@ -14,9 +14,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ludus.record.format.disk import Handle
-from ludus.view.model.episode import EpisodeRecord
-from ludus.view.model.index import Index, parsed
-from ludus.view.model.trajectory import Step, number_of
+from ludus.view.episodes.episode import EpisodeRecord
+from ludus.view.episodes.index import Index, parsed
+from ludus.view.episodes.trajectory import Step, number_of
 
 __all__ = ["FILTERS", "Overview", "Selection", "overview_of", "search", "summarise"]
 

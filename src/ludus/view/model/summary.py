@@ -18,10 +18,10 @@ from ludus.bench.verifying.verification import planned_units
 from ludus.errors import Error, RecordError
 from ludus.record.format.event import read_manifest
 from ludus.research.running.progress import Standing, standing
+from ludus.view.episodes.episode import open_episode
+from ludus.view.episodes.locks import is_written
+from ludus.view.episodes.trajectory import number_of, text_of
 from ludus.view.library import ITSELF, Found, Library
-from ludus.view.model.episode import open_episode
-from ludus.view.model.locks import is_written
-from ludus.view.model.trajectory import number_of, text_of
 
 __all__ = ["EpisodeRow", "RunSummary", "Summaries", "sorted_rows"]
 

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ludus.errors import ViewError
+from ludus.view.episodes.comparing import align
+from ludus.view.episodes.curve import score_curve
+from ludus.view.episodes.episode import EpisodeRecord
+from ludus.view.episodes.opening import AnyTrajectory, open_trajectory
 from ludus.view.library import ITSELF, Found, Library
-from ludus.view.model.comparing import align
-from ludus.view.model.curve import score_curve
-from ludus.view.model.episode import EpisodeRecord
-from ludus.view.model.opening import AnyTrajectory, open_trajectory
 from ludus.view.model.overview import overview_of, summarise
 from ludus.view.rendering import link, page
 

@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ludus.view.model.conversation import calls_of, show_call
-from ludus.view.model.episode import open_episode
+from ludus.view.episodes.conversation import calls_of, show_call
+from ludus.view.episodes.episode import open_episode
 from ludus.view.pages.episode import shared
 from ludus.view.rendering import page
 

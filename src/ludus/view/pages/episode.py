@@ -9,9 +9,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ludus.errors import ViewError
-from ludus.view.model.curve import score_curve
-from ludus.view.model.episode import EpisodeRecord
-from ludus.view.model.opening import AnyTrajectory, open_trajectory
+from ludus.view.episodes.curve import score_curve
+from ludus.view.episodes.episode import EpisodeRecord
+from ludus.view.episodes.opening import AnyTrajectory, open_trajectory
+from ludus.view.episodes.trajectory import Step
 from ludus.view.model.overview import (
     FILTERS,
     Overview,
@@ -20,7 +21,6 @@ from ludus.view.model.overview import (
     search,
     summarise,
 )
-from ludus.view.model.trajectory import Step
 from ludus.view.rendering import link, page
 
 __all__ = ["A_PAGE", "routes", "shared"]

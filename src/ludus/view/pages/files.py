@@ -12,9 +12,9 @@ from starlette.routing import Route
 
 from ludus.errors import ViewError
 from ludus.record.format.disk import Handle
-from ludus.view.model.episode import EpisodeRecord, open_episode
-from ludus.view.model.files import RecordedFile, files_of, open_file, open_named
-from ludus.view.model.output import is_text, window
+from ludus.view.episodes.episode import EpisodeRecord, open_episode
+from ludus.view.episodes.files import RecordedFile, files_of, open_file, open_named
+from ludus.view.episodes.output import is_text, window
 from ludus.view.pages.episode import shared
 from ludus.view.rendering import page
 

@@ -12,9 +12,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ludus.errors import Error
+from ludus.view.episodes.episode import EpisodeRecord, open_episode
+from ludus.view.episodes.live import Look, Watched, Watchers
 from ludus.view.library import Found
-from ludus.view.model.episode import EpisodeRecord, open_episode
-from ludus.view.model.live import Look, Watched, Watchers
 from ludus.view.model.summary import Summaries
 from ludus.view.rendering import link, render
 

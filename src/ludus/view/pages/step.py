@@ -10,12 +10,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ludus.errors import ViewError
-from ludus.view.model.changes import changes_of_step
-from ludus.view.model.episode import EpisodeRecord
-from ludus.view.model.files import open_named
-from ludus.view.model.opening import AnyTrajectory, open_trajectory
-from ludus.view.model.output import window
-from ludus.view.model.trajectory import Step
+from ludus.view.episodes.changes import changes_of_step
+from ludus.view.episodes.episode import EpisodeRecord
+from ludus.view.episodes.files import open_named
+from ludus.view.episodes.opening import AnyTrajectory, open_trajectory
+from ludus.view.episodes.output import window
+from ludus.view.episodes.trajectory import Step
 from ludus.view.pages.episode import shared
 from ludus.view.rendering import link, page
 

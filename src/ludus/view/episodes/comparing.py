@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from ludus.view.model.opening import AnyTrajectory
-from ludus.view.model.trajectory import Step
+from ludus.view.episodes.opening import AnyTrajectory
+from ludus.view.episodes.trajectory import Step
 
 __all__ = ["MOST_STEPS", "Alignment", "align"]
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
+from ludus.view.episodes.episode import EpisodeRecord
+from ludus.view.episodes.files import content_of
+from ludus.view.episodes.trajectory import Step, count_of, text_of
 from ludus.view.model.ansi import LONGEST_LINE, decoded
-from ludus.view.model.episode import EpisodeRecord
-from ludus.view.model.files import content_of
-from ludus.view.model.trajectory import Step, count_of, text_of
 
 __all__ = ["FileChange", "changes_of_step"]
 

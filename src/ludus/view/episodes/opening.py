@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from ludus.view.episodes.episode import EpisodeRecord, open_episode
+from ludus.view.episodes.trajectory import ListedTrajectory
 from ludus.view.library import Found
-from ludus.view.model.episode import EpisodeRecord, open_episode
-from ludus.view.model.trajectory import ListedTrajectory
 
 __all__ = ["AnyTrajectory", "open_trajectory"]
 
@@ -24,7 +24,7 @@ def open_trajectory(found: Found) -> Iterator[AnyTrajectory]:
     """
     if found.kind == "file":
         # Only then: reading other formats imports more than records need.
-        from ludus.view.model.imported import read_imported
+        from ludus.view.episodes.imported import read_imported
 
         yield read_imported(found.path)
         return

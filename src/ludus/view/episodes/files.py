@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 from ludus.errors import RecordDamaged, RecordError, ViewError
 from ludus.record.format.disk import Handle
 from ludus.record.format.event import file_name_problem
+from ludus.view.episodes.episode import EpisodeRecord
+from ludus.view.episodes.index import Index
+from ludus.view.episodes.trajectory import count_of, text_of
 from ludus.view.library import Found
-from ludus.view.model.episode import EpisodeRecord
-from ludus.view.model.index import Index
-from ludus.view.model.trajectory import count_of, text_of
 
 __all__ = ["RecordedFile", "content_of", "files_of", "open_file", "open_named"]
 

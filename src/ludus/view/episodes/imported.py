@@ -21,8 +21,8 @@ from ludus.interop.mlgym_traj import mlgym_trajectory
 from ludus.record.format.disk import Handle, open_outside
 from ludus.research.running.trajectory import ResearchTrajectory, TrajectoryStep
 from ludus.research.tools.calls import SHELL
-from ludus.view.model.episode import action_of
-from ludus.view.model.trajectory import (
+from ludus.view.episodes.episode import action_of
+from ludus.view.episodes.trajectory import (
     ListedTrajectory,
     Step,
     Subject,

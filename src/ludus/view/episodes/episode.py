@@ -12,11 +12,9 @@ from ludus.errors import RecordError
 from ludus.record.format.disk import Handle
 from ludus.record.format.event import COMPLETE, read_manifest
 from ludus.research.running.partial_output import PARTIAL
-from ludus.view.library import Found
-from ludus.view.model.ansi import decoded
-from ludus.view.model.index import Index, RawEvent, indexes, open_events
-from ludus.view.model.locks import is_written
-from ludus.view.model.trajectory import (
+from ludus.view.episodes.index import Index, RawEvent, indexes, open_events
+from ludus.view.episodes.locks import is_written
+from ludus.view.episodes.trajectory import (
     State,
     Step,
     Subject,
@@ -25,6 +23,8 @@ from ludus.view.model.trajectory import (
     seconds_between,
     text_of,
 )
+from ludus.view.library import Found
+from ludus.view.model.ansi import decoded
 
 __all__ = ["EpisodeRecord", "action_of", "open_episode", "read_subject"]
 
@@ -48,7 +48,7 @@ def open_episode(record: Found) -> Iterator[EpisodeRecord]:
 
 
 class EpisodeRecord:
-    """See :class:`ludus.view.model.trajectory.Trajectory`.
+    """See :class:`ludus.view.episodes.trajectory.Trajectory`.
 
     Attributes:
         record: Where it is.

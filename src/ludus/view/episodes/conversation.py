@@ -14,10 +14,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ludus.errors import RecordDamaged
-from ludus.view.model.episode import EpisodeRecord
-from ludus.view.model.files import content_of
-from ludus.view.model.index import Index
-from ludus.view.model.trajectory import count_of, number_of, text_of
+from ludus.view.episodes.episode import EpisodeRecord
+from ludus.view.episodes.files import content_of
+from ludus.view.episodes.index import Index
+from ludus.view.episodes.trajectory import count_of, number_of, text_of
 
 __all__ = ["CallRow", "Calls", "Message", "ShownCall", "calls_of", "show_call"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ludus.view.episodes.trajectory import Subject
 from ludus.view.model.series import thinned
-from ludus.view.model.trajectory import Subject
 
 __all__ = ["Curve", "Point", "score_curve"]
 
