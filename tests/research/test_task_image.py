@@ -210,7 +210,8 @@ def test_no_engine(tmp_path, monkeypatch):
 def test_an_image_that_is_missing(tmp_path):
     require("podman")
     folder = answering(tmp_path / "t", f"image: {MISSING}")
-    with pytest.raises(ImageMissing, match=rf"podman build --tag {MISSING}.*ludus task image"):
+    told = rf"podman build --tag {MISSING}.*ludus task image /.*task\.yaml"
+    with pytest.raises(ImageMissing, match=told):
         ResearchEnv(folder)
     with pytest.raises(ImageMissing, match="nothing is downloaded"):
         begin(folder, tmp_path / "run")

@@ -8,6 +8,7 @@ is refused, and which files of the image are covered.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -88,9 +89,10 @@ def find_task_image(
     try:
         found, chosen = _found(_engines(task, backend), name, digest)
     except ImageMissing as problem:
+        place = shlex.quote(str(task.file))
         raise ImageMissing(
             f"Task {task.id} runs in an image of its own. {problem} "
-            f"(`ludus task image {task.id} --out FOLDER` writes that folder.) {advice}"
+            f"(`ludus task image {place} --out FOLDER` writes that folder.) {advice}"
         ) from None
     except PolicyNotEnforceable as problem:
         raise PolicyNotEnforceable(f"{problem} {advice}", reasons=problem.reasons) from None
