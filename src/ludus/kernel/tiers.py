@@ -10,6 +10,7 @@ waits, because a child process would have to import their modules.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from time import perf_counter
@@ -36,6 +37,8 @@ _COMPILE_AFTER = 0.01
 steps starts no compiler."""
 _LOAD_AFTER = 0.05
 """Seconds in plain steps after which compiled code is loaded: importing LLVM takes as long."""
+_LOAD_AFTER_FIRST = 0.005
+"""The same in a process that has imported LLVM, where loading takes a few milliseconds."""
 _LOOK_EVERY = 0.005
 """Seconds in plain steps between two looks at the child process."""
 _LOAD_AT_ONCE = 256
@@ -141,8 +144,9 @@ class Tier:
         if compilation is not None and owner == os.getpid():
             return self._is_compiled(program, compilation)
         if program.is_kept(names):
-            if self._spent < _LOAD_AFTER:
-                self._look = _LOAD_AFTER
+            enough = _LOAD_AFTER_FIRST if "llvmlite" in sys.modules else _LOAD_AFTER
+            if self._spent < enough:
+                self._look = enough
                 return False
             if program.load_kept(names):
                 return True
