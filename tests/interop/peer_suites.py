@@ -5,10 +5,10 @@ Run it with a folder that holds checkouts of the projects::
     python -m tests.interop.peer_suites FOLDER [PROJECT ...]
 
 Every test file runs in both, in a process of its own. The sentences of messages are Ludus's own,
-so what ``pytest.raises`` and ``pytest.warns`` match is left out of account in both, and ``TEXTS``
-names the tests that compare messages in other ways; the table counts them apart. Other tests that
-pass on Gymnasium and not on Ludus are listed below the table, and make the exit status 1. The
-installed package is tested where the checkout does not contain it.
+so what ``pytest.raises`` and ``pytest.warns`` match is left out of account in both. ``MEANT`` names
+tests that differ for a reason, such as comparing messages in other ways; the table counts them
+apart. Other tests that pass on Gymnasium and not on Ludus are listed below the table, and make the
+exit status 1. The installed package is tested where the checkout does not contain it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 import zlib
+from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from fnmatch import fnmatch
 from pathlib import Path
@@ -38,15 +40,20 @@ TESTS = {
 }
 """Where each project has its tests."""
 
-TEXTS = {
-    "Gymnasium": [
-        # looks for a phrase in the message of an error
-        "tests.spaces.test_utils::test_all_space_pairs_for_is_space_dtype_shape_equiv*",
-        # cuts a name out of the message of an error, by its position
-        "tests.wrappers.test_import_wrappers::test_renamed_wrappers*",
-    ],
+MEANT = {
+    "Gymnasium": {
+        "tests.spaces.test_utils::test_all_space_pairs_for_is_space_dtype_shape_equiv*": (
+            "it looks for a phrase in the message of an error"
+        ),
+        "tests.wrappers.test_import_wrappers::test_renamed_wrappers*": (
+            "it cuts a name out of the message of an error, by its position"
+        ),
+        "tests.envs.registration.test_make_vec::test_make_vec_vectorization_mode": (
+            "Pendulum has a batch of its own"
+        ),
+    },
 }
-"""Tests that compare the text of messages in ways that the plugin `any_text` does not see."""
+"""Tests that are meant to differ, and why."""
 
 OPTIONS = [
     *("-q", "-p", "no:cacheprovider", "-p", "any_text", "-o", "addopts="),
@@ -71,9 +78,16 @@ class Comparison(NamedTuple):
         return [test for test in self.passed() if self.ludus.get(test) != "passed"]
 
     def lost(self) -> list[str]:
-        """Return those of them that are about more than the text of messages."""
-        texts = TEXTS.get(self.name, [])
-        return [test for test in self.failed() if not any(fnmatch(test, text) for text in texts)]
+        """Return those of them that are not meant to differ."""
+        return [test for test in self.failed() if not fits(test, MEANT.get(self.name, ()))]
+
+    def meant(self) -> Counter[str]:
+        """Return how many tests are meant to differ, by the reason."""
+        reasons = MEANT.get(self.name, {}).items()
+        return Counter(
+            next(reason for pattern, reason in reasons if fits(test, [pattern]))
+            for test in set(self.failed()) - set(self.lost())
+        )
 
     def gained(self) -> list[str]:
         passed = [test for test, outcome in self.ludus.items() if outcome == "passed"]
@@ -101,6 +115,8 @@ class Run(NamedTuple):
     """Where pytest writes its reports."""
     only: list[str]
     """Patterns of the files to run."""
+    skip: list[str]
+    """Patterns of the files to leave out."""
     together: bool
     """Whether the files of a folder share a process."""
     jobs: int
@@ -159,9 +175,14 @@ def parts_of(run: Run, project: Path) -> list[Part]:
     parts: dict[Path, list[Path]] = {}
     for file in sorted({*tests.rglob("test_*.py"), *tests.rglob("*_test.py")}):
         path = file.relative_to(project)
-        if any(fnmatch(str(path), pattern) for pattern in run.only):
+        wanted, unwanted = (fits(str(path), patterns) for patterns in (run.only, run.skip))
+        if wanted and not unwanted:
             parts.setdefault(path.parent if run.together else path.with_suffix(""), []).append(file)
     return [Part(label(project, name, files), files) for name, files in parts.items()]
+
+
+def fits(text: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch(text, pattern) for pattern in patterns)
 
 
 def label(project: Path, path: Path, files: list[Path]) -> str:
@@ -205,6 +226,9 @@ def main() -> int:
         "--only", action="append", metavar="GLOB", help="test files, as tests/spaces/*; repeatable"
     )
     parser.add_argument(
+        "--skip", action="append", metavar="GLOB", help="test files to leave out; repeatable"
+    )
+    parser.add_argument(
         "--reports", type=Path, help="where to keep pytest's reports; those there are read again"
     )
     given = parser.parse_intermixed_args()
@@ -214,8 +238,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         reports = (given.reports or Path(temporary)).resolve()
         reports.mkdir(parents=True, exist_ok=True)
-        folder, only = given.folder.resolve(), given.only or ["*"]
-        run = Run(folder, reports, only, given.together, given.jobs, given.limit)
+        folder, only, skip = given.folder.resolve(), given.only or ["*"], given.skip or []
+        run = Run(folder, reports, only, skip, given.together, given.jobs, given.limit)
         for name in given.projects:
             if (folder / name).is_dir():
                 results.append(compare(run, name))
@@ -223,12 +247,14 @@ def main() -> int:
                 print(f"{name}: no checkout")
     print(
         ROW.format(
-            "project", "tests", "passed", "also on Ludus", "texts", "differing", "Ludus only"
+            "project", "tests", "passed", "also on Ludus", "meant", "differing", "Ludus only"
         )
     )
     for result in results:
         print(result.row())
     for result in results:
+        for reason, count in result.meant().items():
+            print(f"{result.name}: {count} because {reason}")
         for test in result.lost():
             print(f"{result.name}: {result.ludus.get(test, 'missing')}\n    {test}")
     return 1 if any(result.lost() for result in results) else 0

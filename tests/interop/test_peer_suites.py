@@ -38,7 +38,7 @@ BROKEN = "import a_module_that_is_not_there\n"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return Run(tmp_path, tmp_path, only=["*"], together=True, jobs=1, limit=200)
+    return Run(tmp_path, tmp_path, only=["*"], skip=[], together=True, jobs=1, limit=200)
 
 
 def suite(folder: Path, **files: str) -> None:
@@ -68,6 +68,7 @@ def test_reports_are_read_again(tmp_path: Path, run: Run) -> None:
     assert compare(run, "Minigrid") == first
     (tmp_path / "Minigrid" / "tests" / "test_two.py").write_text("def test_two(): pass")
     assert len(compare(run, "Minigrid").passed()) == 2
+    assert compare(run._replace(only=["*two*"], skip=["tests/*"]), "Minigrid").gymnasium == {}
 
 
 def test_a_suite_that_does_not_end_has_no_outcome(tmp_path: Path, run: Run) -> None:
@@ -76,10 +77,13 @@ def test_a_suite_that_does_not_end_has_no_outcome(tmp_path: Path, run: Run) -> N
     assert (found.gymnasium, found.ludus) == ({}, {})
 
 
-def test_known_texts_are_counted_apart() -> None:
+def test_what_is_meant_to_differ_is_counted_apart() -> None:
     name = "tests.wrappers.test_import_wrappers::test_renamed_wrappers[FrameStack]"
     found = Comparison("Gymnasium", {name: "passed"}, {name: "failure"})
     assert (found.failed(), found.lost()) == ([name], [])
+    [(reason, count)] = found.meant().items()
+    assert count == 1
+    assert "message" in reason
     assert Comparison("Minigrid", {name: "passed"}, {name: "failure"}).lost() == [name]
 
 
