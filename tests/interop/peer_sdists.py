@@ -4,9 +4,9 @@ Run it with a folder for them::
 
     python -m tests.interop.peer_sdists FOLDER [PROJECT ...]
 
-Of each project's source distribution, only the tests are unpacked, so that the installed package
-is what is tested. A project that is there already is left as it is: put a checkout there to run a
-whole suite, because most projects publish a part of theirs.
+Of each project's source distribution, only the tests and their settings are unpacked, so that the
+installed package is what is tested. A project that is there already is left as it is: put a
+checkout there to run a whole suite, because most projects publish a part of theirs.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ def download(project: str, folder: Path, *, timeout: float = 300) -> str:
 
 
 def unpack(archive: Path, target: Path, tests: str) -> None:
-    """Unpack one folder of a source distribution."""
+    """Unpack one folder of a source distribution, and the settings of pytest."""
     with tarfile.open(archive) as tar:
         for member in tar.getmembers():
             member.name = member.name.partition("/")[2]
-            if member.isfile() and Path(member.name).is_relative_to(tests):
+            path = Path(member.name)
+            if member.isfile() and (path.is_relative_to(tests) or path == Path("pyproject.toml")):
                 tar.extract(member, target, filter="data")
 
 

@@ -61,6 +61,16 @@ def test_what_differs_is_found(tmp_path: Path, run: Run) -> None:
     assert found.row().split() == ["Minigrid", "6", "3", "2", "0", "1", "1"]
 
 
+def test_settings_of_folders_above_are_not_used(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    suite(tmp_path, test_one="def test_it(): __import__('warnings').warn('a warning')")
+    assert len(compare(run, "Minigrid").passed()) == 1
+    settings = "[tool.pytest.ini_options]\nfilterwarnings = ['error']\n"
+    (tmp_path / "Minigrid" / "pyproject.toml").write_text(settings)
+    found = compare(run._replace(reports=tmp_path / "Minigrid"), "Minigrid")
+    assert set(found.gymnasium.values()) == set(found.ludus.values()) == {"failure"}
+
+
 def test_reports_are_read_again(tmp_path: Path, run: Run) -> None:
     suite(tmp_path, test_one="def test_it(): pass")
     first = compare(run, "Minigrid")
