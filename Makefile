@@ -150,16 +150,16 @@ lowest highest:
 	LUDUS_VERSIONS=$@ $(VENV_VERSIONS)/$@/bin/python -m pytest $(VERSIONED_TESTS)
 
 # Other projects' own tests, first on Gymnasium and then on Ludus in its place. PyPI has a part of them;
-# SUITES is a folder with checkouts of the projects for all of them. Hours, if PROJECTS names none:
-# make test-suites SUITES=~/checkouts PROJECTS='Minigrid HighwayEnv'. With REPORTS=FOLDER, a run that was
-# interrupted goes on where it was.
-# The environment uses the packages of .venv, and has those that only such tests need.
+# SUITES is a folder with checkouts of the projects for all of them. Hours, if PROJECTS names none. The
+# environment uses the packages of .venv, and has those that only such tests need. With
+# SUITE_OPTIONS='--reports FOLDER', a run that was interrupted goes on where it was.
 VENV_SUITES ?= .venv-suites
-SUITES ?= build/suites
-REPORTS ?=
+PUBLISHED := build/suites
+SUITES ?= $(PUBLISHED)
 PROJECTS ?=
+SUITE_OPTIONS ?=
 SUITE_PACKAGES := supersuit==3.11.0 tinyscaler mpe2 rlcard termcolor multi-agent-ale-py \
-	pytest-mock dill array-api-extra
+	pytest-mock dill array-api-extra flax msgpack chex
 
 $(VENV_SUITES)/.installed: $(VENV)/.installed-dev
 	$(BIN)/python -m venv $(VENV_SUITES)
@@ -170,8 +170,8 @@ $(VENV_SUITES)/.installed: $(VENV)/.installed-dev
 
 .PHONY: test-suites
 test-suites: $(VENV_SUITES)/.installed ## Run other projects' tests on Gymnasium and on Ludus in its place
-	-$(VENV_SUITES)/bin/python -m tests.interop.peer_sdists $(SUITES) $(PROJECTS)
-	$(VENV_SUITES)/bin/python -m tests.interop.peer_suites $(SUITES) $(PROJECTS) $(if $(REPORTS),--reports $(REPORTS))
+	$(if $(filter $(PUBLISHED),$(SUITES)),$(VENV_SUITES)/bin/python -m tests.interop.peer_sdists $(SUITES) $(PROJECTS))
+	$(VENV_SUITES)/bin/python -m tests.interop.peer_suites $(SUITES) $(PROJECTS) $(SUITE_OPTIONS)
 
 # Apart from .venv, because gymnax wants an older Gymnasium than the tests compare with.
 $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt

@@ -31,10 +31,7 @@ DISTRIBUTIONS = {
 }
 """The names on PyPI. ale-py publishes no tests."""
 
-DOWNLOAD = [
-    *("pip", "download", "--quiet", "--no-deps"),
-    *("--no-binary", ":all:", "--no-build-isolation"),
-]
+DOWNLOAD = ["pip", "download", "--quiet", "--no-deps", "--no-binary"]
 
 
 def download(project: str, folder: Path, *, timeout: float = 300) -> str:
@@ -44,10 +41,11 @@ def download(project: str, folder: Path, *, timeout: float = 300) -> str:
         PackageNotFoundError: The project is not installed.
         CalledProcessError: pip cannot download it; ``stderr`` says why.
     """
-    version = importlib.metadata.version(DISTRIBUTIONS[project])
+    name = DISTRIBUTIONS[project]
+    version = importlib.metadata.version(name)
     with tempfile.TemporaryDirectory() as temporary:
         subprocess.run(
-            [sys.executable, "-m", *DOWNLOAD, f"{DISTRIBUTIONS[project]}=={version}"],
+            [sys.executable, "-m", *DOWNLOAD, name, f"{name}=={version}"],
             cwd=temporary,
             timeout=timeout,
             check=True,
@@ -67,6 +65,8 @@ def unpack(archive: Path, target: Path, tests: str) -> None:
             path = Path(member.name)
             if member.isfile() and (path.is_relative_to(tests) or path == Path("pyproject.toml")):
                 tar.extract(member, target, filter="data")
+    # Some leave it out; without it, `import tests` can find a package of another project.
+    (target / tests / "__init__.py").touch()
 
 
 def main() -> int:
@@ -88,7 +88,8 @@ def main() -> int:
             except importlib.metadata.PackageNotFoundError:
                 print(f"{project}: not installed")
             except subprocess.CalledProcessError as problem:
-                print(f"{project}: {problem.stderr.strip().splitlines()[-1]}")
+                lines = [line for line in problem.stderr.splitlines() if "error" in line.lower()]
+                print(f"{project}: cannot be downloaded:", *lines[:3], sep="\n    ")
                 failed = True
     return int(failed)
 
