@@ -50,6 +50,7 @@ class Writer:
     """A process that records an episode, a step when it is told to."""
 
     def __init__(self, path: Path) -> None:
+        self.page = f"run/{path.name}/e/record"
         self.process = subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(WRITER), str(path)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -69,15 +70,15 @@ class Writer:
 
 
 @pytest.fixture
-def writer(site):
-    made = Writer(site.folder / "live")
+def writer(site, request):
+    made = Writer(site.folder / request.node.name)
     yield made
     made.kill()
 
 
 def test_an_episode_is_watched(writer, address, browser):
     time.sleep(2.1)  # the library looks for new runs every two seconds
-    with Opened(browser, f"{address}/run/live/e/record") as opened:
+    with Opened(browser, f"{address}/{writer.page}") as opened:
         page = opened.page
         assert page.locator("#steps > li").count() == 1
         assert page.locator("#state").inner_text() == "running"
@@ -92,6 +93,19 @@ def test_an_episode_is_watched(writer, address, browser):
         writer.kill()
         page.locator("#state", has_text="interrupted").wait_for(timeout=10_000)
         page.locator("#following", has_text="not running any more").wait_for(timeout=10_000)
+        assert opened.problems == []
+
+
+def test_a_page_whose_scripts_come_late_is_told_of_what_is_new(writer, address, browser):
+    def later(route):
+        time.sleep(1)
+        route.continue_()
+
+    time.sleep(2.1)  # the library looks for new runs every two seconds
+    with Opened(browser, f"{address}/{writer.page}", {"**/hx-sse*": later}) as opened:
+        assert opened.page.locator("#state").inner_text() == "running"
+        writer.do("act")
+        opened.page.locator("#now", has_text="halfway").wait_for(timeout=10_000)
         assert opened.problems == []
 
 
