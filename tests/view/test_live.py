@@ -8,11 +8,13 @@ import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from ludus.view.episodes.live import Look, Watched, Watchers
+from ludus.view.pages.live import _steps
 from tests.view.conftest import Opened
 
 WRITER = """
@@ -148,6 +150,43 @@ def test_a_failure_to_read_ends_the_watching():
             return watched.has_failed
 
     assert in_a_loop(watch())
+
+
+def test_a_step_that_a_page_has_already_is_not_sent_again():
+    has_come = asyncio.Event()
+
+    def look(number: int) -> Look | None:
+        steps = ["step 0"] if has_come.is_set() and not number else []
+        return Look(number, steps, "now", is_over=number == 1)
+
+    async def watch():
+        watchers, sent = Watchers(), []
+        async for text in _steps(watchers, "key", lambda: Watched(look, 0), 1):
+            sent.append(text)
+            has_come.set()
+        return sent
+
+    sent = in_a_loop(watch())
+    assert [text.split("\n")[0] for text in sent[:-1]] == ["id: 1"] * (len(sent) - 1)
+    assert sent[-1].startswith("event: over")
+    assert "step 0" not in "".join(sent)
+
+
+def test_a_reader_ends_with_the_last_who_watches_even_if_it_began_later():
+    async def watch():
+        watchers, is_over = Watchers(), True
+        make = partial(Watched, lambda number: Look(number, is_over=is_over), 0)
+        async with watchers.watching("key", make) as first:
+            await first.changed(0, 10)
+            await asyncio.sleep(0.5)
+            is_over = False
+            async with watchers.watching("key", make) as second:
+                assert second is not first
+                await second.changed(0, 10)
+        await asyncio.sleep(0)
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    assert in_a_loop(watch()) == []
 
 
 def test_a_stream_of_what_a_resumption_has_cut(site):
