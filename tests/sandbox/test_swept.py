@@ -74,6 +74,15 @@ def test_a_sweep_prevails_over_who_kills_what_is_to_kill_it(box):
         assert shell.run("echo fine").note == ""
 
 
+@pytest.mark.parametrize("command", [KILL_FIRST, "for i in {1..40}; do while :; do :; done & done"])
+def test_a_command_that_is_out_of_time_has_ended_with_all_it_started(box, command):
+    with box.shell() as shell, space_of(shell) as space:
+        done = shell.run(f"{command}; while :; do :; done", timeout=0.5)
+        assert done.timed_out
+        assert running(space) == []
+        assert shell.run("echo fine", timeout=20).text == "fine\n"
+
+
 def test_the_end_of_a_namespace_is_that_of_all_its_processes(box):
     with box.shell() as shell, space_of(shell) as space:
         crowd = "for i in {1..40}; do while :; do :; done & done"
