@@ -6,7 +6,7 @@ import os
 import resource
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -27,9 +27,16 @@ def box():
         yield box
 
 
-def space_of(shell) -> os.stat_result:
+@contextmanager
+def held_space(pid: int) -> Iterator[os.stat_result]:
+    """Yield the process namespace of a process; held, its number is given to no later one."""
+    with Path(f"/proc/{pid}/ns/pid").open("rb") as space:
+        yield os.fstat(space.fileno())
+
+
+def space_of(shell) -> AbstractContextManager[os.stat_result]:
     """Return the process namespace of a shell, which is the first process of it."""
-    return Path(f"/proc/{shell._job._find_space(1.0).first_pid()}/ns/pid").stat()
+    return held_space(shell._job._find_space(1.0).first_pid())
 
 
 def running(space: os.stat_result) -> list[str]:
@@ -54,8 +61,7 @@ def no_descriptors_left() -> Iterator[None]:
 
 
 def test_a_sweep_prevails_over_who_kills_what_is_to_kill_it(box):
-    with box.shell() as shell:
-        space = space_of(shell)
+    with box.shell() as shell, space_of(shell) as space:
         shell.run("x=here")
         shell.run(KILL_FIRST, keep_background=True, timeout=5)
         assert running(space)
@@ -68,9 +74,17 @@ def test_a_sweep_prevails_over_who_kills_what_is_to_kill_it(box):
         assert shell.run("echo fine").note == ""
 
 
+@pytest.mark.parametrize("command", [KILL_FIRST, "for i in {1..40}; do while :; do :; done & done"])
+def test_a_command_that_is_out_of_time_has_ended_with_all_it_started(box, command):
+    with box.shell() as shell, space_of(shell) as space:
+        done = shell.run(f"{command}; while :; do :; done", timeout=0.5)
+        assert done.timed_out
+        assert running(space) == []
+        assert shell.run("echo fine", timeout=20).text == "fine\n"
+
+
 def test_the_end_of_a_namespace_is_that_of_all_its_processes(box):
-    with box.shell() as shell:
-        space = space_of(shell)
+    with box.shell() as shell, space_of(shell) as space:
         crowd = "for i in {1..40}; do while :; do :; done & done"
         shell.run(crowd, keep_background=True, timeout=20)
         assert len(running(space)) > 30
@@ -81,12 +95,12 @@ def test_the_end_of_a_namespace_is_that_of_all_its_processes(box):
 def test_a_sweep_that_cannot_be_done_says_so_and_ends_the_shell(box):
     with box.shell() as shell:
         shell.run("sleep 60 & disown", keep_background=True)
-        # Of the pids of the sandbox, the latest: nothing else is to open the namespace before.
-        space = Path(f"/proc/{max(box._group.members())}/ns/pid").stat()
-        with no_descriptors_left(), pytest.raises(SandboxError, match="Close the sandbox"):
-            shell.sweep()
-        until = time.monotonic() + 20
-        while running(space) and time.monotonic() < until:
-            time.sleep(0.01)
-        assert running(space) == []
+        # Of the sandbox's processes the latest: the sweep is to be the first to look for the shell.
+        with held_space(max(box._group.members())) as space:
+            with no_descriptors_left(), pytest.raises(SandboxError, match="Close the sandbox"):
+                shell.sweep()
+            until = time.monotonic() + 20
+            while running(space) and time.monotonic() < until:
+                time.sleep(0.01)
+            assert running(space) == []
         assert shell.run("echo fine", timeout=20).text == "fine\n"

@@ -134,6 +134,7 @@ class Shell:
 
         Raises:
             SandboxClosed: shell or sandbox are closed.
+            SandboxError: what the command started was killed and does not end.
             ValueError: the command holds a NUL character.
         """
         if "\0" in command:
@@ -296,6 +297,8 @@ class Shell:
             job.abort_command()
             ending = pump.run(time.monotonic() + patience)
         if ending is not Ending.EXIT and self._in_step(job):
+            self._stopped = True
+            self._sweep(job)  # whether all of it has ended is only certain now
             return ""
         self._drop(job)
         return f"The shell did not survive the kill of its command: {_LOST}"

@@ -59,10 +59,11 @@ class BwrapJob(LocalJob):
     def abort_command(self) -> None:
         """Signal the shell, then kill everything else in its namespace, or else the shell too."""
         if self.poll() is None:
-            space = self._find_space(1.0)
-            if space is not None:
+            if space := self._find_space(1.0):
                 space.signal_first(signal.SIGUSR1)
-            if space is None or not space.kill_others(self._sandbox._owner()):
+                # The shell may be as quick, and kill what is to kill the others.
+                space.kill_others(self._sandbox._owner())
+            else:
                 self.kill()
 
     def sweep_background(self) -> bool:

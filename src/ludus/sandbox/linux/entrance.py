@@ -192,9 +192,10 @@ class EnteredJob(SandboxProcess):
 
         def abort(space: PidSpace) -> bool:
             space.signal_first(signal.SIGUSR1)
+            # The shell may be as quick, and kill what is to kill the others.
             return space.kill_others(self._uid)
 
-        if not self._with_space(abort):
+        if self._with_space(abort) is None:
             self.kill()
 
     def sweep_background(self) -> bool:
