@@ -144,7 +144,7 @@ class _Rollout:
         return self._episode.reward
 
 
-def episode_reward(environments: Sequence[Any], **kwargs: Any) -> list[float | None]:
+def episode_reward(environments: Sequence[Any], **columns: Any) -> list[float | None]:  # noqa: ARG001 - TRL's contract
     """Return the reward of each rollout; work on research tasks is graded side by side."""
     with ThreadPoolExecutor(_MOST_THREADS, "grading") as pool:
         return list(pool.map(_settled, environments))

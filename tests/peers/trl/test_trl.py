@@ -39,7 +39,7 @@ def train(spec, replies, folder, *, calls=10, **options):
             save_strategy="no",
             use_cpu=True,
             bf16=False,
-            gradient_checkpointing=False,
+            activation_checkpointing=False,
             temperature=1.0,
             disable_tqdm=True,
             **options,
@@ -75,9 +75,9 @@ def test_the_model_is_told_what_it_did_wrong_and_nothing_is_done(tmp_path):
 
 def test_a_research_task_is_worked_on_and_graded(tmp_path):
     task = write_task(tmp_path / "answers")
-    options = {"task": str(task), "backend": "bubblewrap", "policy": LOOSE}
-    spec = LudusSpec("mlgym/answersForTrl-v0", num_episodes=1, arguments=options)
     ludus.research.register_task("answersForTrl", folder=task)
+    options = {"backend": "bubblewrap", "policy": LOOSE}
+    spec = LudusSpec("mlgym/answersForTrl-v0", num_episodes=1, arguments=options)
     replies = [
         tool_call("shell", command=answer(0.75)),
         tool_call("validate"),
@@ -98,7 +98,7 @@ def test_work_is_graded_when_the_model_stops_without_handing_it_in(tmp_path):
         num_episodes=1,
         arguments={"backend": "bubblewrap", "policy": LOOSE},
     )
-    trainer, logged = train(spec, [tool_call("shell", command=answer(1.0))], tmp_path / "out")
+    _, logged = train(spec, [tool_call("shell", command=answer(1.0))], tmp_path / "out")
     assert logged["reward"] == pytest.approx(1.0)
 
 

@@ -55,11 +55,17 @@ class ScriptedModel(Qwen3ForCausalLM):
         self.header = encode(f"{START}assistant\n")
         return self
 
-    def forward(self, input_ids=None, **kwargs):
+    def prepare_inputs_for_generation(self, input_ids, **kwargs):
+        """Keep the whole text, of which the network gets only what is not in its cache."""
+        self.whole = input_ids
+        return super().prepare_inputs_for_generation(input_ids, **kwargs)
+
+    def forward(self, input_ids=None, attention_mask=None, **kwargs):
         """Run the random network and add what the script prefers."""
-        outputs = super().forward(input_ids=input_ids, **kwargs)
+        outputs = super().forward(input_ids, attention_mask, **kwargs)
         length = outputs.logits.shape[1]
-        for row, ids in enumerate(input_ids.tolist()):
+        texts = self.whole if input_ids.shape[1] == 1 else input_ids
+        for row, ids in enumerate(texts.tolist()):
             wanted = self.wanted(ids)[-length:]
             places = [n for n, token in enumerate(wanted) if token is not None]
             tokens = [token for token in wanted if token is not None]
@@ -96,10 +102,7 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast, replies: Sequence[str]) -> Sc
         head_dim=8,
         max_position_embeddings=16384,
         tie_word_embeddings=False,
-        use_cache=False,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
     )
-    model = ScriptedModel(config).follow(tokenizer, replies)
-    model.generation_config.use_cache = False
-    return model
+    return ScriptedModel(config).follow(tokenizer, replies)

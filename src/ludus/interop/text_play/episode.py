@@ -12,7 +12,8 @@ from ludus import logger
 from ludus.core import Env
 from ludus.errors import InvalidAction
 from ludus.interop.text_play.observations import Teller
-from ludus.interop.text_play.tools import Tool, tools_of
+from ludus.interop.text_play.replies import arguments_in, command_in, how_to_reply
+from ludus.interop.text_play.tools import ACT, Tool, tools_of
 from ludus.research.agents.prompts import system_prompt
 from ludus.research.episode.env import ResearchEnv
 
@@ -56,7 +57,8 @@ class TextEpisode:
     Attributes:
         env: The environment.
         tools: What the player may call, by name.
-        instructions: The rules, for a system message.
+        instructions: The rules, for the system message of a model that calls tools.
+        text_instructions: The same for a model that writes actions as text.
         is_over: Whether the episode is over; so it is before the first one.
         steps: Actions in this episode.
         info: Of the last step, for the operator.
@@ -71,6 +73,11 @@ class TextEpisode:
         self.tools: dict[str, Tool] = {tool.name: tool for tool in tools_of(env)}
         self._teller = Teller(env)
         self.instructions = _instructions(env)
+        self.text_instructions = (
+            system_prompt("text")
+            if self.is_research
+            else f"{self.instructions}\n\n{how_to_reply(self.tools[ACT])}"
+        )
         self.is_over, self.steps, self.fault = True, 0, ""
         self.info: dict[str, Any] = {}
         self._total = 0.0
@@ -112,6 +119,18 @@ class TextEpisode:
                 f"There is no tool {name!r:.60}; there are {', '.join(self.tools)}."
             )
         return self.act(tool.action(arguments))
+
+    def reply(self, text: str) -> str:
+        """Take the action in a model's text and return what the player is told.
+
+        Raises:
+            InvalidAction: There is no action in it, or a wrong one; nothing was done.
+        """
+        if self.is_over:
+            return OVER
+        if self.is_research:
+            return self.act(command_in(text))
+        return self.call(ACT, arguments_in(text))
 
     def act(self, action: Any) -> str:
         """Take an action of the environment's space and return what the player is told."""

@@ -16,7 +16,7 @@ from ludus.research.episode.actions import ActionSpace
 from ludus.research.tools.calls import tool_schemas
 from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
 
-__all__ = ["Kind", "Parameter", "Tool", "tools_of"]
+__all__ = ["ACT", "KINDS", "Kind", "Parameter", "Tool", "tools_of"]
 
 ACT = "act"
 """The tool of an environment that is no research task."""
