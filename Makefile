@@ -155,7 +155,7 @@ lowest highest:
 # Some only: make test-interop PEERS="trl inspect". Arguments for pytest: PYTEST="-k episode".
 PEER_inspect := --editable . inspect-ai
 PEER_trl := --editable . torch==2.13.0 trl
-PEER_verifiers := --editable . verifiers
+PEER_verifiers := --editable . uv verifiers
 PEERS ?= inspect trl verifiers
 
 VENV_PEERS ?= .venv-peers

@@ -22,6 +22,35 @@ def script(replies: Sequence[str]) -> Model:
     return reply
 
 
+def _head(body: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "object": kind, "created": 0, "model": body["model"]}
+
+
+USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+
+
+def _whole(body: dict[str, Any], text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {**_head(body, "chat.completion"), "choices": [choice], "usage": USAGE}
+
+
+def _stream(body: dict[str, Any], text: str) -> bytes:
+    head = _head(body, "chat.completion.chunk")
+    deltas = [
+        ({"role": "assistant", "content": ""}, None),
+        ({"content": text}, None),
+        ({}, "stop"),
+    ]
+    chunks = [
+        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        for delta, reason in deltas
+    ]
+    chunks.append({**head, "choices": [], "usage": USAGE})
+    events = [*map(json.dumps, chunks), "[DONE]"]
+    return "".join(f"data: {event}\n\n" for event in events).encode()
+
+
 @contextmanager
 def serving(model: Model) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Serve a model; yields the base URL and the list of requests so far."""
@@ -33,18 +62,12 @@ def serving(model: Model) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             asked.append(body)
-            message = {"role": "assistant", "content": model(body["messages"])}
-            answer = {
-                "id": "chatcmpl-1",
-                "object": "chat.completion",
-                "created": 0,
-                "model": body["model"],
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-            }
-            sent = json.dumps(answer).encode()
+            text = model(body["messages"])
+            streams = body.get("stream", False)
+            sent = _stream(body, text) if streams else json.dumps(_whole(body, text)).encode()
             self.send_response(200)
-            self.send_header("Content-Type", "application/json")
+            kind = "text/event-stream" if streams else "application/json"
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)
