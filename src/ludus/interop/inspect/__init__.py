@@ -15,12 +15,19 @@ from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ludus.interop.inspect.config import LudusSandboxConfig
-    from ludus.interop.inspect.playing import episode_tools, ludus_score, open_play, play
+    from ludus.interop.inspect.playing import (
+        close_play,
+        episode_tools,
+        ludus_score,
+        open_play,
+        play,
+    )
     from ludus.interop.inspect.sandbox import LudusSandbox
 
 __all__ = [
     "LudusSandbox",
     "LudusSandboxConfig",
+    "close_play",
     "episode_tools",
     "ludus_score",
     "open_play",
@@ -30,7 +37,7 @@ __all__ = [
 _MODULES = {
     "LudusSandbox": "sandbox",
     "LudusSandboxConfig": "config",
-    **dict.fromkeys(("episode_tools", "ludus_score", "open_play", "play"), "playing"),
+    **dict.fromkeys(("close_play", "episode_tools", "ludus_score", "open_play", "play"), "playing"),
 }
 
 __getattr__ = lazy_names(__name__, _MODULES)

@@ -27,7 +27,7 @@ try:
 except ImportError as problem:
     raise optional.missing("inspect_ai", extra="inspect") from problem
 
-__all__ = ["episode_tools", "ludus_score", "open_play", "play"]
+__all__ = ["close_play", "episode_tools", "ludus_score", "open_play", "play"]
 
 _TOLD = ("outcome", "score", "normalised_score", "end", "reason", "validations")
 _episodes: dict[str, TextEpisode] = {}
