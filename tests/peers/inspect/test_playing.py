@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from inspect_ai import Task, eval
 from inspect_ai.agent import react
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.solver import basic_agent
 
 from ludus.interop.inspect import episode_tools, play
@@ -25,13 +26,21 @@ BOX = {"backend": "bubblewrap", "policy": LOOSE}
 DRY = {"is_slippery": False}
 
 
-def run(task, calls, tmp_path, **options):
-    """Evaluate a task with a model that makes some calls; return the log."""
+def scripted(calls):
+    """Return a model of Inspect's that makes some calls, then says that it is done."""
     outputs = [ModelOutput.for_tool_call("mockllm", name, given) for name, given in calls]
     outputs += [ModelOutput.from_content("mockllm", "Done.") for _ in range(4)]
+    for output in outputs:
+        # Otherwise Inspect counts tokens, with a vocabulary that it downloads.
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+
+
+def run(task, calls, tmp_path, **options):
+    """Evaluate a task with a scripted model; return the log."""
     (log,) = eval(
         task,
-        model=get_model("mockllm/model", custom_outputs=outputs),
+        model=scripted(calls),
         log_dir=str(tmp_path / "logs"),
         display="none",
         **options,
@@ -117,23 +126,37 @@ def test_samples_have_episodes_of_their_own(tmp_path):
     outputs += [ModelOutput.from_content("mockllm", "Done.")] * 3
     model = get_model("mockllm/model", custom_outputs=outputs)
     (log,) = eval(task, model=model, log_dir=str(tmp_path / "logs"), display="none", max_samples=1)
+    assert log.status == "success", log.error
     first = [sample.messages[1].text for sample in log.samples]
     assert len(set(first)) == 3
     assert not _episodes
 
 
 def test_the_command_line(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from inspect_ai import task\n"
+        "from ludus.interop.inspect import play\n"
+        "from tests.peers.inspect.test_playing import DRY, TO_THE_GOAL, scripted\n"
+        "@task\n"
+        "def mine():\n"
+        "    made = play('FrozenLake-v1', arguments=DRY)\n"
+        "    made.model = scripted(TO_THE_GOAL)\n"
+        "    return made\n"
+    )
     command = [
-        str(Path(sys.executable).parent / "inspect"), "eval", "ludus/play",
-        "-T", "env=FrozenLake-v1", "--model", "mockllm/model",
+        str(Path(sys.executable).parent / "inspect"), "eval", file.name,
         "--log-dir", str(tmp_path / "logs"), "--display", "none",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=200, env=path, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    (file,) = (tmp_path / "logs").glob("*.eval")
-    log = read_eval_log(str(file))
-    assert log.status == "success"
-    assert log.samples[0].scores["ludus_score"].value == 0.0
+    (written,) = (tmp_path / "logs").glob("*.eval")
+    log = read_eval_log(str(written))
+    assert log.status == "success", log.error
+    assert log.samples[0].scores["ludus_score"].value == 1.0
 
 
 def test_the_sandbox_in_a_task_of_another(tmp_path):

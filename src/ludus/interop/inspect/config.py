@@ -32,6 +32,10 @@ class LudusSandboxConfig(BaseModel):
     image: str | None = None
     policy: dict[str, Any] = Field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        # Inspect keeps configurations in sets, and a dict has no hash.
+        return hash(self.model_dump_json())
+
     @model_validator(mode="after")
     def _check_policy(self) -> Self:
         self.limits()
