@@ -259,7 +259,8 @@ def _converted(space: Space[Any], value: Any) -> Any:
         rows = [int(one) for one in rows]
     elif not all(abs(one) <= np.finfo(dtype).max for one in rows):
         return None
-    return np.array(rows, dtype).reshape(space.shape) if space.shape else dtype.type(rows[0])
+    array = np.array(rows, dtype).reshape(space.shape)
+    return dtype.type(array) if isinstance(space, Discrete) else array
 
 
 def _is_number(value: object) -> bool:
