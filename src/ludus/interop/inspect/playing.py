@@ -34,7 +34,7 @@ _episodes: dict[str, TextEpisode] = {}
 """Those under way, by the unique id of their sample; cleaning a sample up removes its own."""
 
 
-@task
+@task  # type: ignore[untyped-decorator]
 def play(
     env: str = "mlgym/battleOfSexes-v0",
     num_episodes: int = 1,
@@ -67,7 +67,7 @@ def play(
     )
 
 
-@solver
+@solver  # type: ignore[untyped-decorator]
 def open_play(env: str, arguments: dict[str, Any] | None = None) -> Solver:
     """Begin the sample's episode, tell the model its rules and observation, and give it the tools.
 
@@ -115,7 +115,7 @@ def episode_tools(env: str, arguments: dict[str, Any] | None = None) -> list[Too
         episode.close()
 
 
-@scorer(metrics=[mean(), stderr()])
+@scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]
 def ludus_score() -> Scorer:
     """Score a sample with the reward of its episode.
 

@@ -58,7 +58,7 @@ _DENIED = ("Permission denied", "Read-only file system")
 
 
 @sandboxenv(name="ludus")
-class LudusSandbox(SandboxEnvironment):
+class LudusSandbox(SandboxEnvironment):  # type: ignore[misc]
     """A sandbox of one sample.
 
     Every command has a process namespace of its own and ends with everything that it started, so

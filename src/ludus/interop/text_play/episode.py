@@ -138,13 +138,14 @@ class TextEpisode:
             return OVER
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
-            self._account(float(reward), info, terminated or truncated)
-            if self.is_over and self.is_research:
+            ends = bool(terminated or truncated)
+            self._account(float(reward), info, ends)
+            if ends and self.is_research:
                 return OVER
             told = self._teller.next(observation)
         except Exception as problem:  # environments may raise anything
             return self._fail(problem)
-        return f"{told}\n{OVER}" if self.is_over else told
+        return f"{told}\n{OVER}" if ends else told
 
     def finish(self) -> None:
         """End the episode where the player has stopped; the work of a research task is graded."""

@@ -24,7 +24,7 @@ __all__ = ["LudusEnv", "LudusEnvConfig"]
 REWARD = "ludus_reward"
 
 
-class LudusEnvConfig(vf.EnvConfig):
+class LudusEnvConfig(vf.EnvConfig):  # type: ignore[misc]
     """Who plays, under ``--env.*``."""
 
     player: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime=vf.SubprocessConfig())
@@ -33,7 +33,7 @@ class LudusEnvConfig(vf.EnvConfig):
     """Replies in a row without a usable action after which the model has stopped."""
 
 
-class LudusEnv(vf.Env[LudusEnvConfig]):
+class LudusEnv(vf.Env[LudusEnvConfig]):  # type: ignore[misc]
     """Plays an episode with one model.
 
     The reward is the sum of the rewards of the episode; for a research task that is the normalised

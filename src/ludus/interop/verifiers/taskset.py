@@ -18,7 +18,7 @@ except ImportError as problem:
 __all__ = ["LudusConfig", "LudusData", "LudusTask", "LudusTaskset"]
 
 
-class LudusConfig(vf.TasksetConfig):
+class LudusConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Which episodes there are, under ``--env.taskset.*``."""
 
     env: str = ""
@@ -31,7 +31,7 @@ class LudusConfig(vf.TasksetConfig):
     """Number of tasks, one seed each."""
 
 
-class LudusData(vf.TaskData):
+class LudusData(vf.TaskData):  # type: ignore[misc]
     """What one episode is made from; a trace has it."""
 
     env: str
@@ -39,11 +39,11 @@ class LudusData(vf.TaskData):
     seed: int
 
 
-class LudusTask(vf.Task[LudusData]):
+class LudusTask(vf.Task[LudusData]):  # type: ignore[misc]
     """One episode; :class:`~ludus.interop.verifiers.LudusEnv` plays it and records its reward."""
 
 
-class LudusTaskset(vf.Taskset[LudusTask, LudusConfig]):
+class LudusTaskset(vf.Taskset[LudusTask, LudusConfig]):  # type: ignore[misc]
     """Episodes of one environment or research task."""
 
     def load(self) -> Iterator[LudusTask]:
