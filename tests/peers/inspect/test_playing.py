@@ -122,14 +122,12 @@ def test_an_episode_that_fails_has_no_score(tmp_path):
 
 def test_samples_have_episodes_of_their_own(tmp_path):
     task = play("CartPole-v1", num_episodes=3, seed=5)
-    outputs = [ModelOutput.for_tool_call("mockllm", "act", {"action": 0})] * 3
-    outputs += [ModelOutput.from_content("mockllm", "Done.")] * 3
-    model = get_model("mockllm/model", custom_outputs=outputs)
-    (log,) = eval(task, model=model, log_dir=str(tmp_path / "logs"), display="none", max_samples=1)
+    log = run(task, [("act", {"action": 0})] * 3, tmp_path, max_samples=1)
     assert log.status == "success", log.error
     first = [sample.messages[1].text for sample in log.samples]
     assert len(set(first)) == 3
-    assert not _episodes
+    steps = [sample.scores["ludus_score"].metadata["steps"] for sample in log.samples]
+    assert steps == [3, 0, 0]
 
 
 def test_the_command_line(tmp_path):
