@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import anyio
+import inspect_ai
 import pytest
 from inspect_ai.util import (
     OutputLimitExceededError,
@@ -81,6 +83,14 @@ async def test_words_are_never_parts_of_a_program(sandbox):
     words = ["-n", "$HOME", "`id`", "'", '"', ";", ""]
     done = await sandbox.exec(["printf", "%s\\n", *words])
     assert done.stdout.splitlines() == words
+
+
+async def test_packages_of_the_evaluation_are_hidden(sandbox):
+    """A package of tasks may hold their answers, and its user's environment has it."""
+    find = ["find", "/", "-xdev", "-name", "inspect_ai", "-not", "-path", "/proc/*"]
+    assert (await sandbox.exec(find)).stdout == ""
+    here = Path(inspect_ai.__file__).parent
+    assert not (await sandbox.exec(["test", "-e", str(here)])).success
 
 
 async def test_users(sandbox):

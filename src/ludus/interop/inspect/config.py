@@ -23,7 +23,8 @@ class LudusSandboxConfig(BaseModel):
         backend: A backend that isolates; by default the first one that works.
         image: A local image to use as root, with podman or Docker.
         policy: Other values for fields of :class:`ludus.sandbox.Policy`, such as
-            ``{"memory": "2G", "egress": ["pypi.org"]}``.
+            ``{"memory": "2G", "egress": ["pypi.org"]}``. Packages of this Python are hidden unless
+            ``packages`` names them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
