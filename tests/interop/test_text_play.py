@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -166,6 +167,60 @@ def test_pictures_are_told_only_where_they_were_asked_for():
     )
     assert plain.begin(0) == "Observation: 0"
     assert drawn.begin(0) == "[S]FFF\nFHFH\nFFFH\nHFFG\nObservation: 0"
+
+
+class Slow(Told):
+    """Waits in every call until it may go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.inside, self.may_go_on, self.closed = threading.Event(), threading.Event(), 0
+
+    def reset(self, *, seed=None, options=None):
+        self.inside.set()
+        self.may_go_on.wait(10)
+        return super().reset()
+
+    def step(self, action):
+        self.inside.set()
+        self.may_go_on.wait(10)
+        return super().step(action)
+
+    def close(self):
+        self.closed += 1
+
+
+def test_what_is_opened_while_it_is_closed_is_closed_as_well():
+    env = Slow()
+    episode, told = TextEpisode(env), []
+    thread = threading.Thread(target=lambda: told.append(episode.begin(0)))
+    thread.start()
+    env.inside.wait(10)
+    episode.close()
+    env.may_go_on.set()
+    thread.join(10)
+    assert (told, env.closed, episode.is_over) == ([OVER], 2, True)
+
+
+def test_an_episode_ends_after_the_action_that_is_under_way():
+    """A trainer that has given up waiting for an action asks for the reward."""
+    env = Slow()
+    env.may_go_on.set()
+    episode = TextEpisode(env)
+    episode.begin(0)
+    env.may_go_on.clear()
+    env.inside.clear()
+    acting = threading.Thread(target=lambda: episode.call("act", {"action": 1}))
+    acting.start()
+    env.inside.wait(10)
+    ending = threading.Thread(target=episode.finish)
+    ending.start()
+    ending.join(0.2)
+    assert ending.is_alive()
+    env.may_go_on.set()
+    acting.join(10)
+    ending.join(10)
+    assert (episode.reward, episode.steps, episode.is_over) == (1.5, 1, True)
 
 
 def test_what_fails_is_told_to_the_operator_only():

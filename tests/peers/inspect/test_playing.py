@@ -67,6 +67,8 @@ def test_an_episode_is_played_to_the_goal(tmp_path):
     assert (score.value, score.metadata["steps"]) == (1.0, len(TO_THE_GOAL))
     assert told(log)[0] == "Observation: 4"
     assert "over" in told(log)[-1]
+    read = [message.text for message in log.samples[0].messages]
+    assert not any("seed" in text for text in (log.samples[0].input, *read))
 
 
 def test_wrong_calls_are_answered_and_do_nothing(tmp_path):

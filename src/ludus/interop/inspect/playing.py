@@ -53,7 +53,8 @@ def play(
     """
     made = dict(arguments or {})
     samples = [
-        Sample(input=f"{env}, seed {number}", id=number, metadata={"seed": number})
+        # The model is not told the seed, from which some could compute what comes.
+        Sample(input=env, id=number, metadata={"seed": number})
         for number in range(seed, seed + num_episodes)
     ]
     return Task(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,7 +50,8 @@ class TextEpisode:
     """An environment as a model plays it: texts out, calls of tools in.
 
     The player is told observations only. Rewards, ``info`` and the last observation of a research
-    task stay here, for whoever trains or examines it.
+    task stay here, for whoever trains or examines it. Calls from several threads come one after the
+    other; :meth:`close` does not wait for them.
 
     Args:
         env: The environment; :meth:`close` closes it.
@@ -81,6 +83,7 @@ class TextEpisode:
         self.is_over, self.steps, self.fault = True, 0, ""
         self.info: dict[str, Any] = {}
         self._total = 0.0
+        self._turn, self._is_closed = threading.RLock(), False
 
     @property
     def is_research(self) -> bool:
@@ -99,11 +102,15 @@ class TextEpisode:
         Raises:
             Exception: What the environment raises; there is no episode then.
         """
-        self.is_over, self.steps, self.fault, self._total = True, 0, "", 0.0
-        self.info = {}
-        observation, self.info = self.env.reset(seed=seed)
-        self.is_over = False
-        return self._teller.first(observation)
+        with self._turn:
+            self.is_over, self.steps, self.fault, self._total = True, 0, "", 0.0
+            self.info = {}
+            observation, self.info = self.env.reset(seed=seed)
+            if self._is_closed:  # meanwhile, and what was opened since would stay open
+                self.env.close()
+                return OVER
+            self.is_over = False
+            return self._teller.first(observation)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool and return what the player is told.
@@ -134,8 +141,10 @@ class TextEpisode:
 
     def act(self, action: Any) -> str:
         """Take an action of the environment's space and return what the player is told."""
-        if self.is_over:
-            return OVER
+        with self._turn:
+            return OVER if self.is_over else self._act(action)
+
+    def _act(self, action: Any) -> str:
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
             ends = bool(terminated or truncated)
@@ -149,8 +158,11 @@ class TextEpisode:
 
     def finish(self) -> None:
         """End the episode where the player has stopped; the work of a research task is graded."""
-        if self.is_over:
-            return
+        with self._turn:
+            if not self.is_over:
+                self._finish()
+
+    def _finish(self) -> None:
         inner = self.env.unwrapped
         if not isinstance(inner, ResearchEnv):
             self.is_over = True
@@ -162,8 +174,8 @@ class TextEpisode:
             self._fail(problem)
 
     def close(self) -> None:
-        """Close the environment."""
-        self.is_over = True
+        """Close the environment, and so end what it is doing."""
+        self._is_closed = self.is_over = True
         self.env.close()
 
     def _account(self, reward: float, info: dict[str, Any], is_over: bool) -> None:
