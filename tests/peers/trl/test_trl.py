@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-import torch
 from transformers.utils import get_json_schema
 from trl import GRPOConfig, GRPOTrainer
 
@@ -17,21 +16,23 @@ from tests.research.env_support import LOOSE, answer, write_task
 RIGHT, DOWN = 2, 1
 TO_THE_GOAL = [DOWN, DOWN, RIGHT, RIGHT, DOWN, RIGHT]
 DRY = {"is_slippery": False}
+# In Blackjack with this seed whoever takes a card loses, and whoever takes none wins.
+SEED, STICK, HIT, WON, LOST = 1, 0, 1, 1.0, -1.0
 
 
-def train(spec, replies, folder, *, calls=10, **options):
+def train(spec, replies, folder, *, generations=2):
     """Make one update with TRL's trainer; return it and what it logged."""
-    texts = [str(spec.train_dataset[0]), *replies]
+    texts = [str(spec.train_dataset[0]), str(replies)]
     tokenizer = tiny_tokenizer(texts)
     trainer = GRPOTrainer(
         model=tiny_model(tokenizer, replies),
         processing_class=tokenizer,
         args=GRPOConfig(
             output_dir=str(folder),
-            per_device_train_batch_size=2,
-            num_generations=2,
+            per_device_train_batch_size=generations,
+            num_generations=generations,
             max_completion_length=3000,
-            max_tool_calling_iterations=calls,
+            max_tool_calling_iterations=10,
             max_steps=1,
             learning_rate=1e-2,
             logging_steps=1,
@@ -42,7 +43,6 @@ def train(spec, replies, folder, *, calls=10, **options):
             activation_checkpointing=False,
             temperature=1.0,
             disable_tqdm=True,
-            **options,
         ),
         train_dataset=spec.train_dataset,
         environment_factory=spec.environment_factory,
@@ -118,11 +118,13 @@ def test_the_models_schema_of_each_tool_is_that_of_ludus(env):
             assert shown["properties"][name]["description"] == field["description"]
 
 
-def test_weights_change_where_rewards_differ(tmp_path):
-    """With slippery ice the two rollouts of a group end differently, and TRL learns from that."""
-    spec = LudusSpec("Blackjack-v1", num_episodes=1, seed=3)
-    replies = [tool_call("act", action=0)]
-    trainer, logged = train(spec, replies, tmp_path)
-    assert logged["reward"] in (-1.0, 0.0, 1.0)
-    assert all(torch.isfinite(weight).all() for weight in trainer.model.parameters())
-    assert math.isfinite(logged["grad_norm"])
+def test_it_learns_from_rewards_that_differ(tmp_path):
+    """Rollouts of a group have one seed; some take a card and lose, and TRL's update tells them."""
+    spec = LudusSpec("Blackjack-v1", num_episodes=1, seed=SEED)
+    either = [tool_call("act", action=action) for action in (STICK, HIT)]
+    trainer, logged = train(spec, [either], tmp_path, generations=6)
+    rewards = [environment._episode.reward for environment in trainer.environments]
+    assert set(rewards) == {WON, LOST}
+    assert logged["reward"] == pytest.approx(sum(rewards) / 6)
+    assert logged["reward_std"] > 0
+    assert 0 < logged["grad_norm"] < math.inf

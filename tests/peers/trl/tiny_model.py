@@ -46,12 +46,20 @@ def tool_call(name: str, **arguments: object) -> str:
 
 
 class ScriptedModel(Qwen3ForCausalLM):
-    """Prefers the tokens of the n-th text as its n-th reply; after them it says "Done."."""
+    """Prefers the tokens of the n-th text as its n-th reply; after them it says "Done.".
 
-    def follow(self, tokenizer: PreTrainedTokenizerFast, replies: Sequence[str]) -> ScriptedModel:
+    Where a reply is a list of texts, they are equally likely, as far as the weights say so.
+    """
+
+    def follow(
+        self, tokenizer: PreTrainedTokenizerFast, replies: Sequence[str | list[str]]
+    ) -> ScriptedModel:
         """Set the replies of every rollout."""
         encode = tokenizer.encode
-        self.replies = [encode(f"{reply}{END}") for reply in (*replies, "Done.")]
+        self.replies = [
+            [encode(f"{text}{END}") for text in ([reply] if isinstance(reply, str) else reply)]
+            for reply in (*replies, "Done.")
+        ]
         self.header = encode(f"{START}assistant\n")
         return self
 
@@ -67,29 +75,30 @@ class ScriptedModel(Qwen3ForCausalLM):
         texts = self.whole if input_ids.shape[1] == 1 else input_ids
         for row, ids in enumerate(texts.tolist()):
             wanted = self.wanted(ids)[-length:]
-            places = [n for n, token in enumerate(wanted) if token is not None]
-            tokens = [token for token in wanted if token is not None]
-            if places:
+            pairs = [(n, token) for n, tokens in enumerate(wanted) for token in tokens]
+            if pairs:
                 bias = torch.zeros_like(outputs.logits[row])
-                bias[places, tokens] = CERTAIN
+                bias[tuple(zip(*pairs, strict=True))] = CERTAIN
                 outputs.logits = outputs.logits.clone()
                 outputs.logits[row] = outputs.logits[row] + bias
         return outputs
 
-    def wanted(self, ids: list[int]) -> list[int | None]:
-        """Return the token after each token, ``None`` where the script says nothing."""
+    def wanted(self, ids: list[int]) -> list[set[int]]:
+        """Return the tokens that may follow each token; none where the script says nothing."""
         width = len(self.header)
         starts = [n + width for n in range(len(ids)) if ids[n : n + width] == self.header]
-        following: list[int | None] = [None] * len(ids)
+        following: list[set[int]] = [set() for _ in ids]
         for turn, start in enumerate(starts):
-            reply = self.replies[min(turn, len(self.replies) - 1)]
-            for n, token in enumerate(reply):
-                if start - 1 + n < len(following):
-                    following[start - 1 + n] = token
+            for reply in self.replies[min(turn, len(self.replies) - 1)]:
+                for n, token in enumerate(reply):
+                    if start - 1 + n < len(ids) and ids[start : start + n] == reply[:n]:
+                        following[start - 1 + n].add(token)
         return following
 
 
-def tiny_model(tokenizer: PreTrainedTokenizerFast, replies: Sequence[str]) -> ScriptedModel:
+def tiny_model(
+    tokenizer: PreTrainedTokenizerFast, replies: Sequence[str | list[str]]
+) -> ScriptedModel:
     """Make a model with random weights that gives these replies."""
     torch.manual_seed(0)
     config = Qwen3Config(
