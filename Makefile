@@ -163,7 +163,7 @@ PEER_TOOLS := hypothesis 'pytest>=9,<10' pytest-timeout
 PYTEST ?=
 
 .PHONY: test-interop $(PEERS:%=test-interop-%)
-test-interop: $(PEERS:%=test-interop-%) ## Run trainers and other peers against Ludus
+test-interop: box $(PEERS:%=test-interop-%) ## Run trainers and other peers against Ludus
 
 $(VENV_PEERS)/%/.installed: tests/peers/%/constraints.txt pyproject.toml
 	$(or $(PYTHON_$*),$(PYTHON)) -m venv $(VENV_PEERS)/$*
