@@ -31,6 +31,7 @@ PINNED = {
     """,
     "ludus.interop": "gymnasium inspect minari parquet sb3 trl verifiers",
     "ludus.interop.sb3": "LudusVecEnv make_vec_env",
+    "ludus.interop.trl": "LudusSpec",
     "ludus.record": """
         Block Check Difference Episode Event FsckReport Problem PublicKey RecordCheck RecordEpisodes
         RecordVectorEpisodes Replay Resumed Run RunReader Signature SigningKey Totals Verification
