@@ -101,7 +101,11 @@ def test_what_is_no_member_is_refused_and_does_nothing(space, given):
 
 @pytest.mark.parametrize(
     "space",
-    [Graph(Discrete(2), None), Box(0, 1, (2, 2)), Dict({"not a name": Discrete(2)})],
+    [
+        Graph(Discrete(2), None),
+        Box(0, 1, (2, 2)),
+        *(Dict({key: Discrete(2)}) for key in ("not a name", "class", "self")),
+    ],
     ids=str,
 )
 def test_spaces_that_no_model_can_act_in(space):
@@ -276,7 +280,7 @@ def test_work_is_graded_where_the_model_stops(research):
     research.call("shell", {"command": answer(1.0)})
     research.finish()
     research.finish()
-    assert research.info["end"] == "agent"
+    assert (research.info["end"], research.steps) == ("agent", 1)
     assert research.info["score"] == pytest.approx(0.9)
 
 

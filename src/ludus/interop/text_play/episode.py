@@ -148,6 +148,7 @@ class TextEpisode:
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
             ends = bool(terminated or truncated)
+            self.steps += 1
             self._account(float(reward), info, ends)
             if ends and self.is_research:
                 return OVER
@@ -179,7 +180,7 @@ class TextEpisode:
         self.env.close()
 
     def _account(self, reward: float, info: dict[str, Any], is_over: bool) -> None:
-        self.steps, self.info, self.is_over = self.steps + 1, info, is_over
+        self.info, self.is_over = info, is_over
         self._total += reward
 
     def _fail(self, problem: Exception) -> str:

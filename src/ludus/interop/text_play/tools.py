@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
@@ -140,11 +141,17 @@ def _act(space: Space[Any]) -> Tool:
 
 def _parts(space: Space[Any]) -> dict[str, Space[Any]]:
     """Return the space of each argument."""
-    if isinstance(space, Dict) and all(isinstance(k, str) and k.isidentifier() for k in space):
+    if isinstance(space, Dict) and all(map(_is_name, space.spaces)):
         return dict(space.spaces)
     if isinstance(space, Tuple):
         return {f"part_{n}": part for n, part in enumerate(space.spaces, 1)}
     return {"action": space}
+
+
+def _is_name(key: object) -> bool:
+    """Whether a Python function can have a parameter of this name beside ``self``."""
+    named = isinstance(key, str) and key.isidentifier() and not keyword.iskeyword(key)
+    return named and key != "self"
 
 
 def _described(part: Space[Any], name: str, whole: Space[Any]) -> tuple[str, str]:
@@ -199,7 +206,10 @@ _FORMS: dict[type[Any], tuple[Callable[[Any], str], tuple[str, str]]] = {
     ),
     Box: (_box, ("number", "numbers")),
     Text: (
-        lambda space: f"A text of {space.min_length} to {space.max_length:,} characters.",
+        lambda space: (
+            f"A text of {space.min_length} to {space.max_length:,} of the characters "
+            f"{''.join(sorted(space.character_set))!r:.300}."
+        ),
         ("string", "string"),
     ),
 }
