@@ -29,8 +29,9 @@ PINNED = {
         VectorEnv VectorObservationWrapper VectorRewardWrapper VectorWrapper Wrapper WrapperActType
         WrapperObsType WrapperSpec get_env_id parse_env_id
     """,
-    "ludus.interop": "gymnasium minari parquet sb3",
+    "ludus.interop": "gymnasium inspect minari parquet sb3 trl verifiers",
     "ludus.interop.sb3": "LudusVecEnv make_vec_env",
+    "ludus.interop.trl": "LudusSpec",
     "ludus.record": """
         Block Check Difference Episode Event FsckReport Problem PublicKey RecordCheck RecordEpisodes
         RecordVectorEpisodes Replay Resumed Run RunReader Signature SigningKey Totals Verification

@@ -1,4 +1,4 @@
-"""Interoperability with other libraries: environments, datasets and trajectories."""
+"""Interoperability with other libraries: environments, datasets, trajectories, trainers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ludus.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ludus.interop import gymnasium, minari, parquet, sb3
+    from ludus.interop import gymnasium, inspect, minari, parquet, sb3, trl, verifiers
 
-__all__ = ["gymnasium", "minari", "parquet", "sb3"]
+__all__ = ["gymnasium", "inspect", "minari", "parquet", "sb3", "trl", "verifiers"]
 
 __getattr__ = lazy_names(__name__, {}, modules=__all__)

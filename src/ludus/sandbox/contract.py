@@ -85,6 +85,7 @@ class Sandbox(OpenSandbox):
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
         idle: float | None = None,
+        output: int | None = None,
     ) -> Completed:
         """Run a program to its end and return its output.
 
@@ -95,21 +96,28 @@ class Sandbox(OpenSandbox):
             env: variables in addition to the policy's.
             timeout: seconds after which it is killed, with everything it started.
             idle: seconds without output after which it is killed; the policy's by default.
+            output: bytes kept of each stream; as many as the policy says by default.
 
         Raises:
             SandboxClosed: the sandbox is closed.
         """
         command = self._command(argv, cwd=cwd, env=env)
+        kept = self.policy.output if output is None else output
         with self._in_use():
-            return self._run(command, input, timeout, idle)
+            return self._run(command, input, timeout, idle, kept)
 
     def _run(
-        self, command: SandboxCommand, input: bytes, timeout: float | None, idle: float | None
+        self,
+        command: SandboxCommand,
+        input: bytes,
+        timeout: float | None,
+        idle: float | None,
+        output: int,
     ) -> Completed:
         began, kills = time.monotonic(), self._oom_kills()
         job = self._start(command)
         try:
-            pump = Pump(job, self.policy.output, input)
+            pump = Pump(job, output, input)
             limits = [began + timeout] if timeout is not None else []
             if self._deadline is not None:
                 limits.append(self._deadline)
