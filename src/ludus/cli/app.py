@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import audit, bench, demo, envs, leaderboard, record, research, sandbox, task, view
+from ludus.cli import (
+    audit,
+    bench,
+    demo,
+    envs,
+    leaderboard,
+    mcp,
+    record,
+    research,
+    sandbox,
+    task,
+    view,
+)
 from ludus.cli.console import echo
 from ludus.version import __version__
 
@@ -37,6 +49,7 @@ app.command("audit")(audit.run)
 app.add_typer(bench.app, name="bench")
 app.command("keygen")(record.make_key)
 app.command("leaderboard")(leaderboard.run)
+app.command("mcp")(mcp.run)
 app.add_typer(record.app, name="record")
 app.command("replay")(record.replay_run)
 app.add_typer(research.app, name="research")
