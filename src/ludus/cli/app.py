@@ -17,6 +17,7 @@ from ludus.cli import (
     record,
     research,
     sandbox,
+    serve,
     task,
     view,
 )
@@ -55,6 +56,7 @@ app.command("replay")(record.replay_run)
 app.add_typer(research.app, name="research")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(task.app, name="task")
+app.command("serve")(serve.run)
 app.command("verify")(record.verify_record)
 app.command("view")(view.run)
 
