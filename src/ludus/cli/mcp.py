@@ -12,6 +12,7 @@ import typer
 
 from ludus.cli.console import echo, failing_on
 from ludus.cli.options import Several
+from ludus.cli.serve import parse_kwargs
 from ludus.errors import Error
 from ludus.terminal_text import printable
 
@@ -63,7 +64,19 @@ def run(
         bool, typer.Option("--rewards", help="Tell the agent rewards, flags and steps left.")
     ] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="With stdio: of the episode.")] = None,
+    kwargs: Annotated[
+        Several, typer.Option("--kwarg", help="NAME=JSON: argument of the environment; repeatable.")
+    ] = None,
     episodes: Annotated[int, typer.Option(min=1, help="Most episodes at a time.")] = 64,
+    idle_seconds: Annotated[
+        float, typer.Option(min=0, help="Close episodes without calls for so long; 0: never.")
+    ] = 3600.0,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Most requests per second of one address; 0: no limit.")
+    ] = 0.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the records of research episodes.")
+    ] = None,
     states: Annotated[Path, typer.Option(help="Folder of saved states.")] = Path("mcp-states"),
 ) -> None:
     """Serve an environment or research task to agents over the Model Context Protocol.
@@ -83,8 +96,9 @@ def run(
         require("mcp", extra="mcp", purpose="'ludus mcp'")
         from ludus.serve.limits import Limits
         from ludus.serve.mcp.http import serve_http
-        from ludus.serve.mcp.settings import Listener, McpSettings
+        from ludus.serve.mcp.settings import McpSettings
         from ludus.serve.mcp.stdio import serve_stdio
+        from ludus.serve.settings import ServeSettings
 
         is_http = transport == "http"
         if operator_port is None and is_http:
@@ -92,14 +106,22 @@ def run(
         secret = operator_token or secrets.token_urlsafe(_TOKEN_BYTES)
         operator = None
         if operator_port is not None:
-            operator = Listener(port=operator_port, token=secret)
+            operator = ServeSettings(port=operator_port, token=secret)
         settings = McpSettings(
             name=name,
+            kwargs=parse_kwargs(kwargs or []),
             rewards=rewards,
             seed=seed,
-            limits=Limits(sessions=episodes),
             states=states,
-            agent=Listener(host=host, port=port, token=token, names=tuple(allow_host or ())),
+            agent=ServeSettings(
+                host=host,
+                port=port,
+                token=token,
+                names=tuple(given.lower() for given in allow_host or ()),
+                limits=Limits(sessions=episodes, idle_seconds=idle_seconds or None),
+                rate=rate or None,
+                out=out,
+            ),
             operator=operator,
         )
 

@@ -12,7 +12,7 @@ from ludus.cli.console import echo, fail, failing_on
 from ludus.cli.options import Several
 from ludus.errors import Error
 
-__all__ = ["run"]
+__all__ = ["parse_kwargs", "run"]
 
 
 def run(
@@ -110,7 +110,7 @@ def run(
             rate=rate or None,
             out=out,
         )
-        given = _arguments(kwargs or [])
+        given = parse_kwargs(kwargs or [])
         served = [
             Served.of(name, kwargs=given, client_kwargs=client_kwargs or (), records=out)
             for name in names
@@ -126,7 +126,7 @@ def run(
         serve(served, settings, on_start=started)
 
 
-def _arguments(given: list[str]) -> dict[str, Any]:
+def parse_kwargs(given: list[str]) -> dict[str, Any]:
     """Return arguments of the form ``NAME=JSON``."""
     found: dict[str, Any] = {}
     for one in given:

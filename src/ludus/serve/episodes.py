@@ -11,7 +11,7 @@ import numpy as np
 from ludus.errors import CapacityReached, Error, ResetNeeded
 from ludus.png import as_image, to_png
 from ludus.serve.schemas import plain, reader
-from ludus.serve.session import Result, Session
+from ludus.serve.session import Result, Session, told_of_research
 from ludus.serve.sessions import Sessions
 from ludus.serve.tool_calls import action_of, observation_data, view_of
 
@@ -101,8 +101,8 @@ class Episode:
 
         async def work() -> None:
             if self.session.served.kind == "research" and self.last and not self.is_over:
-                done = await self.session.call(lambda env: env.unwrapped.finish())
-                self._take(Result._make(done))
+                done = Result._make(await self.session.call(lambda env: env.unwrapped.finish()))
+                self._take(done._replace(info=told_of_research(done.info)))
 
         await self._in_order(work)
 
