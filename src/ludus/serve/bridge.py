@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ludus.optional import missing
+from ludus.serve.errors import InvalidMessage
 from ludus.serve.schemas import dumps
 from ludus.serve.served import Served
 from ludus.serve.service import Service
@@ -47,7 +48,7 @@ def create_bridge(
     app = Starlette(
         routes=[Route("/health", health, methods=["GET"]), *routes(service)],
         middleware=[Middleware(Guard, service=service)],
-        exception_handlers={HTTPException: _refused},
+        exception_handlers={HTTPException: _refused, InvalidMessage: _invalid},
         lifespan=_lifespan,
     )
     app.state.service = service
@@ -71,6 +72,10 @@ async def _refused(_request: Request, problem: Exception) -> Response:
     return answer({"detail": known.detail}, known.status_code, known.headers)
 
 
+async def _invalid(_request: Request, problem: Exception) -> Response:
+    return answer({"detail": getattr(problem, "errors", str(problem))}, 422)
+
+
 def answer(data: Any, status: int = 200, headers: Any = None) -> Response:
     """Return data as JSON."""
     return Response(dumps(data), status, headers, "application/json")
@@ -92,15 +97,18 @@ async def read_object(request: Request) -> dict[str, Any]:
     return data
 
 
-def result_stream(name: str, result: asyncio.Future[Any]) -> Response:
+def result_stream(name: str, result: asyncio.Future[Any] | None) -> Response:
     """Return a stream of events: ``task_id`` with a name, and the result as JSON when it is there.
 
-    The result comes in pieces, ``chunk`` and last ``end``. An ``error`` comes instead if there is
-    none. A client that leaves does not cancel the work.
+    The result comes in pieces, ``chunk`` and last ``end``; of ``None`` an empty one. An ``error``
+    comes instead if there is none. A client that leaves does not cancel the work.
     """
 
     async def events() -> AsyncIterator[str]:
         yield _event("task_id", name)
+        if result is None:
+            yield _event("end", "")
+            return
         while not result.done():
             await asyncio.wait([result], timeout=_BEAT_SECONDS)
             if not result.done():
@@ -109,7 +117,7 @@ def result_stream(name: str, result: asyncio.Future[Any]) -> Response:
         if problem is not None:
             yield _event("error", " ".join(str(problem).split())[:2000])
             return
-        pieces = list(_pieces(dumps(result.result()) if result.result() is not None else ""))
+        pieces = list(_pieces(dumps(result.result())))
         for number, piece in enumerate(pieces, 1):
             yield _event("end" if number == len(pieces) else "chunk", piece)
 
@@ -123,7 +131,7 @@ def _event(kind: str, data: str) -> str:
 def _pieces(text: str) -> Iterator[str]:
     """Yield a text in pieces that do not begin with a space, which readers of events remove."""
     begin = 0
-    while begin < len(text) or not begin:
+    while begin < len(text):
         end = begin + _PIECE
         while end < len(text) and text[end].isspace():
             end += 1

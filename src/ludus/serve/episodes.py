@@ -15,7 +15,7 @@ from ludus.serve.session import Result, Session, told_of_research
 from ludus.serve.sessions import Sessions
 from ludus.serve.tool_calls import action_of, observation_data, view_of
 
-__all__ = ["Episode", "open_episode"]
+__all__ = ["Episode", "Episodes"]
 
 T = TypeVar("T")
 
@@ -200,18 +200,72 @@ class Episode:
             task.exception()  # nobody may be waiting for it any more
 
 
-async def open_episode(sessions: Sessions, name: str, *, owner: str = "") -> Episode:
-    """Open a session for an episode, which can be drawn if the environment can.
+class Episodes:
+    """The episodes of a server, by handle.
 
-    Raises:
-        CapacityReached: There are too many sessions.
-        Error: The environment cannot be made.
+    Args:
+        sessions: Where they run.
     """
-    served = sessions.find(name)
-    facts = await asyncio.to_thread(lambda: served.facts)
-    modes = facts.metadata.get("render_modes") or ()
-    kwargs = {"render_mode": _DRAWN} if _DRAWN in modes else None
-    return Episode(await sessions.open(name, kwargs=kwargs, owner=owner))
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._episodes: dict[str, Episode] = {}
+        sessions.on_close.append(lambda session, _why: self._episodes.pop(session.id, None))
+
+    async def begin(
+        self,
+        name: str,
+        *,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,
+        owner: str = "",
+    ) -> Episode:
+        """Open a session and begin an episode in it.
+
+        Args:
+            name: Of what is served.
+            seed: As of the environment's ``reset``.
+            options: The same.
+            owner: Whom it counts for.
+
+        Raises:
+            CapacityReached: There are too many.
+            Error: The environment cannot be made or reset.
+        """
+        episode = await self.open(name, owner=owner)
+        try:
+            await episode.begin(seed=seed, options=options)
+        except BaseException:
+            await self.close(episode.handle)
+            raise
+        return episode
+
+    async def open(self, name: str, *, owner: str = "") -> Episode:
+        """Open a session for an episode; it draws pictures if the environment can.
+
+        Raises:
+            CapacityReached: There are too many.
+            Error: The environment cannot be made.
+        """
+        served = self._sessions.find(name)
+        facts = await asyncio.to_thread(lambda: served.facts)
+        modes = facts.metadata.get("render_modes") or ()
+        kwargs = {"render_mode": _DRAWN} if _DRAWN in modes else None
+        session = await self._sessions.open(name, kwargs=kwargs, owner=owner)
+        self._episodes[session.id] = episode = Episode(session)
+        return episode
+
+    def find(self, handle: str) -> Episode:
+        """Return an episode.
+
+        Raises:
+            SessionGone: There is none of this handle; the message says why, if that is known.
+        """
+        return self._episodes[self._sessions.get(handle).id]
+
+    async def close(self, handle: str) -> None:
+        """Close an episode; one that is not there is no error."""
+        await self._sessions.close(handle)
 
 
 def _drawn(env: Any) -> bytes | None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ludus.core.state_files import load_state, save_state
-from ludus.errors import CapacityReached, ServeError, SessionGone
-from ludus.serve.episodes import Episode, open_episode
+from ludus.errors import CapacityReached, ServeError
+from ludus.serve.episodes import Episode, Episodes
 from ludus.serve.served import Served
 from ludus.serve.sessions import Sessions
 
@@ -18,7 +18,7 @@ _MOST_STATES = 1000
 
 
 class Board:
-    """Episodes of one environment or research task, by handle.
+    """Episodes of one environment or research task, by handle; ``find`` and ``close`` are theirs.
 
     Args:
         sessions: Where they run.
@@ -28,8 +28,9 @@ class Board:
 
     def __init__(self, sessions: Sessions, served: Served, states: Path) -> None:
         self.served = served
-        self._sessions, self._states = sessions, states
-        self._episodes: dict[str, Episode] = {}
+        self._states = states
+        self._episodes = Episodes(sessions)
+        self.find, self.close = self._episodes.find, self._episodes.close
 
     async def begin(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -40,31 +41,7 @@ class Board:
             CapacityReached: There are too many.
             Error: The environment cannot be made or reset.
         """
-        episode = await self._opened()
-        try:
-            await episode.begin(seed=seed, options=options)
-        except BaseException:
-            await self.close(episode.handle)
-            raise
-        return episode
-
-    def find(self, handle: str) -> Episode:
-        """Return an episode.
-
-        Raises:
-            SessionGone: There is none of this handle; the message says why, if that is known.
-        """
-        try:
-            self._sessions.get(handle)
-        except SessionGone:
-            self._episodes.pop(handle, None)
-            raise
-        return self._episodes[handle]
-
-    async def close(self, handle: str) -> None:
-        """Close an episode; one that is not there is no error."""
-        self._episodes.pop(handle, None)
-        await self._sessions.close(handle)
+        return await self._episodes.begin(self.served.name, seed=seed, options=options)
 
     async def save(self, handle: str) -> str:
         """Save the state of an episode and return its name.
@@ -101,7 +78,10 @@ class Board:
         if not file.is_file():
             raise ServeError(f"There is no saved state {name!r:.100}.")
         saved = load_state(file)
-        episode = await self._opened() if handle is None else self.find(handle)
+        if handle is None:
+            episode = await self._episodes.open(self.served.name)
+        else:
+            episode = self.find(handle)
         try:
             await episode.restore(saved)
         except BaseException:
@@ -109,20 +89,6 @@ class Board:
                 await self.close(episode.handle)
             raise
         return episode
-
-    async def _opened(self) -> Episode:
-        episode = await open_episode(self._sessions, self.served.name)
-        self._episodes[episode.handle] = episode
-        self._forget()
-        return episode
-
-    def _forget(self) -> None:
-        """Let go of episodes whose sessions were closed by a limit."""
-        for handle in list(self._episodes):
-            try:
-                self._sessions.get(handle)
-            except SessionGone:
-                del self._episodes[handle]
 
     def _file(self, name: str) -> Path:
         return self._states / f"{name}.state"

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from mcp.server.stdio import stdio_server
@@ -45,7 +46,7 @@ async def serve_stdio(
         Error: There is no such environment, or it cannot be made.
     """
     async with AsyncExitStack() as stack:
-        board = await stack.enter_async_context(boards(settings))
+        board = await stack.enter_async_context(boards(_unhurried(settings)))
         on_start(await stack.enter_async_context(operating(board, settings.operator)))
         begun = asyncio.create_task(board.begin(seed=settings.seed))
         stack.push_async_callback(_end, begun, on_end)
@@ -59,6 +60,12 @@ async def serve_stdio(
         )
         async with _wire() as stdin, stdio_server(stdin=stdin) as (read, write):
             await agent.run(read, write, agent.create_initialization_options())
+
+
+def _unhurried(settings: McpSettings) -> McpSettings:
+    """Return the settings without limits of time: the connection says how long an episode lives."""
+    limits = replace(settings.agent.limits, idle_seconds=None, life_seconds=None)
+    return replace(settings, agent=replace(settings.agent, limits=limits))
 
 
 async def _end(begun: asyncio.Task[Episode], on_end: Callable[[dict[str, Any]], None]) -> None:
