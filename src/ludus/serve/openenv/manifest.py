@@ -1,7 +1,7 @@
 """Writes ``openenv.yaml``, the manifest of OpenEnv's packages, and what belongs to it.
 
-The package is a folder whose server is ``ludus serve``: the manifest, a Dockerfile, and the probe with
-which OpenEnv's validation steps through an episode.
+The package is a folder whose server is ``ludus serve``: the manifest, a Dockerfile, and the probe
+with which OpenEnv's validation steps through an episode.
 """
 
 from __future__ import annotations
