@@ -59,13 +59,19 @@ class Episode:
     ) -> Result:
         """Begin, or begin anew.
 
+        Args:
+            seed: As of the environment's ``reset``.
+            options: The same. Of a recorded episode, ``episode_id`` names one to continue.
+
         Raises:
             SessionGone: The session was closed.
             Error: The environment cannot be reset.
         """
+        is_recorded = self.session.served.records is not None
+        named = {"episode_id": self.handle, **(options or {})} if is_recorded else options
 
         async def work() -> Result:
-            result = await self.session.reset(seed=seed, options=options)
+            result = await self.session.reset(seed=seed, options=named)
             self.seed, self.last, self.total_reward = seed, result, 0.0
             return result
 

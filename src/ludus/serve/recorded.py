@@ -29,6 +29,7 @@ from ludus.errors import (
     ResetNeeded,
     StateError,
 )
+from ludus.research.agents.protocol import AgentStopped, StopReason
 from ludus.research.episode.actions import read_action
 from ludus.research.episode.env import ResearchEnv
 from ludus.research.episode.equipment import find_equipment
@@ -67,6 +68,7 @@ class _Client:
         """Return the client's next action.
 
         Raises:
+            AgentStopped: The client ends the episode, whose work is graded.
             ModelServerError: The client has gone; the episode can be resumed.
         """
         self._line.told.put(observation)
@@ -75,6 +77,8 @@ class _Client:
         self.waited += time.monotonic() - began
         if action is _LEAVE:
             raise ModelServerError("The client has gone.")
+        if action is _FINISH:
+            raise AgentStopped("The client ends the episode.", reason=StopReason.INTERRUPTED)
         return action
 
     def get_state(self) -> dict[str, Any]:
@@ -85,7 +89,7 @@ class _Client:
         """Do nothing."""
 
 
-_LEAVE = object()
+_LEAVE, _FINISH = object(), object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,22 @@ class RecordedResearch(Env[Any, Any]):
         if not self.action_space.contains(action):
             read_action(action)
             raise InvalidAction(f"{action!r:.200} calls no known tool.")
+        return self._carry_out(line, action)
+
+    def finish(self) -> PlayedStep:
+        """End the episode without a submission; the work is graded as it is.
+
+        Raises:
+            ResetNeeded: There is no episode, or it is over.
+            InfrastructureFailed: The machine is at fault; a reset with the same id resumes it.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._line is None or self._is_over:
+            raise ResetNeeded("There is no episode, or it is over; call reset() first.")
+        return self._carry_out(self._line, _FINISH)
+
+    def _carry_out(self, line: _Line, action: Any) -> PlayedStep:
         line.actions.put(action)
         done = line.told.get()
         if isinstance(done, BaseException):

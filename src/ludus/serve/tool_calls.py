@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ludus.errors import InvalidAction
+from ludus.core.state import copy_plain
+from ludus.errors import CodecError, InvalidAction, StateError
 from ludus.png import as_image, to_png
+from ludus.record.format import canonical
 from ludus.research.agents.prompts import observation_prompt, system_prompt, task_prompt
 from ludus.research.task.discovery import load_task
 from ludus.research.tools.calls import tool_schemas
@@ -35,6 +37,7 @@ __all__ = [
 ACT = "act"
 """The only tool of an environment that is no research task."""
 
+_LARGEST_CALL = 1 << 20
 _SMALLEST_PICTURE = 24
 _PICTURE = {"type": "string", "description": "The name of a picture in the content."}
 _UNREPEATED = "task"
@@ -84,13 +87,24 @@ def action_of(served: Served, tool: str, arguments: Mapping[str, Any]) -> Any:
     if tool not in names:
         raise InvalidAction(f"There is no tool {tool!r:.100}; there are: {', '.join(names)}.")
     if served.kind == "research":
-        return {"tool": tool, "arguments": dict(arguments)}
+        return _recordable({"tool": tool, "arguments": dict(arguments)})
     if set(arguments) != {"action"}:
         raise InvalidAction(
             f"The tool {ACT!r} takes one argument, 'action', and was given "
             f"{sorted(arguments)!r:.200}."
         )
     return reader(served.action_space)(arguments["action"])
+
+
+def _recordable(call: dict[str, Any]) -> dict[str, Any]:
+    """Return a call as it is; in a record, one that no record can hold would end the episode."""
+    try:
+        size = len(canonical.dumps({"action": copy_plain(call, "action")}))
+    except (StateError, CodecError, RecursionError) as problem:
+        raise InvalidAction(f"The arguments are not plain data: {problem!s:.300}") from None
+    if size > _LARGEST_CALL:
+        raise InvalidAction(f"The call has {size:,} bytes; at most {_LARGEST_CALL:,} are taken.")
+    return call
 
 
 def instructions(served: Served, observation: Any = None) -> str:
