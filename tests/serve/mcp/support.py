@@ -82,16 +82,22 @@ async def sides(
 
 @asynccontextmanager
 async def served_sides(
-    name: str, folder: Path, era: str = ERAS[1], **options: Any
+    name: str,
+    folder: Path,
+    era: str = ERAS[1],
+    *,
+    rewards: bool = False,
+    kwargs: dict[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[tuple[Sides, str, str]]:
     """Connect both sides over HTTP; the addresses of agent and operator are returned too."""
-    operator = ServeSettings(port=0, token=TOKEN)
+    operator, agent = ServeSettings(port=0, token=TOKEN), ServeSettings(port=0, **options)
     async with (
-        board_of(name, folder) as board,
+        board_of(name, folder, agent=agent, kwargs=kwargs or {}) as board,
         operating(board, operator) as beside,
-        listening(agent_of(board), board.served, ServeSettings(port=0, **options)) as address,
+        listening(agent_of(board, rewards=rewards), board.served, agent) as address,
         client(beside or "", era, TOKEN) as one,
-        client(address, era, options.get("token")) as other,
+        client(address, era, agent.token) as other,
     ):
         yield Sides(board, one, other), address, beside or ""
 

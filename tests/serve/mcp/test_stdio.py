@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from contextlib import contextmanager, suppress
 
@@ -110,3 +111,12 @@ def test_wrong_usage_is_explained(arguments, said):
     done = CliRunner().invoke(app, ["mcp", *arguments])
     assert done.exit_code == 2, done.output
     assert said in done.output
+
+
+def test_a_signal_ends_the_episode_as_the_client_does():
+    with process("CartPole-v1") as made:
+        made.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        assert b"2025-11-25" in made.stdout.readline()
+        made.send_signal(signal.SIGTERM)
+        assert b"The episode ended" in made.stderr.read()
+        assert made.wait(60) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ from mcp.server.stdio import stdio_server
 from ludus import logger
 from ludus.errors import Error, ServeError
 from ludus.serve.episodes import Episode
+from ludus.serve.finishing import start_finishing
 from ludus.serve.mcp.agent import agent_server
 from ludus.serve.mcp.http import boards, operating
 from ludus.serve.mcp.settings import McpSettings
@@ -69,11 +71,17 @@ def _unhurried(settings: McpSettings) -> McpSettings:
 
 
 async def _end(begun: asyncio.Task[Episode], on_end: Callable[[dict[str, Any]], None]) -> None:
-    """Grade the work of a research task that was not handed in, and tell how it ended."""
+    """Have the work of a research task graded that was not handed in, and tell how it ended."""
     if not begun.done():
         begun.cancel()
     with suppress(asyncio.CancelledError, Error):
         episode = await begun
+        served = episode.session.served
+        if served.records is not None and not episode.is_over:
+            # Clients do not wait for a server for as long as grading may take.
+            start_finishing(served, episode.handle)
+            on_end({"records": str(served.records), "end": "graded by another process"})
+            return
         await episode.finish()
         last = episode.current()
         on_end({"total_reward": episode.total_reward, "steps": episode.session.steps, **last.info})
@@ -81,7 +89,9 @@ async def _end(begun: asyncio.Task[Episode], on_end: Callable[[dict[str, Any]], 
 
 @asynccontextmanager
 async def _wire() -> AsyncIterator[Any]:
-    """Return standard input as lines; what is started meanwhile reads from nowhere.
+    """Return standard input as lines, which a signal ends as the client does.
+
+    What is started meanwhile reads from nowhere.
 
     Raises:
         ServeError: It is a file, or a line is too long.
@@ -100,9 +110,14 @@ async def _wire() -> AsyncIterator[Any]:
         raise ServeError(
             "Standard input is a file; an MCP client starts 'ludus mcp' with a pipe."
         ) from problem
+    loop, numbers = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, reader.feed_eof)
     try:
         yield _lines(reader)
     finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
         transport.close()
 
 
