@@ -107,8 +107,8 @@ class RecordedResearch(Env[Any, Any]):
     """A research task whose episodes are recorded below a folder.
 
     ``reset(options={"episode_id": ID})`` begins the episode of this id, or continues it if it was
-    begun and is not over; ``seed`` must then be the same or ``None``. A step that had not ended when
-    the server died is carried out again before.
+    begun and is not over; ``seed`` must then be the same or ``None``. A step that had not ended
+    when the server died is carried out again before.
 
     Args:
         task: As for :class:`~ludus.research.ResearchEnv`.
