@@ -39,7 +39,7 @@ def subject(server: str, tmp_path_factory: pytest.TempPathFactory) -> Subject:
     subprocess.run(order, check=True, capture_output=True, timeout=120)
     manifest = OpenEnvYamlParser().parse(root)
     plan = load_runtime_plan(root, manifest.execution)
-    evidence = collect_runtime_evidence(server, plan)
+    evidence = collect_runtime_evidence(server, plan, episode_timeout_s=120)
     assert evidence.failure_reason is None, evidence
     return Subject(
         root=root,
