@@ -41,10 +41,10 @@ from ludus.research.running.run import make_units, suite_of, task_row
 from ludus.research.task.discovery import load_task
 from ludus.research.task.task import Task
 
-__all__ = ["RecordedResearch"]
+__all__ = ["RecordedResearch", "absent_client"]
 
 _AGENT = "client"
-_USE = "ludus.serve.recorded:RecordedResearch"
+_USE = "ludus.serve.recorded:absent_client"
 _CLOSING_SECONDS = 60.0
 
 
@@ -92,6 +92,11 @@ class _Client:
 _LEAVE, _FINISH = object(), object()
 
 
+def absent_client(*_: Any, **__: Any) -> _Client:
+    """Return the agent of an episode that is resumed without its client: it cannot go on."""
+    return _Client(_Line(is_cut=True))
+
+
 @dataclass(frozen=True, slots=True)
 class _ClientJob(EpisodeJob):
     """One episode of a client."""
@@ -111,8 +116,8 @@ class RecordedResearch(Env[Any, Any]):
     """A research task whose episodes are recorded below a folder.
 
     ``reset(options={"episode_id": ID})`` begins the episode of this id, or continues it if it was
-    begun and is not over; ``seed`` must then be the same or ``None``. A step that had not ended when
-    the server died is carried out again before.
+    begun and is not over; ``seed`` must then be the same or ``None``. A step that had not ended
+    when the server died is carried out again before.
 
     Args:
         task: As for :class:`~ludus.research.ResearchEnv`.
@@ -205,10 +210,11 @@ class RecordedResearch(Env[Any, Any]):
 
     def _carry_out(self, line: _Line, action: Any) -> PlayedStep:
         line.actions.put(action)
-        done = line.told.get()
-        if isinstance(done, BaseException):
+        told = line.told.get()
+        if isinstance(told, BaseException):
             self._is_over = True
-            raise done
+            raise told
+        done: PlayedStep = told
         self._is_over = done[2] or done[3]
         if not self._is_over:
             # What the agent is asked with next is the same observation, or why it cannot go on.
