@@ -50,7 +50,7 @@ class ActionSpace(Space[Any]):
         tools: The names of the tools, the shell first.
     """
 
-    tools: tuple[str, ...] = (SHELL, *TOOLS)
+    tools: tuple[str, ...] = (SHELL, *TOOLS, JOBS)
 
     def __init__(self, seed: int | np.random.Generator | None = None) -> None:
         super().__init__(None, None, seed)

@@ -7,9 +7,9 @@ from typing import Any
 from ludus.core.vector_env import VectorEnv
 from ludus.errors import Error
 from ludus.kernel.vector_env import KernelVectorEnv
+from ludus.png import as_image, to_png
 from ludus.record.replay.subject import AnyEnv
 from ludus.vector.sync_vector_env import SyncVectorEnv
-from ludus.view.replaying.png import as_image, to_png
 
 __all__ = ["DRAWN", "draw", "frame_rate", "render_mode_of", "to_bytes"]
 

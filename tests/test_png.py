@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from ludus.errors import Error
-from ludus.view.replaying.png import as_image, to_png
+from ludus.png import as_image, to_png
 
 
 @pytest.mark.parametrize("shape", [(5, 7, 3), (1, 1, 3), (40, 3, 4), (6, 6, 1)])
