@@ -105,7 +105,7 @@ class _Connection:
         if name is None:
             name = self._only_name()
         num_envs, pool = wanted.get("num_envs"), wanted.get("pool", False)
-        own = {"kwargs": wanted.get("kwargs") or {}, "owner": self._owner}
+        own: dict[str, Any] = {"kwargs": wanted.get("kwargs") or {}, "owner": self._owner}
         if pool:
             self._host = await self._pool(name, num_envs, own, wanted.get("autoreset_mode"))
         else:

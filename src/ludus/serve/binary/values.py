@@ -16,7 +16,14 @@ from ludus.codec import DecodeLimits, admit
 from ludus.errors import Inadmissible, InvalidAction
 from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
-__all__ = ["action_reader", "observation_reader", "part_of", "row_bytes", "stacked"]
+__all__ = [
+    "action_reader",
+    "lead_length",
+    "observation_reader",
+    "part_of",
+    "row_bytes",
+    "stacked",
+]
 
 Lead = tuple[int, ...]
 """Lengths of the first axes: steps, environments, both, or none."""
@@ -48,6 +55,20 @@ def part_of(space: Space[Any], values: Any, index: Any) -> Any:
     if isinstance(space, Tuple):
         return tuple([part_of(p, values[i], index) for i, p in enumerate(space.spaces)])
     return values[index]
+
+
+def lead_length(space: Space[Any], values: Any) -> int:
+    """Return the length of the first axis of values for several steps or environments.
+
+    Raises:
+        TypeError, LookupError: They have no such axis.
+    """
+    if isinstance(space, Dict):
+        key, part = next(iter(space.spaces.items()))
+        return lead_length(part, values[key])
+    if isinstance(space, Tuple):
+        return lead_length(space.spaces[0], values[0])
+    return len(values)
 
 
 def row_bytes(space: Space[Any]) -> int:

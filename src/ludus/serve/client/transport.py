@@ -63,17 +63,16 @@ class Connection:
         tls: ssl.SSLContext | None = None,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> None:
-        mask = require("websockets.frames", extra="serve", purpose="Connecting to a server")
+        require("websockets", extra="serve", purpose="Connecting to a server")
 
         self.address = address
         self.timeout = timeout
         self.max_bytes = max_bytes
         self.lost = ""
         """Why the connection ended; empty while it is open."""
-        self._mask: Callable[[Any, Any], bytes] = mask.apply_mask
+        self._mask: Callable[[Any, Any], bytes] = _masking()
         self._buffer = bytearray(_FIRST_ROOM)
         self._start = self._end = 0
-        self._closing = False
         limit = timeout if connect_timeout is None else connect_timeout
         self._deadline = time.monotonic() + limit
         self._socket = self._connected(tls)
@@ -311,13 +310,24 @@ class Connection:
         """Say goodbye and close; a second call does nothing."""
         if self.lost:
             return
-        self._closing = True
         try:
             self._socket.settimeout(1.0)
             self.send((1000).to_bytes(2, "big"), _CLOSE)
         except (ServerLost, OSError):
             pass
         self._drop(f"The connection to {self.address.url} was closed.")
+
+    def set_timeout(self, seconds: float) -> None:
+        """Change how long a message may take."""
+        self.timeout = seconds
+        self._socket.settimeout(seconds)
+
+    def abandon(self, reason: str) -> None:
+        """Close without a word, because the other side's next message would be misunderstood."""
+        self._drop(
+            f"The connection to {self.address.url} was closed: {reason}. Call reconnect(); "
+            "episodes begin anew."
+        )
 
     def violate(self, reason: str) -> NoReturn:
         """Close the connection because of what the server sent.
@@ -356,6 +366,15 @@ class Connection:
 def _close(opened: socket.socket | None) -> None:
     if opened is not None:
         opened.close()
+
+
+def _masking() -> Callable[[Any, Any], bytes]:
+    """Return the function that masks a message, compiled if the library has it compiled."""
+    try:
+        from websockets.speedups import apply_mask
+    except ImportError:
+        from websockets.utils import apply_mask
+    return apply_mask
 
 
 def _checked_token(token: Any) -> str:
