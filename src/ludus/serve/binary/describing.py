@@ -15,6 +15,7 @@ from ludus.spaces.serialization import to_dict
 
 __all__ = ["declaration"]
 
+_RENDER_MODES = ("ansi", "rgb_array")
 _SPEC_FIELDS = (
     "id",
     "reward_threshold",
@@ -42,12 +43,19 @@ def declaration(session: Session, env: Any, *, num_envs: int | None) -> dict[str
         "num_envs": num_envs,
         "observation_space": _described(session, session.observation_space),
         "action_space": _described(session, session.action_space),
-        "metadata": _plain_entries(session.metadata),
+        "metadata": _metadata(session),
         "render_mode": env.render_mode,
         "rendering": None,
         "autoreset": mode.value if isinstance(mode, AutoresetMode) else None,
         "spec": _spec(session.served.facts.spec),
     }
+
+
+def _metadata(session: Session) -> dict[str, Any]:
+    """Return the metadata with the render modes that draw for somebody else."""
+    found = _plain_entries(session.metadata)
+    modes = found.get("render_modes") or ()
+    return found | {"render_modes": [mode for mode in modes if mode in _RENDER_MODES]}
 
 
 def _described(session: Session, space: Space[Any]) -> dict[str, Any]:

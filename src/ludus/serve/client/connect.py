@@ -12,6 +12,7 @@ from ludus.serve.binary.frames import PROTOCOL
 from ludus.serve.client.address import parse_url
 from ludus.serve.client.env import RemoteEnv
 from ludus.serve.client.link import Link
+from ludus.serve.client.opening import Remote
 from ludus.serve.client.transport import Connection
 from ludus.serve.client.vector_env import RemoteVectorEnv
 
@@ -87,8 +88,11 @@ def connect(
         "pool": pool,
     }
     link = Link.over(connection, open_connection, hello)
+    remote = Remote(url, id, token, timeout, tls)
     try:
-        return RemoteEnv(link) if num_envs is None else RemoteVectorEnv(link, num_envs)
+        if num_envs is None:
+            return RemoteEnv(link, remote)
+        return RemoteVectorEnv(link, remote, num_envs)
     except BaseException:
         link.connection.close()
         raise

@@ -13,7 +13,7 @@ from ludus.errors import Error, Inadmissible, InvalidAction
 from ludus.serve.binary.frames import ANSWER_LIMITS, MOST_STEPS, Op
 from ludus.serve.binary.values import action_reader, lead_length, observation_reader
 from ludus.serve.client.link import Link
-from ludus.serve.client.opening import declared_by
+from ludus.serve.client.opening import Remote, declared_by
 from ludus.spaces import Space
 from ludus.untrusted.validate.results import admitted_flag, admitted_reward
 
@@ -52,12 +52,12 @@ class RemoteEnv(Env[Any, Any]):
             environments raise have the same class as here.
     """
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, link: Link, remote: Remote) -> None:
+        self._link, self._remote = link, remote
         self._declare()
 
     def _declare(self) -> None:
-        declared = declared_by(self._link)
+        declared = declared_by(self._link, self._remote)
         if declared.autoreset is not None:
             self._link.connection.violate("a single environment with an autoreset mode")
         self.observation_space = declared.observation_space

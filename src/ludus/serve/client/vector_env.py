@@ -14,7 +14,7 @@ from ludus.serve.binary.frames import ANSWER_LIMITS, Op
 from ludus.serve.binary.values import action_reader, observation_reader
 from ludus.serve.client.env import Steps, checked_columns, checked_infos, count_of, parts_of
 from ludus.serve.client.link import Link
-from ludus.serve.client.opening import declared_by
+from ludus.serve.client.opening import Remote, declared_by
 from ludus.untrusted.validate.results import admitted_columns
 
 __all__ = ["RemoteVectorEnv"]
@@ -27,14 +27,14 @@ class RemoteVectorEnv(VectorEnv[Any, Any, Any]):
     :class:`~ludus.serve.client.env.RemoteEnv` does.
     """
 
-    def __init__(self, link: Link, num_envs: int) -> None:
-        self._link = link
+    def __init__(self, link: Link, remote: Remote, num_envs: int) -> None:
+        self._link, self._remote = link, remote
         self.num_envs = num_envs
         self._lead = (num_envs,)
         self._declare()
 
     def _declare(self) -> None:
-        declared = declared_by(self._link, self.num_envs)
+        declared = declared_by(self._link, self._remote, self.num_envs)
         if declared.autoreset is None:
             self._link.connection.violate("a batch without an autoreset mode")
         spaces = BatchedSpaces.of(declared.observation_space, declared.action_space, self.num_envs)
