@@ -18,18 +18,23 @@ class Address:
 
     host: str
     port: int
-    path: str
+    base: str
+    """Path of the server, without a slash at its end; usually empty."""
+    query: str
     secure: bool
 
     @property
     def url(self) -> str:
         """The URL of the WebSocket."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'wss' if self.secure else 'ws'}://{host}:{self.port}{self.path}"
+        query = f"?{self.query}" if self.query else ""
+        return f"{'wss' if self.secure else 'ws'}://{host}:{self.port}{self.base}/ws{query}"
 
 
-def parse_url(url: str, *, default_path: str = "/ws") -> Address:
+def parse_url(url: str) -> Address:
     """Return the address in a URL with http, https, ws or wss, or in ``host:port``.
+
+    As of OpenEnv's clients, the path is that of the server, and ``/ws`` below it the WebSocket's.
 
     Raises:
         ServeError: It is no such URL.
@@ -49,6 +54,5 @@ def parse_url(url: str, *, default_path: str = "/ws") -> Address:
     if parts.username is not None or parts.password is not None:
         raise ServeError("A URL with a user's name is not supported; pass token= instead.")
     secure = _SCHEMES[parts.scheme]
-    path = parts.path if parts.path not in ("", "/") else default_path
-    query = f"?{parts.query}" if parts.query else ""
-    return Address(host, port or (443 if secure else 80), path + query, secure)
+    base = parts.path.rstrip("/").removesuffix("/ws")
+    return Address(host, port or (443 if secure else 80), base, parts.query, secure)

@@ -12,6 +12,7 @@ from ludus.serve.binary.frames import PROTOCOL
 from ludus.serve.client.address import parse_url
 from ludus.serve.client.env import RemoteEnv
 from ludus.serve.client.link import Link
+from ludus.serve.client.openenv_opening import Asking, open_openenv
 from ludus.serve.client.opening import Remote
 from ludus.serve.client.transport import Connection
 from ludus.serve.client.vector_env import RemoteVectorEnv
@@ -78,7 +79,9 @@ def connect(
 
     connection = open_connection()
     if connection.subprotocol is None:
-        raise NotImplementedError
+        given = {"num_envs": num_envs, "autoreset_mode": autoreset_mode, **kwargs}
+        asking = Asking(address, token, timeout, tls)
+        return open_openenv(connection, open_connection, asking, id, given)
     mode = AutoresetMode(autoreset_mode).value if autoreset_mode is not None else None
     hello = {
         "id": id,

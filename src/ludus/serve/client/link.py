@@ -8,7 +8,7 @@ from typing import Any
 
 from ludus import errors
 from ludus.codec import decode
-from ludus.errors import CodecError, Error, ServedEnvError, ServerLost
+from ludus.errors import Error, ServedEnvError
 from ludus.serve.binary.frames import ANSWER_LIMITS, REQUEST_LIMITS, Kind, Op, write
 from ludus.serve.client.transport import BINARY, Connection
 from ludus.terminal_text import excerpt
@@ -92,25 +92,17 @@ class Link:
             CodecError: A field is no plain data; nothing was sent.
             Error: The server answered with an error.
         """
-        self.send(op, *fields)
         connection = self.connection
-        try:
-            message = decode(connection.receive()[1], ANSWER_LIMITS)
-        except CodecError as problem:
-            connection.violate(str(problem))
-        except ServerLost:
-            raise
-        except BaseException as problem:
-            # The answer to an interrupted request would be taken for that of the next one.
-            connection.abandon(f"a call was interrupted by {type(problem).__name__}")
-            raise
-        if type(message) is not list or len(message) < 3:
-            connection.violate("an answer is no list of at least three entries")
-        kind, number, *values = message
-        # What the server cannot read has no number.
-        unread = kind == Kind.ERROR and number == 0
-        if type(number) is not int or (number != self._number and not unread):
-            connection.violate(f"answer {number!r:.50} came instead of {self._number}")
+        with connection.lock:
+            data = self._request(op, fields)
+            message = connection.exchange(data, BINARY, _decoded)
+            if type(message) is not list or len(message) < 3:
+                connection.violate("an answer is no list of at least three entries")
+            kind, number, *values = message
+            # What the server cannot read has no number.
+            unread = kind == Kind.ERROR and number == 0
+            if type(number) is not int or (number != self._number and not unread):
+                connection.violate(f"answer {number!r:.50} came instead of {self._number}")
         if kind == Kind.VALUE and len(values) == 1:
             return values[0]
         if kind != Kind.ERROR or len(values) != 3 or any(type(v) is not str for v in values):
@@ -119,20 +111,18 @@ class Link:
 
     def send(self, op: int, *fields: Any) -> None:
         """Send a request and return without waiting for an answer."""
+        connection = self.connection
+        with connection.lock:
+            connection.send(self._request(op, fields), BINARY)
+
+    def _request(self, op: int, fields: tuple[Any, ...]) -> bytes:
         if os.getpid() != self._maker:
             raise Error(
                 f"The connection to {self.connection.address.url} was made in process "
                 f"{self._maker}; call ludus.connect() in this one."
             )
-        self._number = number = self._number + 1
-        data = write(op, number, list(fields), REQUEST_LIMITS)
-        try:
-            self.connection.send(data, BINARY)
-        except ServerLost:
-            raise
-        except BaseException as problem:
-            self.connection.abandon(f"a call was interrupted by {type(problem).__name__}")
-            raise
+        self._number += 1
+        return write(op, self._number, list(fields), REQUEST_LIMITS)
 
     def close(self) -> None:
         """Let the server close the environment, then close the connection."""
@@ -142,10 +132,14 @@ class Link:
         connection.set_timeout(min(connection.timeout, _CLOSE_TIMEOUT))
         try:
             self.call(Op.CLOSE)
-        except (Error, ConnectionError):
+        except Error:
             pass
         finally:
             connection.close()
+
+
+def _decoded(message: memoryview) -> Any:
+    return decode(message, ANSWER_LIMITS)
 
 
 def server_error(code: str, text: str, name: str) -> Exception:

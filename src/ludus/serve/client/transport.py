@@ -13,15 +13,18 @@ sizes are checked before anything is allocated; every wait has a deadline.
 from __future__ import annotations
 
 import os
-import socket
+import selectors
 import ssl
+import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from ludus.errors import ServeError, ServerLost, ServerTimeout, ServerViolation
+from ludus.errors import ServerLost, ServerTimeout, ServerViolation
 from ludus.optional import require
 from ludus.serve.client.address import Address
+from ludus.serve.client.attending import attend
+from ludus.serve.client.handshake import open_socket, upgrade
 from ludus.terminal_text import excerpt
 
 __all__ = ["BINARY", "DEFAULT_MAX_BYTES", "TEXT", "Connection"]
@@ -32,8 +35,9 @@ DEFAULT_MAX_BYTES = 2**27
 TEXT, BINARY = 1, 2
 _CONTINUATION, _CLOSE, _PING, _PONG = 0, 8, 9, 10
 _FIRST_ROOM = 1 << 16
-_HEAD_BYTES = 1 << 16
 _CONTROL_BYTES = 125
+
+T = TypeVar("T")
 
 
 class Connection:
@@ -68,91 +72,75 @@ class Connection:
         self.address = address
         self.timeout = timeout
         self.max_bytes = max_bytes
+        self.lock = threading.RLock()
+        """Held while a message is sent and its answer awaited."""
         self.lost = ""
         """Why the connection ended; empty while it is open."""
         self._mask: Callable[[Any, Any], bytes] = _masking()
         self._buffer = bytearray(_FIRST_ROOM)
-        self._start = self._end = 0
+        self._start = self._end = self._began = 0
         limit = timeout if connect_timeout is None else connect_timeout
         self._deadline = time.monotonic() + limit
-        self._socket = self._connected(tls)
+        self._socket = open_socket(address, tls, limit)
         try:
-            self.subprotocol = self._shake_hands(subprotocols, token)
-        except BaseException as problem:
-            self._drop(str(problem) or type(problem).__name__)
+            chosen = upgrade(self._socket, address, subprotocols, token, self._deadline)
+            self.subprotocol, early = chosen
+        except BaseException:
+            self._socket.close()
             raise
+        self._buffer[: len(early)] = early
+        self._end = len(early)
         self._socket.settimeout(timeout)
+        attend(self)
 
-    # --- opening ------------------------------------------------------------------------------
+    # --- one message and its answer -----------------------------------------------------------
 
-    def _connected(self, tls: ssl.SSLContext | None) -> socket.socket:
-        address = self.address
-        wait = max(0.001, self._deadline - time.monotonic())
-        opened: socket.socket | None = None
+    def exchange(self, message: bytes, opcode: int, read: Callable[[memoryview], T]) -> T:
+        """Send a message and return what ``read`` makes of the next one.
+
+        Raises:
+            ServerLost: The connection is lost.
+            ServerTimeout: There is no answer within the time.
+            ServerViolation: What came is of another kind, or ``read`` raised ValueError.
+        """
+        with self.lock:
+            try:
+                self.send(message, opcode)
+                kind, answer = self.receive()
+                if kind != opcode:
+                    self.violate(f"a message with opcode {kind} instead of {opcode}")
+                return read(answer)
+            except ServerLost:
+                raise
+            except ValueError as problem:
+                self.violate(str(problem))
+            except BaseException as problem:
+                # The answer to an interrupted request would be taken for that of the next one.
+                self.abandon(f"a call was interrupted by {type(problem).__name__}")
+                raise
+
+    def attend(self) -> None:
+        """Answer the pings that came while nobody waited for a message."""
+        if not self.lock.acquire(blocking=False):
+            return
         try:
-            opened = socket.create_connection((address.host, address.port), timeout=wait)
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            if address.secure:
-                context = tls or ssl.create_default_context()
-                return context.wrap_socket(opened, server_hostname=address.host)
-        except TimeoutError:
-            _close(opened)
-            raise ServerTimeout(f"{address.url} did not answer within {wait:g} seconds.") from None
-        except OSError as problem:
-            _close(opened)
-            raise ServerLost(
-                f"Cannot connect to {address.url}: {problem}. Is the server running there? "
-                "Start one with: ludus serve ID"
-            ) from problem
-        return opened
+            while not self.lost and (self._end > self._start or self._is_readable()):
+                self._deadline = time.monotonic() + self.timeout
+                kind, at, size = self._frame()
+                if kind & 15 < _CLOSE:
+                    # A message, which is left for whoever calls next.
+                    self._start = self._began
+                    return
+                self._control(kind & 15, bytes(self._buffer[at : at + size]), bool(kind & 0x80))
+        except ServerLost:
+            pass
+        finally:
+            self.lock.release()
 
-    def _shake_hands(self, subprotocols: Sequence[str], token: str | None) -> str | None:
-        """Upgrade the connection and return the sub-protocol that the server chose."""
-        from websockets.client import ClientProtocol
-        from websockets.typing import Subprotocol
-        from websockets.uri import parse_uri
-
-        offered = [Subprotocol(name) for name in subprotocols]
-        protocol = ClientProtocol(parse_uri(self.address.url), subprotocols=offered or None)
-        request = protocol.connect()
-        if token is not None:
-            request.headers["Authorization"] = f"Bearer {_checked_token(token)}"
-        protocol.send_request(request)
-        self._write(b"".join(protocol.data_to_send()))
-        head, early = self._head()
-        protocol.receive_data(head)
-        if protocol.handshake_exc is None and protocol.events_received():
-            # What follows the head are frames, which the library shall not read.
-            self._buffer[: len(early)] = early
-            self._end = len(early)
-            return protocol.subprotocol
-        while early and protocol.handshake_exc is None:
-            protocol.receive_data(early)
-            early = self._read_some(1 << 12)
-        if protocol.handshake_exc is None:
-            protocol.receive_eof()
-        raise self._refused(protocol.handshake_exc)
-
-    def _head(self) -> tuple[bytes, bytes]:
-        """Read the head of the answer to the handshake; return it, and what came after it."""
-        data = b""
-        while (end := data.find(b"\r\n\r\n")) < 0:
-            more = self._read_some(1 << 12)
-            if not more or len(data) > _HEAD_BYTES:
-                raise ServerLost(
-                    f"{self.address.url} is no WebSocket server: it answered "
-                    f"{excerpt(data[:60].decode('latin-1'), 100)!r}."
-                )
-            data += more
-        return data[: end + 4], data[end + 4 :]
-
-    def _refused(self, problem: Exception | None) -> ServerLost:
-        response = getattr(problem, "response", None)
-        if response is not None:
-            return ServerLost(_refusal(self.address, response))
-        why = excerpt(str(problem or "it closed the connection"), 200)
-        return ServerLost(f"{self.address.url} is no WebSocket server: {why}.")
+    def _is_readable(self) -> bool:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._socket, selectors.EVENT_READ)
+            return bool(selector.select(0))
 
     # --- sending ------------------------------------------------------------------------------
 
@@ -250,6 +238,7 @@ class Connection:
             self.violate(f"a message of {size} bytes; {self.max_bytes} are accepted")
         while self._end - self._start < head + size:
             self._fill(head + size)
+        self._began = self._start
         at = self._start + head
         self._start = at + size
         return kind, at, size
@@ -283,15 +272,6 @@ class Connection:
             self._buffer = bytearray(room)
         self._buffer[: len(kept)] = kept
         self._start, self._end = 0, len(kept)
-
-    def _read_some(self, most: int) -> bytes:
-        self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
-        try:
-            return self._socket.recv(most)
-        except TimeoutError:
-            self._time_out("answer")
-        except OSError as problem:
-            self._lose(problem)
 
     def _control(self, code: int, content: bytes, whole: bool) -> None:
         if len(content) > _CONTROL_BYTES or not whole:
@@ -360,12 +340,7 @@ class Connection:
 
     def _drop(self, why: str) -> None:
         self.lost = self.lost or why
-        _close(self._socket)
-
-
-def _close(opened: socket.socket | None) -> None:
-    if opened is not None:
-        opened.close()
+        self._socket.close()
 
 
 def _masking() -> Callable[[Any, Any], bytes]:
@@ -375,25 +350,3 @@ def _masking() -> Callable[[Any, Any], bytes]:
     except ImportError:
         from websockets.utils import apply_mask
     return apply_mask
-
-
-def _checked_token(token: Any) -> str:
-    if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-        raise ServeError("A token is a text of printable ASCII characters.")
-    return token
-
-
-def _refusal(address: Address, response: Any) -> str:
-    hints = {
-        401: " The server wants a token: connect(..., token=...).",
-        403: " The token, the host's name or the origin is not allowed.",
-        404: " There is no such path; is it a Ludus or OpenEnv server?",
-        429: " There are too many requests; try again later.",
-        503: " It is full or closing; try again later.",
-    }
-    body = excerpt((response.body or b"")[:300].decode("utf-8", "replace"), 200)
-    told = f": {body}" if body else ""
-    return (
-        f"{address.url} refused the connection with status {response.status_code}{told}."
-        f"{hints.get(response.status_code, '')}"
-    )
