@@ -14,6 +14,7 @@ from ludus.serve.client.env import RemoteEnv
 from ludus.serve.client.link import Link
 from ludus.serve.client.openenv_opening import Asking, open_openenv
 from ludus.serve.client.opening import Remote
+from ludus.serve.client.pool import RemotePool
 from ludus.serve.client.transport import Connection
 from ludus.serve.client.vector_env import RemoteVectorEnv
 
@@ -95,7 +96,8 @@ def connect(
     try:
         if num_envs is None:
             return RemoteEnv(link, remote)
-        return RemoteVectorEnv(link, remote, num_envs)
+        kind = RemotePool if pool else RemoteVectorEnv
+        return kind(link, remote, num_envs)
     except BaseException:
         link.connection.close()
         raise

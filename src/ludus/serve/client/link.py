@@ -99,10 +99,11 @@ class Link:
             if type(message) is not list or len(message) < 3:
                 connection.violate("an answer is no list of at least three entries")
             kind, number, *values = message
-            # What the server cannot read has no number.
-            unread = kind == Kind.ERROR and number == 0
-            if type(number) is not int or (number != self._number and not unread):
-                connection.violate(f"answer {number!r:.50} came instead of {self._number}")
+            if type(number) is not int or number != self._number:
+                # What the server cannot read has no number; a SEND is answered only by an error.
+                if kind != Kind.ERROR or type(number) is not int or not 0 <= number < self._number:
+                    connection.violate(f"answer {number!r:.50} came instead of {self._number}")
+                connection.abandon("the server could not go on")
         if kind == Kind.VALUE and len(values) == 1:
             return values[0]
         if kind != Kind.ERROR or len(values) != 3 or any(type(v) is not str for v in values):
