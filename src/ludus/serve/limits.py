@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ludus.errors import ServeError
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "Rates"]
+
+_MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,3 +42,36 @@ class Limits:
                 raise ServeError(
                     f"Limits({name}={value!r}): expected a positive number, or None for no limit."
                 )
+
+
+class Rates:
+    """Counts requests by owner, with a budget that refills with time.
+
+    Args:
+        per_second: Requests that an owner may make in the long run; ``None`` is no limit.
+        burst: Requests at once; by default two seconds' worth.
+    """
+
+    def __init__(
+        self,
+        per_second: float | None,
+        burst: float | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rate, self._clock = per_second, clock
+        self._burst = max(1.0, 2 * (per_second or 0.0)) if burst is None else burst
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def admits(self, owner: str) -> bool:
+        """Count one request; return whether it is within the limit."""
+        if self._rate is None:
+            return True
+        now = self._clock()
+        left, then = self._left.pop(owner, (self._burst, now))
+        left = min(self._burst, left + (now - then) * self._rate)
+        self._left[owner] = (max(0.0, left - 1.0), now) if left >= 1.0 else (left, now)
+        # Who was not seen for the longest time has a full budget again, or is one of very many.
+        while len(self._left) > _MOST_KNOWN:
+            self._left.popitem(last=False)
+        return left >= 1.0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from ludus.core import Env, EnvSpec, VectorEnv
@@ -46,6 +47,7 @@ class Served:
         kwargs: Arguments of ``make``, by the operator.
         client_kwargs: Names of arguments that clients may set.
         sandbox: Whether it runs in a sandbox.
+        records: Folder for the records of its episodes, of a research task.
     """
 
     name: str
@@ -54,10 +56,16 @@ class Served:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     client_kwargs: frozenset[str] = frozenset()
     sandbox: bool = False
+    records: Path | None = None
 
     @classmethod
     def of(
-        cls, name: str, *, kwargs: Mapping[str, Any] | None = None, client_kwargs: Any = ()
+        cls,
+        name: str,
+        *,
+        kwargs: Mapping[str, Any] | None = None,
+        client_kwargs: Iterable[str] = (),
+        records: Path | None = None,
     ) -> Self:
         """Return what is offered under a name.
 
@@ -66,6 +74,7 @@ class Served:
                 id of a research task, or the path of its folder.
             kwargs: Arguments of ``make`` for every session.
             client_kwargs: Names of arguments that clients may set.
+            records: Folder for the records of the episodes of research tasks.
 
         Raises:
             Error: There is no such environment or task.
@@ -82,7 +91,7 @@ class Served:
             spec = EnvSpec(env_id.rpartition(":")[2]) if found is None else found
         if spec.family == "research":
             _check_task_class(name, spec)
-            return cls(name, spec, "research", given, allowed)
+            return cls(name, spec, "research", given, allowed, records=records)
         trusted = spec.security.trust == "builtin"
         return cls(name, spec, "environment", given, allowed, sandbox=not trusted)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +17,8 @@ from ludus.spaces import Space
 __all__ = ["Result", "Session"]
 
 T = TypeVar("T")
+_TOLD = ("outcome", "score", "normalised_score", "end", "validations", "steps", "seconds", "cost")
+"""What may leave the server of the info of a research task, which also has draws and reasons."""
 
 
 class Result(NamedTuple):
@@ -52,6 +55,7 @@ class Session:
         opened_at: Seconds of the monotonic clock.
         used_at: The same, of the last call.
         running: Number of calls that wait or run.
+        ended: Is set when it is closed.
     """
 
     def __init__(
@@ -81,8 +85,15 @@ class Session:
         # Kernels check the actions themselves, as do the processes of a batch.
         self._checked = None if self.is_inline or self.num_envs else self.action_space
         self._env_step = env.step
+        self._filter = told_of_research if served.kind == "research" else None
         self._why: str | None = None
+        self.ended = asyncio.Event()
         self.opened_at = self.used_at = time.monotonic()
+
+    @property
+    def why(self) -> str | None:
+        """Why it was closed; ``None`` if it is open."""
+        return self._why
 
     @property
     def keeps_state_private(self) -> bool:
@@ -117,6 +128,7 @@ class Session:
         observation, info = self._env.reset(seed=seed, options=options)
         self.steps, self.episode = 0, self.episode + 1
         self.used_at = time.monotonic()
+        info = info if self._filter is None else self._filter(info)
         return Result(observation, 0.0, False, False, info)
 
     def step_now(self, action: Any) -> Result:
@@ -128,6 +140,8 @@ class Session:
                 f"{action!r:.200} is no action; expected is a member of {self._checked!s:.200}."
             )
         result = Result._make(self._env_step(action))
+        if self._filter is not None:
+            result = result._replace(info=self._filter(result.info))
         self.steps += 1
         self.total_steps += self._size
         self.used_at = time.monotonic()
@@ -174,6 +188,7 @@ class Session:
         if self._why is not None:
             return
         self._why = why
+        self.ended.set()
         try:
             await self._place.run(self._env.close)
         finally:
@@ -196,3 +211,12 @@ class Session:
     def __repr__(self) -> str:
         # Without its id, which is a secret.
         return f"<Session of {self.served.name}, episode {self.episode}, step {self.steps}>"
+
+
+def told_of_research(info: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a research task's info that has nothing of how it is graded."""
+    kept = {name: info[name] for name in _TOLD if name in info}
+    made = info.get("validation")
+    if made is not None:
+        kept["validation"] = {name: made[name] for name in ("outcome", "score")}
+    return kept

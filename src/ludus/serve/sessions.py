@@ -48,6 +48,7 @@ class Sessions:
         opened: Number of sessions that were ever opened.
         closed: Number of sessions that were closed, by reason.
         refused: Number of sessions that were refused because of a limit.
+        on_close: Functions that are called with each session that begins to close, and the reason.
     """
 
     def __init__(
@@ -71,12 +72,18 @@ class Sessions:
         self._is_closed = False
         self.opened = self.refused = 0
         self.closed: Counter[str] = Counter()
+        self.on_close: list[Callable[[Session, str], None]] = []
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no session can be opened any more."""
+        return self._is_closed
 
     @property
     def active(self) -> int:
@@ -278,6 +285,8 @@ class Sessions:
         while len(self._gone) > _REMEMBERED:
             self._gone.popitem(last=False)
         self.closed[why] += 1
+        for notify in self.on_close:
+            notify(session, why)
         task = asyncio.create_task(self._close(session, why))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
