@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
-import uvicorn
-from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
-from starlette.websockets import WebSocket
-
 from ludus.core import EnvSpec
-from ludus.serve import Limits, Served, Sessions
-from ludus.serve.binary.server import serve_binary
+from ludus.serve import Served
+from ludus.serve.app import create_app
+from ludus.serve.service import Service
+from ludus.serve.serving import listen, make_server
+from ludus.serve.settings import ServeSettings
 
 MIB = 2**20
 
@@ -27,46 +26,39 @@ def served_class(name: str, entry_point: str, **given: Any) -> Served:
 
 
 class Running:
-    """A server: its URL, its sessions, and its event loop."""
+    """A server in a thread: its URL and its service."""
 
-    def __init__(self, served: Sequence[Served], limits: Limits | None) -> None:
-        self.sessions = Sessions(served, limits)
-        self.loop: asyncio.AbstractEventLoop | None = None
-
-        async def endpoint(websocket: WebSocket) -> None:
-            self.loop = asyncio.get_running_loop()
-            await serve_binary(websocket, self.sessions)
-
-        app = Starlette(routes=[WebSocketRoute("/ws", endpoint)])
-        config = uvicorn.Config(
-            app,
-            port=0,
-            log_level="error",
-            lifespan="off",
-            ws_max_size=64 * MIB,
-            ws_per_message_deflate=False,
-            ws_ping_timeout=None,
+    def __init__(self, served: Sequence[Served], settings: ServeSettings) -> None:
+        self._listening = listen(settings)
+        self.settings = replace(settings, port=self._listening.getsockname()[1])
+        app = create_app(served, self.settings)
+        self.service: Service = app.state.service
+        self.server = make_server(app, self.settings)
+        self.thread = threading.Thread(
+            target=lambda: self.server.run(sockets=[self._listening]), daemon=True
         )
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, daemon=True)
 
     @property
     def url(self) -> str:
-        host, port = self.server.servers[0].sockets[0].getsockname()[:2]
-        return f"http://{host}:{port}"
+        return self.settings.url
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(15)
+        self._listening.close()
 
 
 @contextmanager
-def running(*served: Served | str, limits: Limits | None = None) -> Iterator[Running]:
+def running(*served: Served | str, **settings: Any) -> Iterator[Running]:
     """Serve environments while the block runs."""
-    server = Running([Served.of(s) if isinstance(s, str) else s for s in served], limits)
+    given = ServeSettings(**{"port": 0, "message_bytes": 64 * MIB, "grace_seconds": 3, **settings})
+    server = Running([Served.of(s) if isinstance(s, str) else s for s in served], given)
     server.thread.start()
     try:
         while not server.server.started:
             if not server.thread.is_alive():
                 raise RuntimeError("the server did not start")
-            threading.Event().wait(0.01)
+            time.sleep(0.01)
         yield server
     finally:
-        server.server.should_exit = True
-        server.thread.join(10)
+        server.stop()

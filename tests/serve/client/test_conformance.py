@@ -112,6 +112,8 @@ class TestImageBatch(RemoteBatch):
 
 
 class TestSandboxedBatch(RemoteBatch):
+    # Each mode opens a dozen sandboxes.
+    autoreset_modes = (AutoresetMode.SAME_STEP,)
     name = "Taxi-v3"
     num_envs = 2
     steps = 210

@@ -59,45 +59,43 @@ class Host:
 
     async def step(self, action: Any) -> list[Any]:
         """Advance by one action; return the five values."""
-        session = self.session
-        if session.is_inline:
-            # A kernel checks its actions itself.
-            return self._row(session.step_now(action))
-        return self._row(await session.step(self._actions(action, self.lead)))
+        if self.session.is_inline:
+            return self.step_inline(action)
+        return _row(await self.session.step(self._actions(action, self.lead)))
 
-    def _row(self, result: Result) -> list[Any]:
-        if not result.info:
-            return [*result[:4], {}]
-        return [*result[:4], packed_columns(result.info)]
+    def step_inline(self, action: Any) -> list[Any]:
+        """Advance by one action, here and now; only for inline sessions."""
+        # A kernel checks its actions itself.
+        return _row(self.session.step_now(action))
 
     async def steps(self, actions: Any, count: int) -> list[Any]:
         """Advance by ``count`` actions; a single environment stops where its episode ends."""
+        if self.session.is_inline:
+            return self.steps_inline(actions, count)
+        # All in one turn of the session's place, where step_now() may be called.
+        return await self.session.call(lambda _: self.steps_inline(actions, count))
+
+    def steps_inline(self, actions: Any, count: int) -> list[Any]:
+        """Advance by ``count`` actions, here and now; only for inline sessions."""
         session = self.session
         steps_allowed(count, session)
-        space = session.action_space
         given = self._actions(actions, (count, *self.lead))
-        run = partial(self._run_steps, [part_of(space, given, at) for at in range(count)])
-        if session.is_inline:
-            return run()
-        # All in one turn of the session's place; step_now() runs there.
-        return await session.call(lambda _: run())
-
-    def _run_steps(self, actions: list[Any]) -> list[Any]:
-        step, results = self.session.step_now, []
-        single = not self.lead
-        for action in actions:
+        step, space, is_single = session.step_now, session.action_space, not self.lead
+        results = []
+        for at in range(count):
+            action = part_of(space, given, at)
             result = step(int(action) if isinstance(action, np.integer) else action)
             results.append(result)
-            if single and (result.terminated or result.truncated):
+            if is_single and (result.terminated or result.truncated):
                 break
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
         return [
             len(results),
-            stacked(self.session.observation_space, observations),
+            stacked(session.observation_space, observations),
             np.array(rewards, np.float64),
             np.array(terminated, np.bool_),
             np.array(truncated, np.bool_),
-            [packed_columns(info) for info in infos],
+            [packed_columns(info) if info else info for info in infos],
         ]
 
     async def render(self) -> Any:
@@ -142,6 +140,12 @@ class Host:
                 f"{name!r:.100} of {session.served.name} is not served; served are "
                 f"{sorted(allowed)}. An environment adds names with metadata['served']."
             )
+
+
+def _row(result: Result) -> list[Any]:
+    if not result.info:
+        return [*result[:4], {}]
+    return [*result[:4], packed_columns(result.info)]
 
 
 def read_of(env: Any, name: str) -> Any:

@@ -1,27 +1,35 @@
-"""The server's side of the binary sub-protocol: one connection, from HELLO to its end."""
+"""The server's side of the binary sub-protocol: one connection, from HELLO to its end.
+
+Steps of inline sessions are answered where their message arrives, if the server can do that (see
+:mod:`ludus.serve.sockets`): a queue and two task switches would take longer than the step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ludus import errors, logger
-from ludus.errors import BadArguments, CodecError, Error, UnknownName
+from ludus.errors import BadArguments, CodecError, Error
 from ludus.serve.binary.frames import PROTOCOL, Kind, Op, read_request, write
 from ludus.serve.binary.hosting import Host
 from ludus.serve.binary.pool import PoolHost
+from ludus.serve.errors import told
+from ludus.serve.logs import log_failure, log_session
+from ludus.serve.service import Service
 from ludus.serve.session import Session
-from ludus.serve.sessions import Sessions
-from ludus.terminal_text import excerpt
-
-if TYPE_CHECKING:
-    from starlette.websockets import WebSocket
+from ludus.serve.sockets import ANSWER_BYTES
 
 __all__ = ["serve_binary"]
 
-_TEXT = 4000
-_WRONG_DATA, _WRONG_KIND, _DONE = 1002, 1003, 1000
+_Message = MutableMapping[str, Any]
+_Send = Callable[[_Message], Awaitable[None]]
+_Receive = Callable[[], Awaitable[_Message]]
+
+_DONE, _GONE, _WRONG_DATA, _WRONG_KIND = 1000, 1001, 1002, 1003
+_QUICK = (b"\x93\x02", b"\x94\x03")
+"""How the messages of STEP and STEPS begin: a list of three or four, and the operation."""
 _HELLO = {
     "id": (str, type(None)),
     "num_envs": (int, type(None)),
@@ -31,33 +39,37 @@ _HELLO = {
 }
 
 
-async def serve_binary(websocket: WebSocket, sessions: Sessions, *, owner: str = "") -> None:
+async def serve_binary(
+    service: Service, name: str, scope: _Message, receive: _Receive, send: _Send
+) -> None:
     """Serve one WebSocket whose client offered the sub-protocol, until either side ends.
 
-    The caller has checked host, origin and token. The connection's sessions are closed with it.
+    The connection's sessions are closed with it.
 
     Args:
-        websocket: Not accepted yet.
-        sessions: Those of the server.
-        owner: Whom sessions of this connection count for.
+        service: Whose sessions are opened; it has checked host, origin and token.
+        name: What is opened for a client that names nothing.
+        scope: Of the connection, as of ASGI.
+        receive: The same; the first message is ``websocket.connect``.
+        send: The same.
     """
-    await websocket.accept(subprotocol=PROTOCOL)
-    connection = _Connection(sessions, owner)
+    await receive()
+    await send({"type": "websocket.accept", "subprotocol": PROTOCOL})
+    connection = _Connection(service, name, scope, send)
     try:
-        while True:
-            message = await websocket.receive()
-            if message["type"] == "websocket.disconnect":
+        while connection.ended is None:
+            message = await receive()
+            if message["type"] != "websocket.receive":
                 return
             data = message.get("bytes")
             if data is None:
-                await websocket.close(_WRONG_KIND, "binary messages only")
-                return
+                connection.ended = (_WRONG_KIND, "binary messages only")
+                break
             answer = await connection.answer(data)
             if answer is not None:
-                await websocket.send({"type": "websocket.send", "bytes": answer})
-            if connection.ended is not None:
-                await websocket.close(*connection.ended)
-                return
+                await send({"type": "websocket.send", "bytes": answer})
+        code, reason = connection.ended
+        await send({"type": "websocket.close", "code": code, "reason": reason})
     finally:
         await connection.close()
 
@@ -65,31 +77,63 @@ async def serve_binary(websocket: WebSocket, sessions: Sessions, *, owner: str =
 class _Connection:
     """Requests of one connection, answered one after the other."""
 
-    def __init__(self, sessions: Sessions, owner: str) -> None:
-        self._sessions, self._owner = sessions, owner
+    def __init__(self, service: Service, name: str, scope: _Message, send: _Send) -> None:
+        self._service, self._name, self._send = service, name, send
+        self._sessions, self._metrics = service.sessions, service.metrics
+        self._owner = service.owner(scope)
+        self._install = scope.get("extensions", {}).get(ANSWER_BYTES)
         self._own: list[Session] = []
+        self._watching: asyncio.Task[None] | None = None
         self._host: Host | PoolHost | None = None
+        self._quick: dict[int, Callable[..., Any]] = {}
         self._operations: dict[int, Callable[..., Awaitable[Any]]] = {Op.HELLO: self._hello}
+        self._is_busy = False
         self.ended: tuple[int, str] | None = None
         """Code and reason with which to close the connection after the answer."""
 
+    def answer_now(self, data: bytes) -> bytes | None:
+        """Return the answer to steps of an inline session; ``None`` leaves it to the loop."""
+        if self._is_busy or data[:2] not in _QUICK:
+            return None
+        try:
+            op, number, fields = read_request(data)
+        except CodecError:
+            return None  # the loop finds the same, and tells it
+        self._metrics.frames += 1
+        try:
+            return write(Kind.VALUE, number, [self._quick[op](*fields)])
+        except Exception as problem:  # environments may raise anything
+            return write(Kind.ERROR, number, self._described(problem))
+
     async def answer(self, data: bytes) -> bytes | None:
         """Return the answer to one message, if it has one."""
+        self._metrics.frames += 1
         try:
             op, number, fields = read_request(data)
         except CodecError as problem:
             self.ended = (_WRONG_DATA, "no valid request")
-            return write(Kind.ERROR, 0, ["request", excerpt(str(problem), _TEXT), "CodecError"])
+            return write(Kind.ERROR, 0, self._described(problem))
+        self._is_busy = True
         try:
             operation = self._operations.get(op)
             if operation is None:
                 raise BadArguments(self._why_not(op))
             value = await operation(*fields)
             return None if op == Op.SEND else write(Kind.VALUE, number, [value])
-        except Exception as problem:  # of the environment, of any kind: the client hears of it
+        except Exception as problem:  # environments may raise anything
             if op == Op.SEND:
-                self.ended = (_WRONG_DATA, excerpt(str(problem), 100))
-            return write(Kind.ERROR, number, _described(problem))
+                self.ended = (_WRONG_DATA, "a SEND failed")
+            return write(Kind.ERROR, number, self._described(problem, opening=op == Op.HELLO))
+        finally:
+            self._is_busy = False
+
+    def _described(self, problem: Exception, *, opening: bool = False) -> list[str]:
+        """Return code, text and class of an exception, count it, and log what nobody foresaw."""
+        heard = told(problem, opening=opening)
+        self._metrics.error(heard.code)
+        if not isinstance(problem, Error):
+            log_failure(self._name, problem, heard)
+        return [heard.code, heard.message, type(problem).__name__]
 
     def _why_not(self, op: int) -> str:
         if self._host is None:
@@ -101,52 +145,61 @@ class _Connection:
     async def _hello(self, wanted: dict[str, Any]) -> dict[str, Any]:
         """Open what a client asks for and return its declaration."""
         _check_hello(wanted)
-        name = wanted.get("id")
-        if name is None:
-            name = self._only_name()
-        num_envs, pool = wanted.get("num_envs"), wanted.get("pool", False)
-        own: dict[str, Any] = {"kwargs": wanted.get("kwargs") or {}, "owner": self._owner}
-        if pool:
-            self._host = await self._pool(name, num_envs, own, wanted.get("autoreset_mode"))
+        name, num_envs = wanted.get("id"), wanted.get("num_envs")
+        self._name = self._name if name is None else self._sessions.find(name).name
+        mode, kwargs = wanted.get("autoreset_mode"), wanted.get("kwargs") or {}
+        if wanted.get("pool", False):
+            if num_envs is None or mode is not None:
+                raise BadArguments("A pool has num_envs, and no autoreset mode but its own.")
+            self._check_number(num_envs)
+            count, num_envs = num_envs, None
         else:
-            mode = wanted.get("autoreset_mode")
-            session = await self._sessions.open(name, num_envs=num_envs, autoreset_mode=mode, **own)
-            self._own.append(session)
-            self._host = Host(session)
+            count = 1
         try:
-            declared = await self._host.declare()
+            for _ in range(count):
+                session = await self._sessions.open(
+                    self._name,
+                    num_envs=num_envs,
+                    kwargs=kwargs,
+                    owner=self._owner,
+                    autoreset_mode=mode,
+                )
+                self._own.append(session)
+                log_session("opened", session)
+            host = PoolHost(self._own) if wanted.get("pool", False) else Host(self._own[0])
+            declared = await host.declare()
         except BaseException:
-            self._host = None
             await self.close()
             raise
-        self._operations = _operations(self._host)
-        self._operations[Op.CLOSE] = self._goodbye
+        self._begin(host)
         return declared
 
-    async def _pool(
-        self, name: str, num_envs: int | None, own: dict[str, Any], mode: str | None
-    ) -> PoolHost:
-        if num_envs is None or not 1 <= num_envs <= self._sessions.limits.envs or mode is not None:
-            raise BadArguments(
-                f"A pool has num_envs from 1 to {self._sessions.limits.envs} and no autoreset "
-                f"mode but its own; got num_envs={num_envs}, autoreset_mode={mode!r:.40}."
-            )
-        try:
-            for _ in range(num_envs):
-                self._own.append(await self._sessions.open(name, **own))
-        except BaseException:
-            await self.close()
-            raise
-        return PoolHost(list(self._own))
+    def _check_number(self, num_envs: int) -> None:
+        most = min(self._sessions.limits.envs, self._sessions.limits.sessions)
+        if not 1 <= num_envs <= most:
+            raise BadArguments(f"A pool has 1 to {most} environments here, got {num_envs}.")
 
-    def _only_name(self) -> str:
-        names = list(self._sessions.served)
-        if len(names) != 1:
-            raise UnknownName(
-                f"The server offers {len(names)} environments; name one of them as id: "
-                f"{excerpt(str(names), 1000)}."
-            )
-        return names[0]
+    def _begin(self, host: Host | PoolHost) -> None:
+        self._host = host
+        self._operations = _operations(host)
+        self._operations[Op.CLOSE] = self._goodbye
+        self._watching = asyncio.create_task(self._watch())
+        if isinstance(host, Host) and host.session.is_inline and self._install is not None:
+            self._quick = {Op.STEP: host.step_inline, Op.STEPS: host.steps_inline}
+            self._install(self.answer_now)
+
+    async def _watch(self) -> None:
+        """Close the connection when the server closes a session, for instance an idle one."""
+        ends = [asyncio.ensure_future(session.ended.wait()) for session in self._own]
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for end in ends:
+                end.cancel()
+        why = next((session.why for session in self._own if session.why), "closed")
+        # The loop ends with what receive() then returns.
+        reason = f"the session was closed: {why}"
+        await self._send({"type": "websocket.close", "code": _GONE, "reason": reason})
 
     async def _goodbye(self) -> None:
         await self.close()
@@ -154,9 +207,11 @@ class _Connection:
 
     async def close(self) -> None:
         """Close the connection's sessions."""
+        if self._watching is not None:
+            self._watching.cancel()
         if isinstance(self._host, PoolHost):
             self._host.cancel()
-        own, self._own = self._own, []
+        own, self._own = list(self._own), []
         for session in own:
             with suppress(Error):
                 await self._sessions.close(session.id, "disconnected")
@@ -184,16 +239,3 @@ def _check_hello(wanted: dict[str, Any]) -> None:
             raise BadArguments(f"HELLO has no entry {key!r:.60}; it has {sorted(_HELLO)}.")
         if type(value) not in kinds:
             raise BadArguments(f"HELLO's {key} is of type {type(value).__name__}.")
-
-
-def _described(problem: Exception) -> list[str]:
-    """Return code, text and class of an exception; never a traceback, which tells of the server."""
-    known = getattr(errors, type(problem).__name__, None) is type(problem)
-    code = "refused" if known else "raised"
-    try:
-        text = excerpt(str(problem), _TEXT)
-    except Exception:  # the text of a class of the environment's own may raise anything
-        text = "(its text is not available)"
-    if not known and not isinstance(problem, TypeError | ValueError | NotImplementedError):
-        logger.warn(f"An environment on the server raised {type(problem).__name__}: {text[:300]}")
-    return [code, text.encode("utf-8", "replace").decode(), type(problem).__name__]
