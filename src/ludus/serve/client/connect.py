@@ -67,6 +67,7 @@ def connect(
     """
     _check(num_envs, pool, timeout)
     address = parse_url(url)
+    mode = AutoresetMode(autoreset_mode).value if autoreset_mode is not None else None
 
     def open_connection() -> Connection:
         return Connection(
@@ -83,7 +84,6 @@ def connect(
         given = {"num_envs": num_envs, "autoreset_mode": autoreset_mode, **kwargs}
         asking = Asking(address, token, timeout, tls)
         return open_openenv(connection, open_connection, asking, id, given)
-    mode = AutoresetMode(autoreset_mode).value if autoreset_mode is not None else None
     hello = {
         "id": id,
         "num_envs": num_envs,
