@@ -194,7 +194,7 @@ DECLARATIONS = {
         observation_space=to_dict(Box(0, 1, (2,), np.float32)) | {"shape": [10**9, 10**9]}
     ),
     "a nested bomb": declaration(
-        observation_space={"type": "Tuple", "spaces": [{"type": "Tuple", "spaces": []}] * 40_000}
+        observation_space={"type": "Tuple", "spaces": [{"type": "Tuple", "spaces": []}] * 140_000}
     ),
     "no space": declaration(action_space={"type": "os.system"}),
     "metadata": declaration(metadata={"render_modes": 3}),
