@@ -79,11 +79,11 @@ def connect(
             tls=tls,
         )
 
-    connection = open_connection()
+    connection, remote = open_connection(), Remote(url, id, token, timeout, tls)
     if connection.subprotocol is None:
         given = {"num_envs": num_envs, "autoreset_mode": autoreset_mode, **kwargs}
         asking = Asking(address, token, timeout, tls)
-        return open_openenv(connection, open_connection, asking, id, given)
+        return open_openenv(connection, open_connection, asking, remote, given)
     hello = {
         "id": id,
         "num_envs": num_envs,
@@ -92,7 +92,6 @@ def connect(
         "pool": pool,
     }
     link = Link.over(connection, open_connection, hello)
-    remote = Remote(url, id, token, timeout, tls)
     try:
         if num_envs is None:
             return RemoteEnv(link, remote)

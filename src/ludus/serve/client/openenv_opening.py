@@ -7,6 +7,7 @@ import json
 import re
 import ssl
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ludus.core.spec import EnvSpec, SecuritySpec
@@ -14,6 +15,7 @@ from ludus.errors import ServeError, ServerLost, ServerTimeout, UnknownName
 from ludus.serve.client.address import Address
 from ludus.serve.client.handshake import checked_token
 from ludus.serve.client.openenv_env import OpenEnvEnv
+from ludus.serve.client.opening import Remote
 from ludus.serve.client.transport import Connection
 from ludus.spaces.errors import SpaceTypeError, SpaceValueError
 from ludus.terminal_text import excerpt
@@ -85,7 +87,7 @@ def open_openenv(
     connection: Connection,
     connect: Callable[[], Connection],
     asking: Asking,
-    wanted: str | None,
+    remote: Remote,
     arguments: Mapping[str, Any],
 ) -> OpenEnvEnv:
     """Return the environment of an OpenEnv server.
@@ -94,7 +96,7 @@ def open_openenv(
         connection: An open connection to it.
         connect: Opens others.
         asking: Gets JSON from it.
-        wanted: The id that was asked for, if one was.
+        remote: Where it is, and the id that was asked for, if one was.
         arguments: What was given that OpenEnv has no message for.
 
     Raises:
@@ -110,14 +112,15 @@ def open_openenv(
                 f"{', '.join(given)}. It has single environments with fixed arguments."
             )
         name = _name(asking)
-        if wanted is not None and wanted != name:
+        if remote.id is not None and remote.id != name:
             raise UnknownName(
-                f"{wanted!r:.100} is not served at {connection.address.url}, but {name!r:.100}. "
+                f"{remote.id!r:.100} is not served at {connection.address.url}, but {name!r:.100}. "
                 "An OpenEnv server has one environment; the id can be left out."
             )
         schemas = asking.get("/schema")
         spec = EnvSpec(
             f"openenv/{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)[:80] or 'env'}",
+            entry_point=replace(remote, metadata={"render_modes": []}),
             nondeterministic=True,
             security=SecuritySpec(network="host"),
         )
