@@ -9,9 +9,9 @@ from ludus.codec import encode
 from ludus.core.vector_env import AutoresetMode
 from ludus.errors import CodecError, CustomSpaceError, ServeError
 from ludus.serve.binary.frames import PROTOCOL
+from ludus.serve.binary.space_forms import describe
 from ludus.serve.session import Session
 from ludus.spaces import Space
-from ludus.spaces.serialization import to_dict
 
 __all__ = ["declaration"]
 
@@ -60,7 +60,7 @@ def _metadata(session: Session) -> dict[str, Any]:
 
 def _described(session: Session, space: Space[Any]) -> dict[str, Any]:
     try:
-        return to_dict(space)
+        return describe(space)
     except CustomSpaceError as problem:
         raise ServeError(
             f"{session.served.name} cannot be opened with ludus.connect: {problem}. Use the "

@@ -7,14 +7,27 @@ such tuples, for any other space.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Sequence as Values
 from typing import Any
 
 import numpy as np
 
 from ludus.codec import DecodeLimits, admit
 from ludus.errors import Inadmissible, InvalidAction
-from ludus.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from ludus.spaces import (
+    Box,
+    Dict,
+    Discrete,
+    Graph,
+    MultiBinary,
+    MultiDiscrete,
+    OneOf,
+    Sequence,
+    Space,
+    Text,
+    Tuple,
+)
 
 __all__ = [
     "action_reader",
@@ -28,10 +41,11 @@ __all__ = [
 Lead = tuple[int, ...]
 """Lengths of the first axes: steps, environments, both, or none."""
 
+_ADMITTED = (Graph, OneOf, Sequence, Text)
 _ARRAYS = (Box, Discrete, MultiBinary, MultiDiscrete)
 
 
-def stacked(space: Space[Any], values: Sequence[Any]) -> Any:
+def stacked(space: Space[Any], values: Values[Any]) -> Any:
     """Return values of the same form along a new first axis; ``space`` is a single member's."""
     if isinstance(space, Dict):
         return {
@@ -185,8 +199,13 @@ def observation_reader(space: Space[Any], limits: DecodeLimits) -> Callable[[Any
         return _array_observation(space)
 
     def read(value: Any, lead: Lead, name: str) -> Any:
-        if not lead:
+        if not lead and type(space) in _ADMITTED:
             return admit(space, value, limits=limits, name=name)
+        if not lead:
+            # A space of its own kind says itself what it contains.
+            if not space.contains(value):
+                raise Inadmissible(f"{name} is not in {space!s:.300}.", path=name)
+            return value
         if type(value) not in (tuple, list) or len(value) != lead[0]:
             raise Inadmissible(f"{name} is no tuple of {lead[0]} entries.", path=name)
         return tuple([read(part, lead[1:], f"{name}[{i}]") for i, part in enumerate(value)])

@@ -9,10 +9,17 @@ from typing import Any
 
 from ludus.core.spec import SecuritySpec
 from ludus.serve.binary.frames import PROTOCOL
+from ludus.serve.binary.space_forms import research_space
 from ludus.serve.client.link import Link
+from ludus.spaces import Discrete
+from ludus.spaces.serialization import to_dict
 from ludus.untrusted.validate.declaration import Declaration, read_declaration
 
 __all__ = ["Remote", "declared_by"]
+
+
+_SPACES = ("observation_space", "action_space")
+_NOTHING = to_dict(Discrete(1))
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,12 @@ def declared_by(link: Link, remote: Remote, num_envs: int | None = None) -> Decl
         wanted = spec.get("id") if type(spec) is dict else None
         if type(wanted) is not str:
             raise ValueError("a declaration has a spec with an id")
-        declared = read_declaration(told, spec=None, wanted=wanted, num_envs=num_envs)
+        own = {name: research_space(told.get(name)) for name in _SPACES}
+        # Their description is checked like any other; that of research tasks names them only.
+        plain = told | {name: _NOTHING for name, space in own.items() if space is not None}
+        declared = read_declaration(plain, spec=None, wanted=wanted, num_envs=num_envs)
+        named: dict[str, Any] = {name: space for name, space in own.items() if space is not None}
+        declared = dataclasses.replace(declared, **named)
     except (ValueError, TypeError, RecursionError) as problem:
         link.connection.violate(f"the declaration is invalid: {problem}")
     name = told.get("served")
