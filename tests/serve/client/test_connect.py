@@ -461,3 +461,25 @@ def wait_for(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def test_a_research_task() -> None:
+    with (
+        running("research/battleOfSexes") as server,
+        closing(ludus.connect(server.url)) as env,
+    ):
+        seen, info = env.reset(seed=7)
+        assert "Two players" in seen["task"]
+        assert seen in env.observation_space
+        assert "score" in info
+        seen, reward, terminated, truncated, _ = env.step("echo héllo")
+        assert seen["output"].strip() == "héllo"
+        assert (reward, terminated, truncated) == (0.0, False, False)
+        for call in (env.get_state, lambda: env.set_state({})):
+            with pytest.raises(StateError, match="stays on the server"):
+                call()
+        with pytest.raises(BadArguments):
+            env.get_attr("np_random_seed")  # type: ignore[attr-defined]
+        for bad in (3, {"tool": "none"}, None):
+            with pytest.raises(InvalidAction):
+                env.step(bad)
