@@ -483,3 +483,17 @@ def test_a_research_task() -> None:
         for bad in (3, {"tool": "none"}, None):
             with pytest.raises(InvalidAction):
                 env.step(bad)
+
+
+def test_a_recorded_episode_goes_on_with_another_server(tmp_path: Any) -> None:
+    task = Served.of("research/battleOfSexes", records=tmp_path)
+    with running(task) as server, closing(ludus.connect(server.url)) as env:
+        _, info = env.reset(seed=7)
+        env.step("echo kept > kept.txt")
+    with running(task) as server, closing(ludus.connect(server.url)) as env:
+        seen, again = env.reset(options={"episode_id": info["episode_id"]})
+        assert again["episode_id"] == info["episode_id"]
+        assert seen["steps_left"] == 49
+        assert env.step("cat kept.txt")[0]["output"].strip() == "kept"
+        _, other = env.reset(seed=8)
+        assert other["episode_id"] != info["episode_id"]

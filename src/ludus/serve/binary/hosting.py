@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -53,9 +54,19 @@ class Host:
         return await session.call(lambda env: declaration(session, env, num_envs=session.num_envs))
 
     async def reset(self, seed: Any, options: dict[str, Any] | None) -> list[Any]:
-        """Begin an episode; return observation and info."""
+        """Begin an episode; return observation and info.
+
+        An episode that is recorded has an id, by which a later reset continues it; the info has the
+        one that was chosen for a client that gave none.
+        """
+        recorded = self.session.served.records is not None
+        if recorded:
+            options = {"episode_id": secrets.token_hex(16), **(options or {})}
         result = await self.session.reset(seed=seed, options=options)
-        return [result.observation, packed_columns(result.info)]
+        info = packed_columns(result.info)
+        if recorded and options is not None:
+            info = {**info, "episode_id": options["episode_id"]}
+        return [result.observation, info]
 
     async def step(self, action: Any) -> list[Any]:
         """Advance by one action; return the five values."""
