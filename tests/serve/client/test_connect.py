@@ -147,6 +147,30 @@ def test_many_steps_are_the_same_as_one_by_one(server: Running) -> None:
                 require_same(near.step(row), tuple(part[at] for part in many), f"step {at}")
 
 
+def test_very_many_steps_hold_up_nobody(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Others take turns after each step, however quick this machine is.
+    monkeypatch.setattr("ludus.serve.binary.hosting._TURN_SECONDS", 0.0)
+    slow = ludus.connect(server.url, "CartPole-v1", num_envs=512)
+    with closing(slow), closing(ludus.connect(server.url, "CartPole-v1")) as quick:
+        slow.reset(seed=0)
+        quick.reset(seed=0)
+        rows = np.random.default_rng(0).integers(2, size=(512, 512))
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(slow.step_many(rows)))
+        thread.start()
+        served = 0
+        while thread.is_alive():
+            quick.reset(seed=0)
+            served += 1
+        thread.join()
+        assert served > 2
+    with closing(ludus.make_vec("CartPole-v1", 512)) as near:
+        near.reset(seed=0)
+        for at in range(512):
+            seen = near.step(rows[at])[0]
+            np.testing.assert_array_equal(seen, found[0].observations[at])
+
+
 def test_many_steps_of_nested_spaces(server: Running) -> None:
     near = ludus.testing.DictEnv(mean_length=10)
     with closing(ludus.connect(server.url, "Dict-v0")) as far:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -34,6 +36,10 @@ READABLE = frozenset(
 CALLABLE: frozenset[str] = frozenset({"action_masks", "get_action_meanings"})
 """Methods that any client may call. An environment adds names of attributes and methods of its own
 with ``metadata["served"]``."""
+
+
+_TURN_SECONDS = 0.005
+_TURN_ENV_STEPS = 2**14
 
 
 class Host:
@@ -81,28 +87,44 @@ class Host:
 
     async def steps(self, actions: Any, count: int) -> list[Any]:
         """Advance by ``count`` actions; a single environment stops where its episode ends."""
-        if self.session.is_inline:
-            return self.steps_inline(actions, count)
-        # All in one turn of the session's place, where step_now() may be called.
-        return await self.session.call(lambda _: self.steps_inline(actions, count))
+        if not self.session.is_inline:
+            # All in one turn of the session's place, where step_now() may be called.
+            return await self.session.call(lambda _: self.steps_inline(actions, count))
+        results: list[Result] = []
+        turn_ends = time.monotonic() + _TURN_SECONDS
+        for result in self._played(actions, count):
+            results.append(result)
+            if time.monotonic() > turn_ends:
+                # Others wait for the event loop too.
+                await asyncio.sleep(0)
+                turn_ends = time.monotonic() + _TURN_SECONDS
+        return self._columns(results)
 
     def steps_inline(self, actions: Any, count: int) -> list[Any]:
         """Advance by ``count`` actions, here and now; only for inline sessions."""
+        return self._columns(list(self._played(actions, count)))
+
+    def takes_one_turn(self, count: int) -> bool:
+        """Whether so many steps are few enough to hold up the event loop."""
+        return count * (self.session.num_envs or 1) <= _TURN_ENV_STEPS
+
+    def _played(self, actions: Any, count: int) -> Iterator[Result]:
         session = self.session
         steps_allowed(count, session)
         given = self._actions(actions, (count, *self.lead))
         step, space, is_single = session.step_now, session.action_space, not self.lead
-        results = []
         for at in range(count):
             action = part_of(space, given, at)
             result = step(int(action) if isinstance(action, np.integer) else action)
-            results.append(result)
+            yield result
             if is_single and (result.terminated or result.truncated):
-                break
+                return
+
+    def _columns(self, results: list[Result]) -> list[Any]:
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
         return [
             len(results),
-            stacked(session.observation_space, observations),
+            stacked(self.session.observation_space, observations),
             np.array(rewards, np.float64),
             np.array(terminated, np.bool_),
             np.array(truncated, np.bool_),

@@ -86,6 +86,7 @@ class _Connection:
         self._watching: asyncio.Task[None] | None = None
         self._host: Host | PoolHost | None = None
         self._quick: dict[int, Callable[..., Any]] = {}
+        self._takes_one_turn: Callable[[int], bool] = lambda _: False
         self._operations: dict[int, Callable[..., Awaitable[Any]]] = {Op.HELLO: self._hello}
         self._is_busy = False
         self.ended: tuple[int, str] | None = None
@@ -99,6 +100,8 @@ class _Connection:
             op, number, fields = read_request(data)
         except CodecError:
             return None  # the loop finds the same, and tells it
+        if op == Op.STEPS and not self._takes_one_turn(fields[1]):
+            return None
         self._metrics.frames += 1
         try:
             return write(Kind.VALUE, number, [self._quick[op](*fields)])
@@ -186,6 +189,7 @@ class _Connection:
         self._watching = asyncio.create_task(self._watch())
         if isinstance(host, Host) and host.session.is_inline and self._install is not None:
             self._quick = {Op.STEP: host.step_inline, Op.STEPS: host.steps_inline}
+            self._takes_one_turn = host.takes_one_turn
             self._install(self.answer_now)
 
     async def _watch(self) -> None:
