@@ -190,10 +190,11 @@ class RecordedResearch(Env[Any, Any]):
             read_action(action)
             raise InvalidAction(f"{action!r:.200} calls no known tool.")
         line.actions.put(action)
-        done = line.told.get()
-        if isinstance(done, BaseException):
+        told = line.told.get()
+        if isinstance(told, BaseException):
             self._is_over = True
-            raise done
+            raise told
+        done: PlayedStep = told
         self._is_over = done[2] or done[3]
         if not self._is_over:
             # What the agent is asked with next is the same observation, or why it cannot go on.

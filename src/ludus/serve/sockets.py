@@ -40,8 +40,9 @@ class AnsweringProtocol(WebSocketsSansIOProtocol):  # type: ignore[misc, unused-
         """Offer the extension to the application."""
         super().handle_connect(event)
         if hasattr(self, "scope"):
-            self.scope["extensions"][ANSWER] = self._install
-            self.scope["extensions"][ANSWER_BYTES] = self._install_bytes
+            extensions: dict[str, Any] = self.scope["extensions"]  # type: ignore[assignment]
+            extensions[ANSWER] = self._install
+            extensions[ANSWER_BYTES] = self._install_bytes
 
     def handle_text(self, event: Any) -> None:
         """Answer a whole message at once if that can be done; else queue it."""
