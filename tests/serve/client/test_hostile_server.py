@@ -424,3 +424,25 @@ def test_a_ping_is_answered_while_nobody_calls() -> None:
         connection.send = send
         env.step(0)
         hang_up(env)
+
+
+def test_a_closed_connection_is_left_alone() -> None:
+    with hostile(declaration()) as server:
+        env = ludus.connect(server.url, timeout=5)
+        connection = env._link.connection  # type: ignore[attr-defined]
+        connection._socket.close()
+        connection.attend()
+        with pytest.raises(ServerLost):
+            env.reset()
+
+
+def test_a_message_that_nobody_asked_for_is_kept_for_the_next_call() -> None:
+    early = framed(encode([0, 2, [SEEN, {}]]))
+    with hostile(lambda request: told(request[1], declaration()) + early, b"") as server:
+        env = ludus.connect(server.url, timeout=5)
+        connection = env._link.connection  # type: ignore[attr-defined]
+        for _ in range(3):
+            connection.attend()
+        assert not connection.lost
+        env.reset()
+        hang_up(env)

@@ -132,7 +132,8 @@ class Connection:
                     self._start = self._began
                     return
                 self._control(kind & 15, bytes(self._buffer[at : at + size]), bool(kind & 0x80))
-        except ServerLost:
+        except (ServerLost, OSError, ValueError):
+            # Whoever calls next hears of it; ValueError is that of a socket that was just closed.
             pass
         finally:
             self.lock.release()
