@@ -15,8 +15,21 @@ from ludus.serve.app import create_app
 from ludus.serve.service import Service
 from ludus.serve.serving import listen, make_server
 from ludus.serve.settings import ServeSettings
+from ludus.testing import CounterEnv
 
 MIB = 2**20
+
+
+class Told(CounterEnv):
+    """An environment that lets clients read and call some of it."""
+
+    metadata = {"render_modes": [], "served": ["double", "goal", "_secret"]}
+
+    _secret = 1
+    hidden = 2
+
+    def double(self, number: int) -> int:
+        return 2 * number
 
 
 def served_class(name: str, entry_point: str, **given: Any) -> Served:
@@ -62,3 +75,33 @@ def running(*served: Served | str, **settings: Any) -> Iterator[Running]:
         yield server
     finally:
         server.stop()
+
+
+def raises_within(times: int, call: Any, kinds: Any) -> Any:
+    """Return what one of several calls raises."""
+    for _ in range(times):
+        try:
+            call()
+        except kinds as problem:
+            return problem
+        time.sleep(0.02)
+    raise AssertionError(f"{times} calls raised nothing")
+
+
+def wait_for(condition: Any) -> None:
+    until = time.monotonic() + 15
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+SERVED = (
+    "CartPole-v1",
+    "Blackjack-v1",
+    served_class("Counter-v0", "ludus.testing.envs:CounterEnv"),
+    served_class("Dict-v0", "ludus.testing.envs:DictEnv"),
+    served_class("Told-v0", f"{__name__}:Told"),
+    served_class("Image-v0", "ludus.testing.envs:ImageEnv"),
+    Served("Slow-v0", EnvSpec("Slow-v0", entry_point="ludus.testing.envs:SlowEnv")),
+    Served("Faulty-v0", EnvSpec("Faulty-v0", entry_point="ludus.testing.envs:FaultyEnv")),
+)

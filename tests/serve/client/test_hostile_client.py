@@ -19,8 +19,7 @@ from websockets.typing import Subprotocol
 import ludus
 from ludus.codec import decode, encode
 from ludus.serve.binary.frames import PROTOCOL, Op
-from tests.serve.client.support import MIB, Running, running, served_class
-from tests.serve.client.test_connect import wait_for
+from tests.serve.client.support import MIB, Running, running, served_class, wait_for
 
 
 @pytest.fixture(scope="module")
