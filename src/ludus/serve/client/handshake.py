@@ -17,7 +17,7 @@ __all__ = ["checked_token", "open_socket", "upgrade"]
 _HEAD_BYTES = 1 << 16
 _HINTS = {
     401: " The server wants a token: connect(..., token=...).",
-    403: " The token, the host's name or the origin is not allowed.",
+    403: " There is no such path, or the host's name or the origin is not allowed.",
     404: " There is no such path; is it a Ludus or OpenEnv server?",
     429: " There are too many requests; try again later.",
     503: " It is full or closing; try again later.",
