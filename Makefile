@@ -179,9 +179,10 @@ test-suites: $(VENV_SUITES)/.installed ## Run other projects' tests on Gymnasium
 # Some only: make test-interop PEERS="trl inspect". Arguments for pytest: PYTEST="-k episode".
 PEER_inspect := --editable . inspect-ai
 PEER_openenv := --editable '.[serve,box2d]' openenv
+PEER_schemathesis := --editable '.[serve]' schemathesis
 PEER_trl := --editable . torch==2.13.0 trl
 PEER_verifiers := --editable . uv verifiers
-PEERS ?= inspect openenv trl verifiers
+PEERS ?= inspect openenv schemathesis trl verifiers
 
 VENV_PEERS ?= .venv-peers
 PEER_TOOLS := hypothesis 'pytest>=9,<10' pytest-timeout

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         search,
         spec,
     )
+    from ludus.serve.client.connect import connect
 
 __all__ = [
     "ActionWrapper",
@@ -77,6 +78,7 @@ __all__ = [
     "checking",
     "classic",
     "codec",
+    "connect",
     "core",
     "envs",
     "error",
@@ -125,6 +127,7 @@ _MODULES = frozenset(
 )
 _FUNCTIONS = {
     "VectorizeMode": "registration",
+    "connect": "serve.client.connect",
     "load_state": "core.state_files",
     "make": "registration",
     "make_vec": "registration",

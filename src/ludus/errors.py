@@ -335,6 +335,29 @@ class WorkerRaised(WorkerError):
         self.remote_traceback = remote_traceback
 
 
+class ServerLost(Error, ConnectionError):
+    """The connection to a server cannot be made, or was lost; the message says how to go on."""
+
+
+class ServerTimeout(ServerLost, TimeoutError):
+    """The server did not answer in time, and the connection was closed."""
+
+
+class ServerViolation(ServerLost):
+    """The server sent invalid data, which was discarded; the connection was closed."""
+
+
+class ServedEnvError(Error):
+    """The environment on a server raised; the connection can still be used.
+
+    ``kind`` is the name of the exception's class there, or the server's code for the error.
+    """
+
+    def __init__(self, message: str, *, kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
 class ViewError(Error):
     """The viewer cannot start, or a page cannot be shown."""
 

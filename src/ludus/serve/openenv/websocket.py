@@ -14,6 +14,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from ludus.errors import Error
+from ludus.serve.binary.frames import PROTOCOL
+from ludus.serve.binary.server import serve_binary
 from ludus.serve.errors import InvalidMessage, Told, told
 from ludus.serve.logs import log_failure
 from ludus.serve.openenv.exchange import Exchange, Wire
@@ -37,7 +39,10 @@ class Endpoint:
         self._service, self._wire = service, wire
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
-        """Serve one connection."""
+        """Serve one connection, in the binary sub-protocol if the client offers it."""
+        if PROTOCOL in scope.get("subprotocols", ()):
+            await serve_binary(self._service, self._wire.served.name, scope, receive, send)
+            return
         await receive()  # websocket.connect
         await send({"type": "websocket.accept"})
         service, name = self._service, self._wire.served.name
