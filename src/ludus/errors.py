@@ -339,6 +339,37 @@ class ViewError(Error):
     """The viewer cannot start, or a page cannot be shown."""
 
 
+class ServeError(Error):
+    """The server cannot start, or refuses a request."""
+
+
+class UnknownName(ServeError):
+    """The server does not offer an environment or task of this name."""
+
+
+class BadArguments(ServeError, ValueError):
+    """A client's arguments are invalid, or may not be set by clients."""
+
+
+class CapacityReached(ServeError):
+    """The server has as many sessions as it may have; ``active`` of ``most``."""
+
+    def __init__(self, message: str, *, active: int = 0, most: int = 0) -> None:
+        super().__init__(message)
+        self.active, self.most = active, most
+
+
+class SessionGone(ServeError):
+    """There is no such session, or no longer; ``why`` is ``closed``, ``idle``, ``age``, ….
+
+    It is ``unknown`` if there never was one as far as the server knows.
+    """
+
+    def __init__(self, message: str, *, why: str = "unknown") -> None:
+        super().__init__(message)
+        self.why = why
+
+
 class DeprecatedWrapper(ImportError):
     """A wrapper's old name was imported; the message gives the new one."""
 

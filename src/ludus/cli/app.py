@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from ludus.cli import audit, bench, demo, envs, leaderboard, record, research, sandbox, task, view
+from ludus.cli import (
+    audit,
+    bench,
+    demo,
+    envs,
+    leaderboard,
+    record,
+    research,
+    sandbox,
+    serve,
+    task,
+    view,
+)
 from ludus.cli.console import echo
 from ludus.version import __version__
 
@@ -42,6 +54,7 @@ app.command("replay")(record.replay_run)
 app.add_typer(research.app, name="research")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(task.app, name="task")
+app.command("serve")(serve.run)
 app.command("verify")(record.verify_record)
 app.command("view")(view.run)
 

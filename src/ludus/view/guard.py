@@ -2,13 +2,11 @@
 
 A page of another site can send requests to this machine, and with DNS rebinding it can read the
 answers. So the ``Host`` of every request, WebSockets included, must be an address of this machine
-or a configured name, and an ``Origin`` must be the same as the host.
+or a configured name, and an ``Origin`` must be the same as the host; see :mod:`ludus.web_guard`.
 """
 
 from __future__ import annotations
 
-import hmac
-import ipaddress
 import secrets
 from html import escape
 from urllib.parse import parse_qs, quote
@@ -17,7 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ludus.view.settings import ViewSettings, is_loopback
+from ludus.view.settings import ViewSettings
+from ludus.web_guard import body_length, is_own_host, is_same_origin, is_same_secret, limited
 
 __all__ = ["CSP", "HEADERS", "Guard"]
 
@@ -71,7 +70,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        await app(scope, _limited(receive), send_guarded)
+        await app(scope, limited(receive, _LARGEST_BODY), send_guarded)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that is not served."""
@@ -84,22 +83,18 @@ class Guard:
                 "name with --allow-host.",
                 421,
             )
-        if not _is_same_origin(scope, headers):
+        if not _may_ask(scope, headers):
             return _said("Requests from pages of other sites are refused.", 403)
         if scope["type"] == "http" and scope["method"] not in _ALLOWED:
             return _said("Only GET, HEAD and POST are served.", 405)
-        if _body_length(headers) > _LARGEST_BODY:
+        if body_length(headers.get("content-length"), _LARGEST_BODY) > _LARGEST_BODY:
             return _said("The request is too large.", 413)
         return self._unauthorized(scope, headers)
 
     def _is_known(self, hosts: list[str]) -> bool:
-        if len(hosts) != 1:
-            return False
-        name = _without_port(hosts[0])
-        if is_loopback(name) or name in self._settings.names or name == self._settings.host:
-            return True
-        # DNS rebinding needs a name: with a token, every address of this machine will do.
-        return self._settings.token is not None and _is_address(name)
+        settings = self._settings
+        names = (*settings.names, settings.host)
+        return is_own_host(hosts, names, any_address=settings.token is not None)
 
     def _unauthorized(self, scope: Scope, headers: Headers) -> Response | None:
         """Return the answer to a browser without the cookie: it gets one if it shows the token."""
@@ -107,10 +102,10 @@ class Guard:
         if token is None:
             return None
         cookie = f"ludus-view-{self._settings.port}"
-        if any(_is_same(value, self._session) for value in _cookies(headers, cookie)):
+        if any(is_same_secret(value, self._session) for value in _cookies(headers, cookie)):
             return None
         shown = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["type"] != "http" or not _is_same(shown, token):
+        if scope["type"] != "http" or not is_same_secret(shown, token):
             return _said("Open the address that the viewer printed: it contains a token.", 401)
         # A page rather than a redirect: the cookie of a redirect that began on another site would
         # not be sent.
@@ -122,36 +117,16 @@ class Guard:
         return response
 
 
-def _is_same_origin(scope: Scope, headers: Headers) -> bool:
+def _may_ask(scope: Scope, headers: Headers) -> bool:
     origin = headers.get("origin")
     if origin is not None:
-        scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
-        return origin == f"{scheme}://{headers.get('host')}"
+        return is_same_origin(origin, scope["scheme"], headers.get("host"))
     if scope["type"] == "websocket" or scope["method"] not in _SAFE:
         return False
     # Older browsers send no such header. A link on another site may lead here; images, scripts and
     # frames of other sites may not.
     is_cross = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
     return not is_cross or headers.get("sec-fetch-mode") == "navigate"
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0].removeprefix("[").lower()
-    return host.partition(":")[0].lower().rstrip(".")
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _body_length(headers: Headers) -> int:
-    length = headers.get("content-length", "0")
-    return int(length) if length.isascii() and length.isdigit() else _LARGEST_BODY + 1
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
@@ -163,26 +138,6 @@ def _cookies(headers: Headers, name: str) -> list[str]:
     text = headers.get("cookie", "")[-_LONGEST_COOKIE:]
     pairs = (part.strip().partition("=") for part in text.split(";"))
     return [value for key, _, value in pairs if key == name][:_MOST_COOKIES]
-
-
-def _is_same(shown: str, secret: str) -> bool:
-    return hmac.compare_digest(shown.encode("utf-8", "replace"), secret.encode())
-
-
-def _limited(receive: Receive) -> Receive:
-    """Return a ``receive`` that ends a body which is longer than announced."""
-    total = 0
-
-    async def receive_limited() -> Message:
-        nonlocal total
-        message = await receive()
-        if message["type"] == "http.request":
-            total += len(message.get("body", b""))
-            if total > _LARGEST_BODY:
-                return {"type": "http.disconnect"}
-        return message
-
-    return receive_limited
 
 
 def _said(text: str, status: int, *, go_to: str = "") -> Response:

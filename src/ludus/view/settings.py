@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from ludus.errors import ViewError
+from ludus.web_guard import SHORTEST_TOKEN, is_loopback
 
-__all__ = ["ViewSettings", "is_loopback"]
+__all__ = ["ViewSettings"]
 
 DEFAULT_PORT = 8760
 _STORES = (".sqlite", ".sqlite3", ".db")
 _TRAJECTORIES = (".traj", ".json")
-_SHORTEST_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +48,9 @@ class ViewSettings:
                 f"{self.host} can be reached from other machines, and the viewer has no accounts. "
                 "Set a token with --token, or listen on 127.0.0.1 and forward the port with SSH."
             )
-        if self.token is not None and len(self.token) < _SHORTEST_TOKEN:
+        if self.token is not None and len(self.token) < SHORTEST_TOKEN:
             raise ViewError(
-                f"The token has {len(self.token)} characters; at least {_SHORTEST_TOKEN} are "
+                f"The token has {len(self.token)} characters; at least {SHORTEST_TOKEN} are "
                 "needed, so that it cannot be guessed."
             )
 
@@ -101,14 +100,3 @@ class ViewSettings:
             token=token,
             names=tuple(name.lower() for name in names),
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, without its port, is this machine by definition."""
-    name = host.lower().strip("[]")
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -14,7 +14,7 @@ from ludus.registration import add_spec, registry
 from ludus.research.task.discovery import BUNDLED, find_tasks, load_task
 from ludus.research.task.task import BaseTask, Task
 
-__all__ = ["ENTRY_POINT", "register_task", "register_tasks", "task_specs"]
+__all__ = ["ENTRY_POINT", "register_task", "register_tasks", "spec_of_task", "task_specs"]
 
 ENTRY_POINT = "ludus.research.episode.env:ResearchEnv"
 VECTOR_ENTRY_POINT = "ludus.research.episode.batch:research_batch"
@@ -79,10 +79,11 @@ def task_specs() -> Iterator[EnvSpec]:
     for problem in found.broken.values():
         logger.warn(f"A task is left out. {problem}")
     for task in found.tasks:
-        yield _spec_of(task)
+        yield spec_of_task(task)
 
 
-def _spec_of(task: Task) -> EnvSpec:
+def spec_of_task(task: Task) -> EnvSpec:
+    """Return the spec under which a task is registered."""
     bundled = task.file.is_relative_to(BUNDLED)
     return _spec(
         task.env_id,
