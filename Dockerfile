@@ -24,19 +24,21 @@ WORKDIR /src
 # Every file of a package is compared with its hash here. requirements.lock has all extras.
 ARG LOCK=requirements-image.lock
 ENV PIP="/build/bin/pip --python /opt/ludus/bin/python3 --disable-pip-version-check --no-input" \
-    PIP_CONFIG_FILE=/run/secrets/pip
+    PIP_CONFIG_FILE=/run/secrets/pip \
+    COMPILE="python3 -W ignore -m compileall -q -j 0 --invalidation-mode unchecked-hash"
 COPY ${LOCK} ./
+# Bytecode goes by the hash of its source instead of the date: it is valid wherever it is copied to.
+# Examples of Box2D are for Python 2, and no part of what runs.
 RUN --mount=type=secret,id=pip --mount=type=secret,id=ca --mount=type=cache,target=/root/.cache/pip \
-    ${PIP} install --no-compile --only-binary :all: --require-hashes --no-deps --requirement ${LOCK}
+    ${PIP} install --no-compile --only-binary :all: --require-hashes --no-deps --requirement ${LOCK} \
+    && rm -rf /opt/ludus/lib/python3*/site-packages/Box2D/examples \
+    && ${COMPILE} /opt/ludus/lib
 COPY LICENSE README.md pyproject.toml ./
 COPY src src
 RUN ${PIP} install --no-compile --no-index --no-build-isolation --no-deps . \
     && ${PIP} uninstall --yes editables hatchling pathspec pluggy trove-classifiers \
-    && ${PIP} check
-# The hash of the source instead of its date: the files are the same in every build.
-# Examples of Box2D are for Python 2, and no part of what runs.
-RUN rm -r /opt/ludus/lib/python3*/site-packages/Box2D/examples \
-    && python3 -W ignore -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/ludus/lib
+    && ${PIP} check \
+    && ${COMPILE} /opt/ludus/lib/python3*/site-packages/ludus /opt/ludus/lib/python3*/site-packages/*.py
 
 FROM python AS ludus
 LABEL org.opencontainers.image.title="Ludus" \

@@ -1,0 +1,69 @@
+"""Asks a server on this network's loopback: ``python -m tests.containers.client PORT <TOKEN``.
+
+It runs in the network of a container, which has no other way in.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from http.client import HTTPConnection
+from typing import Any
+
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+PATIENCE = 90.0
+
+
+def main(port: int, token: str) -> dict[str, Any]:
+    """Return what the server answers with the token, without it, and with another."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            health = ask(port, "GET", "/health")[0]
+            break
+        except ConnectionRefusedError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+    right = {"Authorization": f"Bearer {token}"}
+    wrong = {"Authorization": f"Bearer {token[:-1]}x"}
+    with connect(f"ws://127.0.0.1:{port}/ws", additional_headers=right) as socket:
+        episode = [exchange(socket, {"type": "reset", "data": {"seed": 7}})]
+        for action in (0, 1, 1):
+            episode.append(exchange(socket, {"type": "step", "data": {"action": action}}))
+    try:
+        connect(f"ws://127.0.0.1:{port}/ws", additional_headers=wrong).close()
+        refused = 101
+    except InvalidStatus as problem:
+        refused = problem.response.status_code
+    return {
+        "health": health,
+        "metrics": [ask(port, "GET", "/metrics", more)[0] for more in ({}, wrong, right)],
+        "socket with another token": refused,
+        "another host": ask(port, "GET", "/metrics", {**right, "Host": "example.org"})[0],
+        "reset": ask(port, "POST", "/reset", right, {"seed": 7}),
+        "episode": episode,
+    }
+
+
+def ask(port, method, path, headers=None, body=None):
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    more = {} if body is None else {"Content-Type": "application/json"}
+    content = None if body is None else json.dumps(body)
+    connection.request(method, path, content, {**more, **(headers or {})})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def exchange(socket, message):
+    socket.send(json.dumps(message))
+    return json.loads(socket.recv(timeout=30))
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(int(sys.argv[1]), sys.stdin.read().strip())))
