@@ -156,6 +156,31 @@ lowest highest:
 		--editable '.[$(VERSIONED_EXTRAS)]' $(VERSIONED_TOOLS)
 	LUDUS_VERSIONS=$@ $(VENV_VERSIONS)/$@/bin/python -m pytest $(VERSIONED_TESTS)
 
+# The table of peers: packages that Ludus is run together with, and what pip installs for each. A peer has
+# a virtual environment of its own, tests in tests/peers/NAME/, and there a constraints.txt with the version
+# of every package. PYTHON_NAME is its interpreter, where it needs another one than PYTHON.
+# Some only: make test-interop PEERS="trl inspect". Arguments for pytest: PYTEST="-k episode".
+PEER_inspect := --editable . inspect-ai
+PEER_openenv := --editable '.[serve,box2d]' openenv
+PEER_trl := --editable . torch==2.13.0 trl
+PEER_verifiers := --editable . verifiers
+PEERS ?= inspect openenv trl verifiers
+
+VENV_PEERS ?= .venv-peers
+PEER_TOOLS := hypothesis 'pytest>=9,<10' pytest-timeout
+PYTEST ?=
+
+.PHONY: test-interop $(PEERS:%=test-interop-%)
+test-interop: $(PEERS:%=test-interop-%) ## Run trainers and other peers against Ludus
+
+$(VENV_PEERS)/%/.installed: tests/peers/%/constraints.txt pyproject.toml
+	$(or $(PYTHON_$*),$(PYTHON)) -m venv $(VENV_PEERS)/$*
+	$(VENV_PEERS)/$*/bin/pip $(QUIETLY) install --constraint $< $(PEER_TOOLS) $(PEER_$*)
+	@touch $@
+
+$(PEERS:%=test-interop-%): test-interop-%: $(VENV_PEERS)/%/.installed
+	LUDUS_PEER=$* $(VENV_PEERS)/$*/bin/python -m pytest tests/peers/$* $(PYTEST)
+
 # Apart from .venv, because gymnax wants an older Gymnasium than the tests compare with.
 $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 	$(PYTHON) -m venv $(VENV_BENCH)
@@ -200,4 +225,4 @@ image: ## Build the container images ludus and ludus-serve
 	BUILDAH_FORMAT=docker DOCKER_BUILDKIT=1 $(ENGINE) build $(IMAGE_FLAGS) --target serve --tag ludus-serve:$(VERSION) .
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) $(VENV_BENCH) $(VENV_VERSIONS) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_BENCH) $(VENV_PEERS) $(VENV_VERSIONS) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -47,6 +47,7 @@ PINNED = {
         Completed EgressLimits Enforcement Job Mount Policy Sandbox SandboxProcess Shell Snapshot
         SnapshotLimits Usage backends doctor load open_sandbox sweep
     """,
+    "ludus.serve": "Limits Result Served Session Sessions",
     "ludus.untrusted": """
         BoxOptions BoxedEnv BoxedVectorEnv SandboxOptions SandboxedEnv SandboxedVectorEnv
         SpaceLimits

@@ -149,6 +149,11 @@ class Served:
 
     def make(self, kwargs: Mapping[str, Any] | None = None) -> Env:
         """Build one environment; ``kwargs`` were :meth:`checked`."""
+        if self.records is not None:
+            from ludus.serve.recorded import RecordedResearch
+
+            arguments = self._arguments(kwargs)
+            return RecordedResearch(self.spec.kwargs["task"], self.records, **arguments)
         return make(self._wanted, **self._arguments(kwargs))
 
     def make_vec(

@@ -28,7 +28,7 @@ from ludus.research.grading.draws import Draws, draw_kind, fresh_draw
 from ludus.research.running.agents import BUILT_IN, AgentView, make_agent
 from ludus.research.running.log import Log, is_begun
 from ludus.research.running.options import EpisodeOptions, TaskRow
-from ludus.research.running.playing import Player
+from ludus.research.running.playing import PlayedStep, Player
 from ludus.research.running.progress import standing
 from ludus.research.running.recorded_grading import CannotResume, LoggedGrade, conclude
 from ludus.research.running.results import claim_of, failed_claim, result_of_record
@@ -144,6 +144,17 @@ class EpisodeJob(UnitJob):
             return one_line(problem)
         return found.reason if found.kind == "infrastructure_fault" else None
 
+    def make_agent(self, view: AgentView, seed: int) -> Any:
+        """Return the agent of the episode.
+
+        Raises:
+            Exception: Whatever its own code raises.
+        """
+        return make_agent(self.unit.agent, view, seed, self.options)
+
+    def on_step(self, done: PlayedStep) -> None:
+        """Hear what a step returned that was just recorded; for subclasses."""
+
     def subject(self, task: Task, gpus: Sequence[Mapping[str, str]] = ()) -> dict[str, Any]:
         """Return what the record is about; ``gpus`` are those of the agent."""
         config, options = task.config, self.options
@@ -257,7 +268,7 @@ class EpisodeJob(UnitJob):
         with env:
             on_playing()
             try:
-                agent = make_agent(self.unit.agent, view, agent_seed, options)
+                agent = self.make_agent(view, agent_seed)
                 if callable(getattr(agent, "reset", None)):
                     agent.reset(agent_seed, view)
             except KeyboardInterrupt:
@@ -270,7 +281,8 @@ class EpisodeJob(UnitJob):
                 log.result(failed_claim(log.story, self.subject(task), reason))
                 return
             try:
-                Player(env, grade, agent, log, self._checkpoints, seed).play()
+                player = Player(env, grade, agent, log, self._checkpoints, seed)
+                player.play(self.on_step)
             finally:
                 _close(agent, log)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -21,7 +21,10 @@ from ludus.research.running.partial_output import PartialOutput
 from ludus.research.running.recorded_grading import CannotResume, LoggedGrade
 from ludus.research.running.resuming import LARGEST, Checkpoints, restore
 
-__all__ = ["Player"]
+__all__ = ["PlayedStep", "Player"]
+
+PlayedStep = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
+"""What a step of the environment returns."""
 
 _MEASURED = ("timed_out", "usage")
 _IF_ANY = ("egress", "jobs")
@@ -51,8 +54,11 @@ class Player:
         self._changes = WorkspaceChanges()
         self._printed = PartialOutput(log.path)
 
-    def play(self) -> None:
+    def play(self, on_step: Callable[[PlayedStep], None] | None = None) -> None:
         """Play until the work is graded.
+
+        Args:
+            on_step: Is called with what each step returned, once it is recorded.
 
         Raises:
             CannotResume: The record cannot be continued; the episode has to be restarted.
@@ -70,7 +76,10 @@ class Player:
                 while not self._log.story.is_over:
                     if self._log.story.decided is None:
                         self._decide(observation)
-                    observation = self._carry_out()
+                    done = self._carry_out()
+                    if on_step is not None:
+                        on_step(done)
+                    observation = done[0]
         except CannotResume:
             raise
         except InfrastructureFailed as fault:
@@ -118,8 +127,8 @@ class Player:
         message = "Nothing is left of this limit: the episode had used it when it began anew."
         return {"stop": end, "message": message} if end else None
 
-    def _carry_out(self) -> dict[str, Any]:
-        """Execute the decision, record the result, and return the observation."""
+    def _carry_out(self) -> PlayedStep:
+        """Execute the decision, record the result, and return it."""
         number = len(self._log.story.steps)
         decided = self._log.story.decided or {}
         most = self._env.sandbox.policy.output
@@ -169,7 +178,7 @@ class Player:
         )
         self._printed.end()
         self._checkpoints.keep_only(f"agent-{number}", f"box-{number}")
-        return observation
+        return observation, float(reward), terminated, truncated, info
 
 
 class _WithWorkspace:

@@ -1,7 +1,7 @@
 """Writes ``openenv.yaml``, the manifest of OpenEnv's packages, and what belongs to it.
 
-The package is a folder whose server is ``ludus serve``: the manifest, a Dockerfile, and the probe with
-which OpenEnv's validation steps through an episode.
+The package is a folder whose server is ``ludus serve``: the manifest, a Dockerfile, and the probe
+with which OpenEnv's validation steps through an episode.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _SEED = 0
 _STEPS = 5
 _PLENTY = 1e9
 """Bound of rewards of which nothing is known."""
+_LEAST_MARGIN, _LONGEST = 0.1, 3600.0
+"""What OpenEnv's policy allows at least, and at most."""
 
 
 def write_manifest(served: Served, folder: Path, *, port: int = 8000) -> Path:
@@ -62,13 +64,13 @@ def manifest_of(served: Served, port: int) -> dict[str, Any]:
             "reward": {
                 "range": [-_PLENTY, _PLENTY],
                 "oracle_tolerance": 0.0,
-                "floor_margin": 0.0,
+                "floor_margin": _LEAST_MARGIN,
             },
             "resources": {
                 "cpu": 1.0,
                 "memory_mb": 2048,
                 "disk_mb": 4096,
-                "episode_timeout_s": 10_000.0 if served.kind == "research" else 600.0,
+                "episode_timeout_s": _LONGEST if served.kind == "research" else 600.0,
             },
             "capabilities": {
                 "verifier": {"kind": "reward_channel"},
