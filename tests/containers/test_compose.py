@@ -21,7 +21,6 @@ HARDENED = {
     "read_only": True,
     "cap_drop": ["ALL"],
     "security_opt": ["no-new-privileges:true"],
-    "init": True,
 }
 LIMITS = ("cpus", "mem_limit", "memswap_limit", "pids_limit", "ulimits", "logging")
 OPENING = (

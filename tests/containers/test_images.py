@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 
 import ludus
-from ludus.serve import Served
-from ludus.serve.schemas import plain, writer
 from ludus.version import __version__
 from tests.containers import attempts
 from tests.containers.building import (
@@ -209,8 +207,8 @@ def test_serve_answers_with_the_token_of_a_file(images, token_file):
         told = ask(container)
         assert told["health"] == 200
         assert told["metrics"] == [401, 401, 200]
-        assert told["socket with another token"] in (401, 403)
-        assert told["another host"] in (400, 421)
+        assert told["socket with another token"] == 401
+        assert told["another host"] == 421
         assert told["reset"][0] == 200
         assert_equals_local(told["episode"])
         # The health check is in the image, and needs no token.
@@ -243,17 +241,14 @@ def test_serve_takes_the_token_of_a_variable(images):
 
 def assert_equals_local(episode):
     """Observations and rewards are those of the same environment here."""
-    write = writer(Served.of("CartPole-v1").observation_space)
     env = ludus.make("CartPole-v1")
-    expected = [(env.reset(seed=7)[0], 0.0)]
-    expected += [env.step(np.int64(action))[:2] for action in (0, 1, 1)]
+    expected = [(env.reset(seed=7)[0].tolist(), None)]
+    for action in (0, 1, 1):
+        observation, reward, *_ = env.step(np.int64(action))
+        expected.append((observation.tolist(), reward))
     assert [message["type"] for message in episode] == ["observation"] * 4
-    found = [json.dumps(message["data"]["observation"]) for message in episode]
-    for text, (observation, _) in zip(found, expected, strict=True):
-        for number in plain(write(observation)):
-            assert json.dumps(number) in text
-    rewards = [message["data"]["reward"] for message in episode[1:]]
-    assert rewards == [reward for _, reward in expected[1:]]
+    answers = [message["data"] for message in episode]
+    assert [(one["observation"]["observation"], one["reward"]) for one in answers] == expected
 
 
 @pytest.mark.parametrize(
