@@ -30,6 +30,7 @@ test test-all: system install-dev
 # database server of their own.
 SYSTEM := bwrap:bubblewrap chromium:chromium
 OPTIONAL := podman:podman runc:runc dockerd:docker.io debootstrap:debootstrap \
+	/usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring \
 	pg_lsclusters:postgresql /usr/share/datasets/fashion-mnist:dataset-fashion-mnist \
 	/usr/games/gnugo:gnugo /usr/games/stockfish:stockfish \
 	/usr/lib/*/libEGL.so.1:libegl1 /usr/lib/*/libOSMesa.so.8:libosmesa6

@@ -1,4 +1,4 @@
-"""Asks a server on this network's loopback: ``python -m tests.containers.client PORT <TOKEN``.
+"""Asks a server on this network's loopback: ``python -m tests.containers.client PORT WHAT <TOKEN``.
 
 It runs in the network of a container, which has no other way in.
 """
@@ -17,17 +17,33 @@ from websockets.sync.client import connect
 PATIENCE = 90.0
 
 
-def main(port: int, token: str) -> dict[str, Any]:
-    """Return what the server answers with the token, without it, and with another."""
+def health(port: int) -> int:
+    """Return the status of the health check, once something listens."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            health = ask(port, "GET", "/health")[0]
-            break
+            return ask(port, "GET", "/health")[0]
         except ConnectionRefusedError:
             if time.monotonic() > until:
                 raise
             time.sleep(0.2)
+
+
+def research(port: int, token: str) -> dict[str, Any]:
+    """Return what the agent of a research task finds in its sandbox, and its first validation."""
+    health(port)
+    right = {"Authorization": f"Bearer {token}"}
+    commands = ("id -u; cat /run/secrets/token; ls /opt/ludus/lib", {"tool": "validate"})
+    with connect(f"ws://127.0.0.1:{port}/ws", additional_headers=right) as socket:
+        told = [exchange(socket, {"type": "reset", "data": {"seed": 1}})]
+        for action in commands:
+            told.append(exchange(socket, {"type": "step", "data": {"action": action}}))
+    return {"answers": told}
+
+
+def environment(port: int, token: str) -> dict[str, Any]:
+    """Return what the server answers with the token, without it, and with another."""
+    found = health(port)
     right = {"Authorization": f"Bearer {token}"}
     wrong = {"Authorization": f"Bearer {token[:-1]}x"}
     with connect(f"ws://127.0.0.1:{port}/ws", additional_headers=right) as socket:
@@ -40,7 +56,7 @@ def main(port: int, token: str) -> dict[str, Any]:
     except InvalidStatus as problem:
         refused = problem.response.status_code
     return {
-        "health": health,
+        "health": found,
         "metrics": [ask(port, "GET", "/metrics", more)[0] for more in ({}, wrong, right)],
         "socket with another token": refused,
         "another host": ask(port, "GET", "/metrics", {**right, "Host": "example.org"})[0],
@@ -62,8 +78,9 @@ def ask(port, method, path, headers=None, body=None):
 
 def exchange(socket, message):
     socket.send(json.dumps(message))
-    return json.loads(socket.recv(timeout=30))
+    return json.loads(socket.recv(timeout=90))
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(int(sys.argv[1]), sys.stdin.read().strip())))
+    asked = {"environment": environment, "research": research}[sys.argv[2]]
+    print(json.dumps(asked(int(sys.argv[1]), sys.stdin.read().strip())))
