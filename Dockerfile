@@ -10,12 +10,15 @@ ARG BASE=docker.io/library/debian:13.7-slim@sha256:a29215f6a35e51e22adffa17f89e9
 
 # Programs of Debian that run as root whoever starts them (su, mount, …) lose that right.
 FROM ${BASE} AS python
+# No versions: Debian's mirrors keep the newest of a package only.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends bubblewrap python3 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/* \
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 
 FROM python AS build
+# hadolint ignore=DL3008
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends python3-venv
 # pip stays outside of the environment that is copied into the images.
