@@ -1,7 +1,8 @@
 """Builds the images with podman, on a root made of Debian's packages, and runs them.
 
 No registry is needed: Debian's mirror, and the index that pip is set up for on this machine. The
-root is kept in the user's cache folder.
+root is kept in the user's cache folder, and the newest images with their layers in podman's storage,
+so that the next build takes what has not changed. ``podman image prune`` removes the layers.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def import_base() -> str:
     """Return the name of an image of Debian; skip the test where none can be made."""
     if reason := why_not("podman", root=True):
         pytest.skip(f"podman: {reason}")
+    if run("image", "exists", BASE, check=False).returncode == 0:
+        return BASE
     packed = _cache() / f"debian-{SUITE}.tar"
     if not packed.exists():
         if shutil.which("debootstrap") is None:
@@ -106,13 +109,20 @@ def build(target: str, folder: Path) -> str:
     secret = folder / "pip.conf"
     secret.write_text(settings)
     name = f"localhost/ludus-test-{target}:1"
+    before = _id(name)
     run(
         "build", *ULIMITS, "--format=docker", "--network=host", "--layers", "--pull=never",
         f"--secret=id=pip,src={secret}", *options,
         f"--build-arg=BASE={BASE}", f"--target={target}", f"--tag={name}", ".",
         seconds=2400,
     )  # fmt: skip
+    if before and before != _id(name):
+        run("image", "rm", before, check=False)
     return name
+
+
+def _id(image: str) -> str:
+    return run("image", "inspect", "--format={{.Id}}", image, check=False).stdout.strip()
 
 
 def _pip_settings() -> tuple[list[str], str]:
