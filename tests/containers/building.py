@@ -1,8 +1,8 @@
 """Builds the images with podman, on a root made of Debian's packages, and runs them.
 
 No registry is needed: Debian's mirror, and the index that pip is set up for on this machine. The
-root is kept in the user's cache folder, and the newest images with their layers in podman's storage,
-so that the next build takes what has not changed. ``podman image prune`` removes the layers.
+root is kept in the user's cache folder, the newest images and their layers in podman's storage.
+``podman image prune`` removes the layers.
 """
 
 from __future__ import annotations
