@@ -7,7 +7,7 @@ BENCH := $(VENV_BENCH)/bin
 QUIETLY := --disable-pip-version-check --quiet
 PIP := $(BIN)/pip $(QUIETLY)
 
-.PHONY: help demo test test-all system box install install-dev lint types layers unit bench audit build clean
+.PHONY: help demo test test-all system box install install-dev lint types layers unit bench audit build image clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,11 +24,13 @@ test test-all: system install-dev
 	+$(MAKE) --no-print-directory unit
 
 # Sandboxes need bubblewrap, and reports are looked at with Chromium. `make test-all` also uses other
-# sandboxes (podman with runc, Docker), PostgreSQL, the data of a research task, the engines of board
-# games, and Mesa, which draws robots. What is missing and may not be installed is said, and its tests
-# are skipped. Nothing is started: the tests run a Docker daemon and a database server of their own.
+# sandboxes (podman with runc, Docker), debootstrap to build the images on, PostgreSQL, the data of a
+# research task, the engines of board games, and Mesa, which draws robots. What is missing and may not be
+# installed is said, and its tests are skipped. Nothing is started: the tests run a Docker daemon and a
+# database server of their own.
 SYSTEM := bwrap:bubblewrap chromium:chromium
-OPTIONAL := podman:podman runc:runc dockerd:docker.io \
+OPTIONAL := podman:podman runc:runc dockerd:docker.io debootstrap:debootstrap \
+	/usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring \
 	pg_lsclusters:postgresql /usr/share/datasets/fashion-mnist:dataset-fashion-mnist \
 	/usr/games/gnugo:gnugo /usr/games/stockfish:stockfish \
 	/usr/lib/*/libEGL.so.1:libegl1 /usr/lib/*/libOSMesa.so.8:libosmesa6
@@ -100,11 +102,17 @@ CUDA := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-cup
 LOCK := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command 'make lock' --group pyproject.toml:build $(UPGRADE)
 
+# Extras of the container images: all but those for files of other libraries, PostgreSQL, plots, videos,
+# and Atari, which is under the GPL.
+IMAGE_EXTRAS := board box2d classic-control gymnasium images mujoco research serve sign store toy-text view
+
 .PHONY: lock
 lock: ## Write the lock files anew (needs uv)
 	$(UV) $(LOCK) --extra dev $(addprefix --no-emit-package ,torch $(CUDA)) \
 		--output-file requirements-dev.lock pyproject.toml
 	$(UV) $(LOCK) --extra all --constraint requirements-dev.lock --output-file requirements.lock pyproject.toml
+	$(UV) $(LOCK) $(addprefix --extra ,$(IMAGE_EXTRAS)) --constraint requirements.lock \
+		--output-file requirements-image.lock pyproject.toml
 	(echo '# uv, which installs the other locks; made by `make lock`.'; echo "uv==$$($(UV) --version | cut -d' ' -f2)" | \
 		$(UV) pip compile --quiet --universal --generate-hashes --no-annotate --no-header -) > requirements-uv.lock
 
@@ -234,6 +242,13 @@ build: install-dev ## Build wheel and sdist, with a bill of materials
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/ludus audit "$$(ls -t dist/*.whl | head -n 1)" --config audit.toml --show medium \
 		--timeout 10 --sbom dist/sbom.cdx.json
+
+# Podman keeps health checks only in images of Docker's format. More options: IMAGE_FLAGS.
+ENGINE ?= $(shell command -v docker >/dev/null && echo docker || echo podman)
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/ludus/version.py)
+image: ## Build the container images ludus and ludus-serve
+	BUILDAH_FORMAT=docker DOCKER_BUILDKIT=1 $(ENGINE) build $(IMAGE_FLAGS) --target ludus --tag ludus:$(VERSION) .
+	BUILDAH_FORMAT=docker DOCKER_BUILDKIT=1 $(ENGINE) build $(IMAGE_FLAGS) --target serve --tag ludus-serve:$(VERSION) .
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) $(VENV_BENCH) $(VENV_VERSIONS) $(VENV_SUITES) $(VENV_PEERS) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis

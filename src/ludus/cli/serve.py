@@ -32,6 +32,12 @@ def run(
             help="Secret that clients have to send; needed to listen on other addresses.",
         ),
     ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="LUDUS_SERVE_TOKEN_FILE", help="File with the token, instead of the token."
+        ),
+    ] = None,
     allow_host: Annotated[
         Several, typer.Option(help="Host name under which the server is reached; repeatable.")
     ] = None,
@@ -87,7 +93,10 @@ def run(
     from ludus.serve.openenv.manifest import write_manifest
     from ludus.serve.serving import serve
     from ludus.serve.settings import ServeSettings
+    from ludus.serve.token_file import read_token
 
+    if token is not None and token_file is not None:
+        fail("There are both a token and a token file. Give one of --token and --token-file.")
     if log not in ("json", "text"):
         fail(f"--log is {log!r}; expected json or text.")
     with failing_on(Error, OSError, most=2000):
@@ -100,7 +109,7 @@ def run(
         settings = ServeSettings(
             host=host,
             port=port,
-            token=token,
+            token=token if token_file is None else read_token(token_file),
             names=tuple(name.lower() for name in allow_host or ()),
             origins=tuple(allow_origin or ()),
             certificate=tls_cert,
