@@ -44,6 +44,13 @@ def url(tmp_path_factory):
         yield address
 
 
+@pytest.fixture(scope="module")
+def run():
+    # One loop for all: their client is one for the whole program.
+    with asyncio.Runner() as runner:
+        yield lambda work: runner.run(asyncio.wait_for(work, 200))
+
+
 @pytest.fixture(autouse=True)
 def _no_arguments(monkeypatch):
     # NeMo Gym reads its settings from them.
@@ -116,7 +123,7 @@ def row_of(name, seed=3):
     return row
 
 
-def test_an_episode_by_text_and_by_calls(url):
+def test_an_episode_by_text_and_by_calls(url, run):
     replies = ["I think.", "<action>1</action>", ["act", {"action": 1}], ["act", {"action": 9}]]
     with ludus.make("CartPole-v1") as env:
         env.reset(seed=3)
@@ -125,7 +132,7 @@ def test_an_episode_by_text_and_by_calls(url):
             _, reward, terminated, truncated, _ = env.step(1)
             total, is_over = total + float(reward), terminated or truncated
     replies.append("Now <action>0</action>, no: <action> 1 </action>")
-    done, seen, metrics = asyncio.run(play(url, row_of("CartPole-v1"), replies))
+    done, seen, metrics = run(play(url, row_of("CartPole-v1"), replies))
     assert (done.reward, done.terminated, done.truncated) == (total, True, False)
     assert "Keep a pole upright" in seen[0]["input"][-1]["content"]
     assert [tool["name"] for tool in seen[0]["tools"]] == ["act"]
@@ -136,12 +143,12 @@ def test_an_episode_by_text_and_by_calls(url):
     assert len(metrics.group_level_metrics) == 2
 
 
-def test_their_limit_of_steps_truncates(url):
-    done, _, _ = asyncio.run(play(url, row_of("CartPole-v1"), [["act", {"action": 1}]], most=3))
+def test_their_limit_of_steps_truncates(url, run):
+    done, _, _ = run(play(url, row_of("CartPole-v1"), [["act", {"action": 1}]], most=3))
     assert (done.reward, done.terminated, done.truncated) == (3.0, False, True)
 
 
-def test_a_research_task_is_worked_on_and_graded(url):
+def test_a_research_task_is_worked_on_and_graded(url, run):
     replies = [
         "<action>ls</action>",
         "<action>rm strategy.py</action>",
@@ -149,7 +156,7 @@ def test_a_research_task_is_worked_on_and_graded(url):
         ["validate", {}],
         ["submit", {}],
     ]
-    done, seen, _ = asyncio.run(play(url, row_of(RESEARCH), replies))
+    done, seen, _ = run(play(url, row_of(RESEARCH), replies))
     assert (done.terminated, done.truncated) == (True, False)
     assert done.reward > 0.5
     assert "strategy.py" in seen[1]["input"][-1]["content"]
@@ -157,7 +164,7 @@ def test_a_research_task_is_worked_on_and_graded(url):
     assert {"shell", "submit"} <= {tool["name"] for tool in seen[0]["tools"]}
 
 
-def test_rows_that_are_wrong_are_refused(url):
+def test_rows_that_are_wrong_are_refused(url, run):
     for wrong in ({"env": "NoSuchEnv-v1"}, {"seed": -1}, {"seed": "1"}, {"options": []}):
         with pytest.raises(Exception, match="40|42"):
-            asyncio.run(play(url, {**row_of("CartPole-v1"), **wrong}, ["<action>1</action>"]))
+            run(play(url, {**row_of("CartPole-v1"), **wrong}, ["<action>1</action>"]))
