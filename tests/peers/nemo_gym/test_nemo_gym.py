@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +20,7 @@ from nemo_gym.config_types import (
     ModelServerRef,
     ResourcesServerRef,
 )
-from nemo_gym.server_utils import ServerClient
+from nemo_gym.server_utils import ServerClient, get_global_aiohttp_client
 from omegaconf import OmegaConf
 from responses_api_agents.gymnasium_agent.app import (
     GymnasiumAgent,
@@ -49,6 +50,7 @@ def run():
     # One loop for all: their client is one for the whole program.
     with asyncio.Runner() as runner:
         yield lambda work: runner.run(asyncio.wait_for(work, 200))
+        runner.run(get_global_aiohttp_client().close())
 
 
 @pytest.fixture(autouse=True)
@@ -79,22 +81,42 @@ def script(replies, seen):
     return app
 
 
-async def play(url, row, replies, most=30):
-    """Return what their agent makes of a row, and what the model was asked."""
-    seen = []
+@asynccontextmanager
+async def model_of(replies, seen):
+    """Run a model's server; its port is returned."""
     server = uvicorn.Server(uvicorn.Config(script(replies, seen), port=0, log_level="error"))
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.02)
-    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        await task
+
+
+async def play(url, row, replies, most=30):
+    """Return what their agent makes of a row, and what the model was asked."""
+    seen = []
+    async with model_of(replies, seen) as port:
+        agent = agent_of(url, port, most)
+        request = SimpleNamespace(cookies={})
+        done = await agent.run(request, GymnasiumAgentRunRequest.model_validate(row))
+        found = [{"_ng_task_index": 0, "reward": done.reward}, {"_ng_task_index": 1, "reward": 0.0}]
+        metrics = await agent.aggregate_metrics(AggregateMetricsRequest(verify_responses=found))
+    return done, seen, metrics
+
+
+def agent_of(url, port, most):
+    """Return their agent between a server of Ludus and a model."""
     host, own = url.removeprefix("http://").split(":")
+    ludus_at = {"host": host, "port": int(own), "entrypoint": "app.py"}
+    model_at = {"host": "127.0.0.1", "port": port, "entrypoint": "app.py"}
     places = {
-        "ludus": {"resources_servers": {"ludus": {"host": host, "port": int(own)}}},
-        "policy": {"responses_api_models": {"policy": {"host": "127.0.0.1", "port": port}}},
+        "ludus": {"resources_servers": {"ludus": ludus_at}},
+        "policy": {"responses_api_models": {"policy": model_at}},
     }
-    for place in places.values():
-        next(iter(next(iter(place.values())).values()))["entrypoint"] = "app.py"
-    agent = GymnasiumAgent(
+    return GymnasiumAgent(
         config=GymnasiumAgentConfig(
             host="",
             port=0,
@@ -109,13 +131,6 @@ async def play(url, row, replies, most=30):
             global_config_dict=OmegaConf.create(places),
         ),
     )
-    request = SimpleNamespace(cookies={})
-    done = await agent.run(request, GymnasiumAgentRunRequest.model_validate(row))
-    found = [{"_ng_task_index": 0, "reward": done.reward}, {"_ng_task_index": 1, "reward": 0.0}]
-    metrics = await agent.aggregate_metrics(AggregateMetricsRequest(verify_responses=found))
-    server.should_exit = True
-    await task
-    return done, seen, metrics
 
 
 def row_of(name, seed=3):
