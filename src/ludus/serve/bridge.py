@@ -69,7 +69,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     service: Service = app.state.service
     for one in service.sessions.served.values():
         # Here, so that what cannot be made is told at the start and not to the first client.
-        await asyncio.to_thread(lambda one=one: one.facts)
+        await asyncio.to_thread(getattr, one, "facts")
     try:
         yield
     finally:

@@ -216,7 +216,7 @@ class Episodes:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
         self._episodes: dict[str, Episode] = {}
-        sessions.on_close.append(lambda session, _why: self._episodes.pop(session.id, None))
+        sessions.on_close.append(self._forget)
 
     async def begin(
         self,
@@ -275,6 +275,9 @@ class Episodes:
     async def close(self, handle: str) -> None:
         """Close an episode; one that is not there is no error."""
         await self._sessions.close(handle)
+
+    def _forget(self, session: Session, _why: str) -> None:
+        self._episodes.pop(session.id, None)
 
 
 def _drawn(env: Any) -> bytes | None:
