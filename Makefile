@@ -186,11 +186,14 @@ test-suites: $(VENV_SUITES)/.installed ## Run other projects' tests on Gymnasium
 # of every package. PYTHON_NAME is its interpreter, where it needs another one than PYTHON.
 # Some only: make test-interop PEERS="trl inspect". Arguments for pytest: PYTEST="-k episode".
 PEER_inspect := --editable . inspect-ai
+PEER_nemo_gym := --editable '.[serve]' nemo-gym
+PYTHON_nemo_gym ?= python3.12
+PEER_openreward := --editable '.[serve]' openreward
 PEER_openenv := --editable '.[serve,box2d]' openenv
 PEER_schemathesis := --editable '.[serve]' schemathesis
 PEER_trl := --editable . torch==2.13.0 trl
 PEER_verifiers := --editable . uv verifiers
-PEERS ?= inspect openenv schemathesis trl verifiers
+PEERS ?= inspect nemo_gym openenv openreward schemathesis trl verifiers
 
 VENV_PEERS ?= .venv-peers
 PEER_TOOLS := hypothesis 'pytest>=9,<10' pytest-timeout

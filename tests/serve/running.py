@@ -16,6 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from ludus.serve import Served
 from ludus.serve.app import create_app
+from ludus.serve.bridge import create_bridge
 from ludus.serve.service import Service
 from ludus.serve.serving import listen, make_server
 from ludus.serve.settings import ServeSettings
@@ -54,12 +55,16 @@ class Running:
 
 
 @contextmanager
-def running(served: Sequence[Served], **settings: Any) -> Iterator[Running]:
+def running(
+    served: Sequence[Served], *, protocol: str | None = None, **settings: Any
+) -> Iterator[Running]:
     """Run a server; all its sessions are closed at the end."""
     chosen = ServeSettings(port=0, **settings)
     listening = listen(chosen)
     chosen = replace(chosen, port=listening.getsockname()[1])
-    app = create_app(served, chosen)
+    app = (
+        create_app(served, chosen) if protocol is None else create_bridge(served, chosen, protocol)
+    )
     server = make_server(app, chosen)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

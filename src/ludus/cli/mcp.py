@@ -106,7 +106,7 @@ def run(
         secret = operator_token or secrets.token_urlsafe(_TOKEN_BYTES)
         operator = None
         if operator_port is not None:
-            operator = ServeSettings(port=operator_port, token=secret)
+            operator = ServeSettings(port=operator_port, token=secret, grace_seconds=1.0)
         settings = McpSettings(
             name=name,
             kwargs=parse_kwargs(kwargs or []),
@@ -121,6 +121,8 @@ def run(
                 limits=Limits(sessions=episodes, idle_seconds=idle_seconds or None),
                 rate=rate or None,
                 out=out,
+                # Clients of the older revisions keep a request open all the time.
+                grace_seconds=1.0,
             ),
             operator=operator,
         )

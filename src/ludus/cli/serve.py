@@ -71,6 +71,12 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the records of research episodes.")
     ] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="openenv (which ludus.connect uses too), open-reward or nemo-gym.",
+        ),
+    ] = "openenv",
     manifest: Annotated[
         Path | None,
         typer.Option(help="Write openenv.yaml for the first ID into this folder, and serve none."),
@@ -89,6 +95,7 @@ def run(
     Exit code 2 for wrong usage.
     """
     from ludus.serve import Limits, Served
+    from ludus.serve.bridge import PROTOCOLS
     from ludus.serve.logs import set_up_logging
     from ludus.serve.openenv.manifest import write_manifest
     from ludus.serve.serving import serve
@@ -97,6 +104,8 @@ def run(
 
     if token is not None and token_file is not None:
         fail("There are both a token and a token file. Give one of --token and --token-file.")
+    if protocol not in ("openenv", *PROTOCOLS):
+        fail(f"--protocol is {protocol!r}; expected one of {('openenv', *PROTOCOLS)}.")
     if log not in ("json", "text"):
         fail(f"--log is {log!r}; expected json or text.")
     with failing_on(Error, OSError, most=2000):
@@ -132,7 +141,8 @@ def run(
         def started(found: ServeSettings) -> None:
             echo(f"Serving {', '.join(one.name for one in served)} at {found.url}")
 
-        serve(served, settings, on_start=started)
+        other = None if protocol == "openenv" else protocol
+        serve(served, settings, on_start=started, protocol=other)
 
 
 def parse_kwargs(given: list[str]) -> dict[str, Any]:

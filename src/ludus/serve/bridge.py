@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import Any
 
+from ludus.errors import ServeError
 from ludus.optional import missing
 from ludus.serve.errors import InvalidMessage
 from ludus.serve.schemas import dumps
@@ -21,25 +23,32 @@ try:
     from starlette.middleware import Middleware
     from starlette.requests import Request
     from starlette.responses import Response, StreamingResponse
-    from starlette.routing import BaseRoute, Route
+    from starlette.routing import Route
 
     from ludus.serve.guard import Guard
 except ModuleNotFoundError as problem:
     raise missing(problem.name or "starlette", extra="serve", purpose="The server") from problem
 
-__all__ = ["answer", "create_bridge", "read_object", "result_stream"]
+__all__ = ["PROTOCOLS", "answer", "create_bridge", "read_object", "result_stream"]
 
 _PIECE = 4096
 _BEAT_SECONDS = 10.0
 _STREAM = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
 
-def create_bridge(
-    served: Sequence[Served],
-    settings: ServeSettings,
-    routes: Callable[[Service], Sequence[BaseRoute]],
-) -> Starlette:
-    """Return an application with the routes of one protocol; its state has the ``service``."""
+PROTOCOLS = {"nemo-gym": "nemo_gym", "open-reward": "open_reward"}
+"""Protocols that have a server to themselves, and their modules."""
+
+
+def create_bridge(served: Sequence[Served], settings: ServeSettings, protocol: str) -> Starlette:
+    """Return an application with the routes of one protocol; its state has the ``service``.
+
+    Raises:
+        ServeError: There is no such protocol.
+    """
+    if protocol not in PROTOCOLS:
+        raise ServeError(f"There is no protocol {protocol!r:.60}; there are {list(PROTOCOLS)}.")
+    routes = import_module(f"ludus.serve.{PROTOCOLS[protocol]}").routes
     service = Service(served, settings)
 
     async def health(_request: Request) -> Response:
@@ -60,7 +69,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     service: Service = app.state.service
     for one in service.sessions.served.values():
         # Here, so that what cannot be made is told at the start and not to the first client.
-        await asyncio.to_thread(lambda one=one: one.facts)
+        await asyncio.to_thread(getattr, one, "facts")
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ludus.errors import CapacityReached, Error, ResetNeeded
+from ludus.errors import CapacityReached, Error, ResetNeeded, SessionGone
 from ludus.png import as_image, to_png
 from ludus.serve.schemas import plain, reader
 from ludus.serve.session import Result, Session, told_of_research
@@ -216,7 +216,7 @@ class Episodes:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
         self._episodes: dict[str, Episode] = {}
-        sessions.on_close.append(lambda session, _why: self._episodes.pop(session.id, None))
+        sessions.on_close.append(self._forget)
 
     async def begin(
         self,
@@ -267,11 +267,17 @@ class Episodes:
         Raises:
             SessionGone: There is none of this handle; the message says why, if that is known.
         """
-        return self._episodes[self._sessions.get(handle).id]
+        session = self._sessions.get(handle)
+        if session.id not in self._episodes:
+            raise SessionGone("There is no episode of this handle.")
+        return self._episodes[session.id]
 
     async def close(self, handle: str) -> None:
         """Close an episode; one that is not there is no error."""
         await self._sessions.close(handle)
+
+    def _forget(self, session: Session, _why: str) -> None:
+        self._episodes.pop(session.id, None)
 
 
 def _drawn(env: Any) -> bytes | None:

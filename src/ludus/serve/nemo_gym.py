@@ -19,10 +19,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ludus.errors import CapacityReached, Error, InvalidAction, SessionGone
+from ludus.errors import Error, InvalidAction, SessionGone
 from ludus.research.tools.calls import SHELL
 from ludus.serve.bridge import answer, read_object
 from ludus.serve.episodes import Episode, Episodes
+from ludus.serve.errors import told
 from ludus.serve.served import Served
 from ludus.serve.service import Service
 from ludus.serve.tool_calls import ACT, instructions, tools_of, view_of
@@ -85,10 +86,9 @@ class _Routes:
         owner = self._owner(request.scope)
         try:
             episode = await self._episodes.begin(name, seed=seed, options=options, owner=owner)
-        except CapacityReached as problem:
-            raise HTTPException(503, str(problem)) from None
         except Error as problem:
-            raise HTTPException(500, str(problem)[:2000]) from None
+            heard = told(problem)
+            raise HTTPException(heard.status, heard.message) from None
         served, observation = episode.session.served, episode.current().observation
         parts = [
             instructions(served, observation),

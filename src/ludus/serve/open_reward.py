@@ -24,6 +24,7 @@ from starlette.routing import BaseRoute, Route
 from ludus.errors import Error, InvalidAction, ResetNeeded, SessionGone
 from ludus.serve.bridge import answer, read_object, result_stream
 from ludus.serve.episodes import Episode, Episodes
+from ludus.serve.errors import told
 from ludus.serve.openenv.tasks import Tasks
 from ludus.serve.served import Served
 from ludus.serve.service import Service
@@ -181,7 +182,7 @@ class _Routes:
         except SessionGone as problem:
             raise HTTPException(410, str(problem)) from None
         except Error as problem:
-            raise HTTPException(500, str(problem)[:2000]) from None
+            raise HTTPException((heard := told(problem)).status, heard.message) from None
 
 
 async def _called(episode: Episode, data: dict[str, Any]) -> dict[str, Any]:

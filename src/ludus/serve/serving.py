@@ -14,6 +14,7 @@ from dataclasses import replace
 from ludus.errors import ServeError
 from ludus.optional import missing
 from ludus.serve.app import create_app
+from ludus.serve.bridge import create_bridge
 from ludus.serve.logs import log_event
 from ludus.serve.served import Served
 from ludus.serve.settings import ServeSettings
@@ -42,6 +43,7 @@ def serve(
     *,
     on_start: Callable[[ServeSettings], None] | None = None,
     more_routes: Sequence[BaseRoute] = (),
+    protocol: str | None = None,
 ) -> None:
     """Serve until the process is interrupted; then finish the steps under way and close all.
 
@@ -51,6 +53,7 @@ def serve(
         on_start: Is called with the settings, and the port that was taken, once requests are
             accepted.
         more_routes: Routes of other protocols.
+        protocol: One of :data:`~ludus.serve.bridge.PROTOCOLS` in place of OpenEnv's.
 
     Raises:
         ServeError: The address is taken, or cannot be listened on.
@@ -63,7 +66,11 @@ def serve(
     _allow_open_files(_most_connections(settings) + _OTHER_FILES)
     with closing(listen(settings)) as listening:
         settings = replace(settings, port=listening.getsockname()[1])
-        server = make_server(create_app(served, settings, more_routes=more_routes), settings)
+        if protocol is None:
+            app = create_app(served, settings, more_routes=more_routes)
+        else:
+            app = create_bridge(served, settings, protocol)
+        server = make_server(app, settings)
         if on_start is not None:
             # The socket listens already: whoever connects now waits for the server.
             on_start(settings)

@@ -87,7 +87,7 @@ def test_over_http_in_the_stateless_era(tmp_path):
             assert told["info"]["outcome"] == "scored"
             assert told["info"]["score"] == pytest.approx(4.4, abs=0.7)
             assert told["total_reward"] == pytest.approx(told["info"]["normalised_score"])
-        assert check_record(kept)["best"] == told["info"]["score"]
+        assert check_record(kept)["normalised"] == told["info"]["normalised_score"]
 
     run(work(), 250)
 

@@ -101,14 +101,15 @@ def test_a_message_without_end_ends_the_connection():
     [
         (["NoSuchEnv-v1"], "NoSuchEnv"),
         (["research/noSuchTask"], "noSuchTask"),
-        (["CartPole-v1", "--transport", "http", "--host", "0.0.0.0"], "Set a token"),
+        (["CartPole-v1", "--host", "0.0.0.0"], "Set a token"),
         (["CartPole-v1", "--operator-port", "0", "--operator-token", "short"], "at least 16"),
         (["CartPole-v1", "--kwarg", "colour"], "NAME=JSON"),
+        (["CartPole-v1", "--transport", "stdio"], "Standard input is a file"),
         (["CartPole-v1", "--kwarg", "colour=1"], "colour"),
     ],
 )
 def test_wrong_usage_is_explained(arguments, said):
-    done = CliRunner().invoke(app, ["mcp", *arguments])
+    done = CliRunner().invoke(app, ["mcp", "--transport", "http", *arguments])
     assert done.exit_code == 2, done.output
     assert said in done.output
 

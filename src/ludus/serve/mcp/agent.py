@@ -14,6 +14,8 @@ from mcp.shared.exceptions import MCPError
 
 from ludus.errors import Error, SessionGone
 from ludus.serve.episodes import Episode
+from ludus.serve.errors import told
+from ludus.serve.logs import log_failure
 from ludus.serve.mcp.content import failed, result_schema, step_result
 from ludus.serve.mcp.resources import Resources
 from ludus.serve.served import Served
@@ -64,8 +66,10 @@ def agent_server(served: Served, find: Find, *, bound: bool, rewards: bool, abou
             result = await episode.act(params.name, arguments)
         except SessionGone as problem:
             return failed(_GONE.format(why=problem.why))
-        except Error as problem:
-            return failed(str(problem)[:2000])
+        except Exception as problem:  # of the environment, which may raise anything
+            heard = told(problem)
+            log_failure(served.name, problem, heard)
+            return failed(heard.message)
         return step_result(served, result, rewards=rewards, steps=episode.session.steps)
 
     return Server(

@@ -113,7 +113,7 @@ async def listening(server: Server, served: Served, settings: ServeSettings) -> 
         app.add_middleware(Guard, service=Service([served], settings))
         running = make_server(app, settings)
         # Signals end the program, which has more than this server.
-        running.capture_signals = nullcontext  # type: ignore[method-assign]
+        running.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
         task = asyncio.create_task(running.serve(sockets=[bound]))
         try:
             yield f"{settings.url}{PATH}"

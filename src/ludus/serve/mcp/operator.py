@@ -14,8 +14,9 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ludus.errors import Error
 from ludus.serve.episodes import Episode
+from ludus.serve.errors import told
+from ludus.serve.logs import log_failure
 from ludus.serve.mcp.board import Board
 from ludus.serve.mcp.content import failed, picture_block
 from ludus.serve.schemas import dumps, plain
@@ -85,8 +86,10 @@ def operator_server(board: Board) -> Server:
             )
         except ValidationError as problem:
             return failed(_told(problem))
-        except Error as problem:
-            return failed(str(problem)[:2000])
+        except Exception as problem:  # of the environment, which may raise anything
+            heard = told(problem, opening=params.name == "new_episode")
+            log_failure(board.served.name, problem, heard)
+            return failed(heard.message)
 
     return Server(
         "ludus-operator",

@@ -20,6 +20,8 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from ludus.errors import CustomSpaceError, Error
+from ludus.serve.errors import told
+from ludus.serve.logs import log_failure
 from ludus.serve.mcp.content import PNG
 from ludus.serve.schemas import dumps, schema_of
 from ludus.serve.served import Served
@@ -90,8 +92,10 @@ class Resources:
         handle, name = self._parsed(params.uri)
         try:
             contents = await self._contents(params.uri, handle, name)
-        except Error as problem:
-            raise MCPError(types.INVALID_PARAMS, str(problem)[:2000]) from problem
+        except Exception as problem:  # of the environment, which may raise anything
+            heard = told(problem)
+            log_failure(self._served.name, problem, heard)
+            raise MCPError(types.INVALID_PARAMS, heard.message) from problem
         if name in _FIXED and not self._bound:
             return types.ReadResourceResult(contents=[contents], ttl_ms=_HOUR, cache_scope="public")
         return types.ReadResourceResult(contents=[contents])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import stat
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -44,9 +45,10 @@ async def serve_stdio(
         on_end: Is called with the last result of the episode.
 
     Raises:
-        ServeError: The operator's address cannot be listened on.
+        ServeError: The operator's address cannot be listened on, or standard input is a file.
         Error: There is no such environment, or it cannot be made.
     """
+    _check_input()
     async with AsyncExitStack() as stack:
         board = await stack.enter_async_context(boards(_unhurried(settings)))
         on_start(await stack.enter_async_context(operating(board, settings.operator)))
@@ -62,6 +64,16 @@ async def serve_stdio(
         )
         async with _wire() as stdin, stdio_server(stdin=stdin) as (read, write):
             await agent.run(read, write, agent.create_initialization_options())
+
+
+def _check_input() -> None:
+    """Raise :class:`ServeError` if nobody could say anything on standard input."""
+    mode = os.fstat(0).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(0)):
+        raise ServeError(
+            "Standard input is a file; an MCP client starts 'ludus mcp' with a pipe. Use "
+            "--transport http for a server that is started by hand."
+        )
 
 
 def _unhurried(settings: McpSettings) -> McpSettings:
@@ -93,8 +105,6 @@ async def _wire() -> AsyncIterator[Any]:
 
     What is started meanwhile reads from nowhere.
 
-    Raises:
-        ServeError: It is a file, or a line is too long.
     """
     private = os.dup(0)
     nowhere = os.open(os.devnull, os.O_RDONLY)
@@ -102,15 +112,8 @@ async def _wire() -> AsyncIterator[Any]:
     os.close(nowhere)
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     file = os.fdopen(private, "rb", buffering=0)
-    try:
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), file
-        )
-    except ValueError as problem:
-        raise ServeError(
-            "Standard input is a file; an MCP client starts 'ludus mcp' with a pipe."
-        ) from problem
     loop, numbers = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
     for number in numbers:
         loop.add_signal_handler(number, reader.feed_eof)
     try:
