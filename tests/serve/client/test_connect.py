@@ -105,6 +105,15 @@ def test_closing_gives_the_session_back(server: Running) -> None:
         batch.reset()
 
 
+def test_a_message_that_is_too_large_for_the_server() -> None:
+    with running("CartPole-v1", message_bytes=4096) as server:
+        env = ludus.connect(server.url, num_envs=64)
+        env.reset(seed=0)
+        with pytest.raises(ServerLost, match="--message-bytes"):
+            raises_within(3, lambda: env.step_many(np.zeros((64, 64), np.int64)), ValueError)
+        env.close()
+
+
 def test_a_slow_answer_times_out(server: Running) -> None:
     with closing(ludus.connect(server.url, "Slow-v0", timeout=0.05, num_envs=1)) as env:
         env.reset(seed=0)

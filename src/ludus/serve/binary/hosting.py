@@ -78,7 +78,12 @@ class Host:
         """Advance by one action; return the five values."""
         if self.session.is_inline:
             return self.step_inline(action)
-        return _row(await self.session.step(self._actions(action, self.lead)))
+        result = await self.session.step(self._actions(action, self.lead))
+        if not self.lead:
+            # Environments may return any number, and any flag that is true or false.
+            observation, reward, terminated, truncated, info = result
+            result = Result(observation, float(reward), bool(terminated), bool(truncated), info)
+        return _row(result)
 
     def step_inline(self, action: Any) -> list[Any]:
         """Advance by one action, here and now; only for inline sessions."""

@@ -201,9 +201,10 @@ class _Connection:
             for end in ends:
                 end.cancel()
         why = next((session.why for session in self._own if session.why), "closed")
-        # The loop ends with what receive() then returns.
         reason = f"the session was closed: {why}"
-        await self._send({"type": "websocket.close", "code": _GONE, "reason": reason})
+        with suppress(OSError, RuntimeError):  # the connection may have ended meanwhile
+            # The loop ends with what receive() then returns.
+            await self._send({"type": "websocket.close", "code": _GONE, "reason": reason})
 
     async def _goodbye(self) -> None:
         await self.close()

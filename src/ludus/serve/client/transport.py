@@ -283,7 +283,8 @@ class Connection:
             status = int.from_bytes(content[:2], "big") if len(content) >= 2 else 1005
             reason = excerpt(content[2:].decode("utf-8", "replace"), 120)
             said = f" ({reason})" if reason else ""
-            self._end_with(f"{self.address.url} closed the connection: {status}{said}.")
+            hint = " It takes smaller messages only: --message-bytes." if status == 1009 else ""
+            self._end_with(f"{self.address.url} closed the connection: {status}{said}.{hint}")
 
     # --- ending -------------------------------------------------------------------------------
 
