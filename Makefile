@@ -163,9 +163,10 @@ lowest highest:
 # Some only: make test-interop PEERS="trl inspect". Arguments for pytest: PYTEST="-k episode".
 PEER_inspect := --editable . inspect-ai
 PEER_openenv := --editable '.[serve,box2d]' openenv
+PEER_schemathesis := --editable '.[serve]' schemathesis
 PEER_trl := --editable . torch==2.13.0 trl
 PEER_verifiers := --editable . verifiers
-PEERS ?= inspect openenv trl verifiers
+PEERS ?= inspect openenv schemathesis trl verifiers
 
 VENV_PEERS ?= .venv-peers
 PEER_TOOLS := hypothesis 'pytest>=9,<10' pytest-timeout

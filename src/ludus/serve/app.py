@@ -88,8 +88,8 @@ def create_app(
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     service: Service = app.state.service
     for one in service.sessions.served.values():
-        # Here, so that what cannot be made is told at the start and not to the first client.
-        await asyncio.to_thread(lambda one=one: one.facts)
+        # A server starts only if all can be made; with serve(), they were.
+        await asyncio.to_thread(getattr, one, "facts")
     try:
         yield
     finally:

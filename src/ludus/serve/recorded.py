@@ -40,10 +40,10 @@ from ludus.research.running.run import make_units, suite_of, task_row
 from ludus.research.task.discovery import load_task
 from ludus.research.task.task import Task
 
-__all__ = ["RecordedResearch"]
+__all__ = ["RecordedResearch", "absent_client"]
 
 _AGENT = "client"
-_USE = "ludus.serve.recorded:RecordedResearch"
+_USE = "ludus.serve.recorded:absent_client"
 _CLOSING_SECONDS = 60.0
 
 
@@ -86,6 +86,11 @@ class _Client:
 
 
 _LEAVE = object()
+
+
+def absent_client(*_: Any, **__: Any) -> _Client:
+    """Return the agent of an episode that is resumed without its client: it cannot go on."""
+    return _Client(_Line(is_cut=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +190,11 @@ class RecordedResearch(Env[Any, Any]):
             read_action(action)
             raise InvalidAction(f"{action!r:.200} calls no known tool.")
         line.actions.put(action)
-        done = line.told.get()
-        if isinstance(done, BaseException):
+        told = line.told.get()
+        if isinstance(told, BaseException):
             self._is_over = True
-            raise done
+            raise told
+        done: PlayedStep = told
         self._is_over = done[2] or done[3]
         if not self._is_over:
             # What the agent is asked with next is the same observation, or why it cannot go on.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import socket
 import threading
@@ -32,6 +33,7 @@ _BACKLOG = 1024
 _PING_SECONDS = 30.0
 _CONNECTIONS_PER_SESSION = 2
 _SPARE_CONNECTIONS = 200
+_OTHER_FILES = 500
 
 
 def serve(
@@ -52,8 +54,13 @@ def serve(
 
     Raises:
         ServeError: The address is taken, or cannot be listened on.
+        Error: What is served cannot be made.
     """
     settings = settings or ServeSettings()
+    for one in served:
+        # What cannot be made is told now, and not to the first client.
+        _ = one.facts
+    _allow_open_files(_most_connections(settings) + _OTHER_FILES)
     with closing(listen(settings)) as listening:
         settings = replace(settings, port=listening.getsockname()[1])
         server = make_server(create_app(served, settings, more_routes=more_routes), settings)
@@ -89,8 +96,7 @@ def make_server(app: Starlette, settings: ServeSettings) -> uvicorn.Server:
             server_header=False,
             date_header=False,
             proxy_headers=False,
-            limit_concurrency=settings.limits.sessions * _CONNECTIONS_PER_SESSION
-            + _SPARE_CONNECTIONS,
+            limit_concurrency=_most_connections(settings),
             timeout_keep_alive=30,
             timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
             ssl_certfile=settings.certificate,
@@ -98,6 +104,18 @@ def make_server(app: Starlette, settings: ServeSettings) -> uvicorn.Server:
             lifespan="on",
         )
     )
+
+
+def _most_connections(settings: ServeSettings) -> int:
+    return settings.limits.sessions * _CONNECTIONS_PER_SESSION + _SPARE_CONNECTIONS
+
+
+def _allow_open_files(count: int) -> None:
+    """Raise this process's limit of open files, as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < count:
+        wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def listen(settings: ServeSettings) -> socket.socket:

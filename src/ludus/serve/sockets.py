@@ -35,7 +35,8 @@ class AnsweringProtocol(WebSocketsSansIOProtocol):  # type: ignore[misc, unused-
         """Offer the extension to the application."""
         super().handle_connect(event)
         if hasattr(self, "scope"):
-            self.scope["extensions"][ANSWER] = self._install
+            extensions: dict[str, Any] = self.scope["extensions"]  # type: ignore[assignment]
+            extensions[ANSWER] = self._install
 
     def handle_text(self, event: Any) -> None:
         """Answer a whole message at once if that can be done; else queue it."""

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from ludus.atomic import write_whole
-from ludus.distribution import pip_install
+from ludus.distribution import requirement
 from ludus.errors import StateError
 from ludus.serve.openenv.tasks import COUNT, SPLITS
 from ludus.serve.schemas import plain, writer
@@ -35,15 +35,17 @@ _LEAST_MARGIN, _LONGEST = 0.1, 3600.0
 def write_manifest(served: Served, folder: Path, *, port: int = 8000) -> Path:
     """Write the package of a served environment; return the path of its ``openenv.yaml``.
 
-    Files that are there already are replaced, except for a Dockerfile.
+    Files that are there already are replaced, except for Dockerfile and README.md.
     """
     (folder / _PROBE).parent.mkdir(parents=True, exist_ok=True)
     file = folder / "openenv.yaml"
     text = yaml.safe_dump(manifest_of(served, port), sort_keys=False, allow_unicode=True)
     write_whole(file, text.encode())
     write_whole(folder / _PROBE, json.dumps(_probe(served), indent=2).encode() + b"\n")
-    if not (folder / "Dockerfile").exists():
-        write_whole(folder / "Dockerfile", _dockerfile(served, port).encode())
+    about = f"# {served.name}\n\n{served.description}\n\nServed by `ludus serve {served.name}`.\n"
+    for name, content in (("Dockerfile", _dockerfile(served, port)), ("README.md", about)):
+        if not (folder / name).exists():
+            write_whole(folder / name, content.encode())
     return file
 
 
@@ -81,6 +83,7 @@ def manifest_of(served: Served, port: int) -> dict[str, Any]:
             },
             "types": {"tags": sorted({family, *spec.tags})},
             "network": {"mode": "no-network"},
+            "task_distribution": {"generator_seed": 0, "dataset_version": __version__},
             "execution": {
                 "kind": "openenv_ws",
                 "probe_path": _PROBE,
@@ -123,7 +126,10 @@ def _slug(name: str) -> str:
 def _dockerfile(served: Served, port: int) -> str:
     return (
         "FROM python:3.12-slim\n"
-        f"RUN {pip_install('serve')}\n"
+        f'LABEL org.opencontainers.image.title="{_slug(served.name)}" \\\n'
+        f'      org.opencontainers.image.version="{__version__}" \\\n'
+        '      org.opencontainers.image.description="An environment served by Ludus"\n'
+        f"RUN pip install '{requirement('serve')}=={__version__}'\n"
         "RUN useradd --create-home ludus\n"
         "USER ludus\n"
         f"EXPOSE {port}\n"

@@ -1,0 +1,56 @@
+"""``ludus serve`` as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Served:
+    """The process of a server, and its port."""
+
+    process: subprocess.Popen[str]
+    port: int
+
+
+@contextmanager
+def serving(*arguments: str, **variables: str) -> Iterator[Served]:
+    """Run the command on a free port of 127.0.0.1, and end it by SIGTERM if it still runs."""
+    order = [sys.executable, "-m", "ludus", "serve", *arguments, "--port", "0"]
+    process = subprocess.Popen(
+        order,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **variables},
+    )
+    try:
+        assert process.stdout is not None
+        found = re.search(r"https?://[\d.]+:(\d+)", process.stdout.readline())
+        if found is None:
+            raise AssertionError(f"the server did not start: {process.communicate()}")
+        yield Served(process, int(found[1]))
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=60)
+
+
+def failed(*arguments: str, **variables: str) -> tuple[int, str]:
+    """Return exit code and message of a command that should not serve."""
+    done: Any = subprocess.run(
+        [sys.executable, "-m", "ludus", "serve", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **variables},
+        check=False,
+    )
+    return done.returncode, done.stderr
