@@ -35,7 +35,10 @@ def run(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            envvar="LUDUS_SERVE_TOKEN_FILE", help="File with the token, instead of the token."
+            envvar="LUDUS_SERVE_TOKEN_FILE",
+            # Told later, with the user who cannot read it.
+            readable=False,
+            help="File with the token, instead of the token.",
         ),
     ] = None,
     allow_host: Annotated[
