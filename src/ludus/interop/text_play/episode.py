@@ -8,13 +8,13 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-import ludus
 from ludus import logger
 from ludus.core import Env
 from ludus.errors import InvalidAction
 from ludus.interop.text_play.observations import Teller
 from ludus.interop.text_play.replies import arguments_in, command_in, how_to_reply
 from ludus.interop.text_play.tools import ACT, Tool, tools_of
+from ludus.registration import make
 from ludus.research.agents.prompts import system_prompt
 from ludus.research.episode.env import ResearchEnv
 
@@ -38,7 +38,7 @@ def open_episode(env: str, arguments: Mapping[str, Any] | None = None) -> TextEp
         CustomSpaceError: A model cannot read its observations or write its actions.
         Error: There is no such environment.
     """
-    made = ludus.make(env, **(arguments or {}))
+    made = make(env, **(arguments or {}))
     try:
         return TextEpisode(made)
     except BaseException:
