@@ -38,8 +38,9 @@ def run(
 ) -> None:
     """Show what Ludus does: check, record, verify, film and step environments.
 
-    Then runs and verifies a benchmark, shows that a forged result is rejected, and runs an agent on
-    a research task in a sandbox. Last come pages about all of it, for a browser.
+    Then runs and verifies a benchmark, shows that a forged result is rejected, runs an agent on a
+    research task in a sandbox, and serves an environment to a client. Last come pages about all of
+    it, for a browser.
     """
     _list_environments()
     report = inspect_env(make("CartPole-v1").unwrapped, skip_render_check=True)
@@ -61,6 +62,7 @@ def run(
         out.print(_frame_rates())
     _benchmark(_free(folder / "bench"))
     _research(_free(folder / "research"))
+    _serve()
     _pages(folder)
 
 
@@ -118,6 +120,24 @@ def _research(folder: Path) -> None:
     out.print()
     out.print(table)
     out.print(f"{found.summary} To verify it: ludus verify {found.record}", highlight=False)
+
+
+def _serve() -> None:
+    """Show how fast a server's environments are stepped over the network."""
+    from ludus.errors import Error
+    from ludus.serve.demo import ENV, served_rates
+
+    try:
+        with out.status(f"Serving {ENV} …"):
+            rates = served_rates()
+    except Error as problem:
+        out.print(f"\nNo server: {problem}", markup=False, highlight=False)
+        return
+    title = f"\n{ENV} over the network"
+    table = make_table(title, "", "env steps/s", right=("env steps/s",))
+    for what, rate in rates:
+        table.add_row(what, f"{rate:,.0f}")
+    out.print(table)
 
 
 def _list_environments() -> None:
