@@ -100,9 +100,12 @@ class Sandbox(OpenSandbox):
 
         Raises:
             SandboxClosed: the sandbox is closed.
+            ValueError: an argument is none that a program accepts, or ``output`` is negative.
         """
         command = self._command(argv, cwd=cwd, env=env)
         kept = self.policy.output if output is None else output
+        if kept < 0:
+            raise ValueError(f"output is {output!r}; expected a number of bytes, at least 0.")
         with self._in_use():
             return self._run(command, input, timeout, idle, kept)
 

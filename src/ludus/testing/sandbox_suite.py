@@ -70,12 +70,17 @@ class SandboxConformance:
             _raises(ValueError, lambda: sandbox.run([]), "no argv")
             _raises(ValueError, lambda: sandbox.run(["a\0b"]), "NUL in argv")
             _raises(ValueError, lambda: sandbox.run(["ls"], env={"A=B": "c"}), "a name with '='")
+            _raises(ValueError, lambda: sandbox.run(["ls"], output=-1), "a negative output")
 
     def test_output_is_cut_in_the_middle(self) -> None:
         """Too long output keeps its beginning and end, and the removed bytes are counted."""
         script = "printf BEGIN; head -c 3000000 /dev/zero; printf END"
         with self.make(output=4096) as sandbox:
             done = sandbox.run(["sh", "-c", script], timeout=_PATIENCE)
+            less = sandbox.run(["sh", "-c", script], timeout=_PATIENCE, output=8)
+            more = sandbox.run(["sh", "-c", script], timeout=_PATIENCE, output=1 << 22)
+        require_same((less.stdout, less.stdout_cut), (b"BEGI\0END", 3000000))
+        require_same((len(more.stdout), more.stdout_cut), (3000008, 0))
         require_same(
             (done.stdout[:5], done.stdout[-3:], len(done.stdout)), (b"BEGIN", b"END", 4096)
         )
