@@ -102,7 +102,6 @@ def test_what_is_meant_to_differ_is_counted_apart() -> None:
     [
         ("Minigrid", "minigrid", "*/test_scripts.py"),
         ("HighwayEnv", "highway_env", "*"),
-        ("Gymnasium-Robotics", "gymnasium_robotics", "*"),
         ("Gymnasium", "gymnasium", "*"),
         ("stable-baselines3", "stable_baselines3", "*/test_envs.py"),
         ("stable-baselines3", "stable_baselines3", "*/test_vec_envs.py"),
