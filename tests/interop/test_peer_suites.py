@@ -119,7 +119,7 @@ def test_suites_on_pypi(project: str, module: str, only: str, tmp_path: Path, ru
     assert found.lost() == []
 
 
-def test_a_project_without_published_tests_is_named(tmp_path: Path) -> None:
+def test_a_project_that_is_not_downloaded_is_named(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             sys.executable,
