@@ -29,7 +29,7 @@ DISTRIBUTIONS = {
     "SuperSuit": "supersuit",
     "Gymnasium": "gymnasium",
 }
-"""The names on PyPI. ale-py publishes no tests."""
+"""The names on PyPI. ale-py is left out, because pip starts to build what it downloads."""
 
 DOWNLOAD = ["pip", "download", "--quiet", "--no-deps", "--no-binary"]
 
@@ -79,7 +79,7 @@ def main() -> int:
     failed = False
     for project in given.projects:
         if project not in DISTRIBUTIONS:
-            print(f"{project}: no tests on PyPI; needs a checkout in {given.folder / project}")
+            print(f"{project}: not downloaded; needs a checkout in {given.folder / project}")
         elif (given.folder / project).exists():
             print(f"{project}: there already")
         else:
