@@ -158,9 +158,10 @@ PEER_nemo_gym := --editable '.[serve]' nemo-gym
 PYTHON_nemo_gym ?= python3.12
 PEER_openreward := --editable '.[serve]' openreward
 PEER_openenv := --editable '.[serve,box2d]' openenv
+PEER_schemathesis := --editable '.[serve]' schemathesis
 PEER_trl := --editable . torch==2.13.0 trl
 PEER_verifiers := --editable . verifiers
-PEERS ?= inspect nemo_gym openenv openreward trl verifiers
+PEERS ?= inspect nemo_gym openenv openreward schemathesis trl verifiers
 
 VENV_PEERS ?= .venv-peers
 PEER_TOOLS := hypothesis 'pytest>=9,<10' pytest-timeout

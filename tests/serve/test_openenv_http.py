@@ -54,7 +54,7 @@ def test_what_is_wrong_is_told_with_a_status(server: Running) -> None:
     for data in ({"action": {"action": 5}}, {"action": 1}, {}, {"action": {}}, []):
         assert server.ask("POST", "/step", data, named)[0] == 422, data
     assert server.ask("POST", "/step", b"{", named)[0] == 422
-    assert server.ask("POST", "/step", {"action": {"action": 1}})[0] == 404
+    assert server.ask("POST", "/step", {"action": {"action": 1}})[0] == 422
     assert server.ask("POST", "/reset", {"seed": -1})[0] == 422
     assert server.ask("GET", "/reset")[0] == 405
     assert server.ask("GET", "/nothing")[0] == 404

@@ -68,7 +68,7 @@ _CODES: tuple[tuple[type[Exception], str, int], ...] = (
     (DataMissing, "FACTORY_ERROR", 503),
     (SandboxUnavailable, "FACTORY_ERROR", 503),
     (ResetNeeded, "EXECUTION_ERROR", 409),
-    (StateError, "EXECUTION_ERROR", 422),
+    (StateError, "EXECUTION_ERROR", 409),
     (CodecError, "EXECUTION_ERROR", 422),
     (Error, "EXECUTION_ERROR", 500),
     (TypeError, "EXECUTION_ERROR", 422),

@@ -107,6 +107,8 @@ def reader(space: Space[Any]) -> Callable[[Any], Any]:
         def read(data: Any) -> Any:
             if type(data) is int and first <= data < last:
                 return data
+            if type(data) is float and data.is_integer() and first <= data < last:
+                return int(data)
             raise _refusal(space, data)
 
         return read
@@ -155,6 +157,9 @@ def _converter(space: Space[Any]) -> Callable[[Any], Any]:
 
 
 def _whole(data: Any) -> int:
+    # In JSON, and in its schemas, 1.0 is an integer.
+    if type(data) is float and data.is_integer():
+        return int(data)
     if type(data) is not int:
         raise TypeError
     return data
@@ -194,7 +199,9 @@ def _array(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
         if array.dtype.kind not in "fiu":
             raise TypeError
         return array.astype(dtype)
-    if array.size and array.dtype.kind not in ("b" if dtype.kind == "b" else "iub"):
+    if array.size and array.dtype.kind not in ("b" if dtype.kind == "b" else "iubf"):
+        raise TypeError
+    if array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
         raise TypeError
     made = array.astype(dtype)
     if not np.array_equal(made, array):

@@ -240,6 +240,8 @@ def reset_arguments(
         InvalidMessage: One of them is invalid.
     """
     seed, episode_id, options = (data.get(name) for name in ("seed", "episode_id", "options"))
+    if type(seed) is float and seed.is_integer():
+        seed = int(seed)
     if seed is not None and (type(seed) is not int or not 0 <= seed < 2**63):
         raise InvalidMessage(["data", "seed"], "Expected an integer from 0 to 2**63 - 1, or null.")
     if episode_id is not None and not (

@@ -15,11 +15,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from ludus.errors import Error, SessionGone
+from ludus.errors import Error
 from ludus.serve.errors import InvalidMessage, told
 from ludus.serve.logs import log_failure
 from ludus.serve.openenv.exchange import Exchange, Wire
-from ludus.serve.openenv.openapi import openapi_of
+from ludus.serve.openenv.openapi import LONGEST_WAIT, openapi_of
 from ludus.serve.openenv.rpc import PARSE_ERROR, answer_rpc
 from ludus.serve.openenv.tasks import Tasks
 from ludus.serve.openenv.websocket import Endpoint
@@ -30,7 +30,6 @@ from ludus.version import __version__
 __all__ = ["SESSION_HEADER", "answer", "routes_of", "task_routes_of"]
 
 SESSION_HEADER = "x-session-id"
-_LONGEST_WAIT = 3600.0
 _Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -115,7 +114,7 @@ class _Routes:
         if not isinstance(data.get("action"), dict):
             raise InvalidMessage(["body", "action"], 'Expected {"action": {"action": VALUE}}.')
         wait = data.get("timeout_s")
-        if wait is not None and not (isinstance(wait, int | float) and 0 < wait <= _LONGEST_WAIT):
+        if wait is not None and not (isinstance(wait, int | float) and 0 < wait <= LONGEST_WAIT):
             raise InvalidMessage(["body", "timeout_s"], "Expected a positive number, or null.")
         exchange = self._exchange(request)
         try:
@@ -165,10 +164,11 @@ class _Routes:
     def _exchange(self, request: Request) -> Exchange:
         session_id = request.headers.get(SESSION_HEADER)
         if session_id is None:
-            raise SessionGone(
+            raise InvalidMessage(
+                ["header", SESSION_HEADER],
                 "Over HTTP a session is known by its id: POST /reset first, and send the header "
                 "X-Session-ID of its answer.",
-                why="unnamed",
+                "missing",
             )
         return self._service.find(session_id, self._wire.served.name)
 

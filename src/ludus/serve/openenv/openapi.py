@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ludus.serve.openenv.exchange import Wire
-from ludus.serve.openenv.tasks import SPLITS
+from ludus.serve.openenv.tasks import COUNT, SPLITS
 from ludus.serve.settings import ServeSettings
 from ludus.version import __version__
 
-__all__ = ["openapi_of"]
+__all__ = ["LONGEST_WAIT", "openapi_of"]
+
+LONGEST_WAIT = 3600.0
+"""Most seconds that a request may ask to wait for a step."""
 
 _SPLIT = {"type": "string", "enum": list(SPLITS)}
 _SEED = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 2**63 - 1}, {"type": "null"}]}
@@ -29,22 +32,15 @@ _PROBLEM = {
     "properties": {"detail": {}, "code": {"type": "string"}},
     "required": ["detail"],
 }
-_RPC = {
-    "type": "object",
-    "properties": {
-        "jsonrpc": {"const": "2.0"},
-        "method": {"type": "string"},
-        "params": {"type": "object"},
-        "id": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
-    },
-    "required": ["jsonrpc", "method"],
+_RPC: dict[str, Any] = {
+    "description": "A JSON-RPC 2.0 request; what is wrong is told in the answer."
 }
 
 
 def openapi_of(wire: Wire, settings: ServeSettings) -> dict[str, Any]:
     """Return the description of the routes of one served environment."""
     name, schemas = wire.served.name, wire.schemas
-    step = _of({"action": _ref("Action"), "timeout_s": _optional("number")}, ["action"])
+    step = _of({"action": _ref("Action"), "timeout_s": _WAIT}, ["action"])
     result = _of(
         {
             "observation": _ref("Observation"),
@@ -95,13 +91,17 @@ def openapi_of(wire: Wire, settings: ServeSettings) -> dict[str, Any]:
     return described
 
 
+_WAIT = {
+    "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT}, {"type": "null"}]
+}
 _ANY = {"type": "object"}
-_WHOLE = {"type": "integer", "minimum": -(2**53), "maximum": 2**53}
+_INDEX = {"type": "integer", "minimum": -COUNT, "maximum": COUNT - 1}
+_BOUND = {"anyOf": [{"type": "integer", "minimum": -(2**53), "maximum": 2**53}, {"type": "null"}]}
 _TASKS: tuple[tuple[str, dict[str, Any], list[str]], ...] = (
     ("tasks", {}, []),
     ("num_tasks", {}, []),
-    ("task", {"index": _WHOLE}, ["index"]),
-    ("task_range", {"start": _WHOLE, "stop": _WHOLE}, []),
+    ("task", {"index": _INDEX}, ["index"]),
+    ("task_range", {"start": _BOUND, "stop": _BOUND}, []),
 )
 
 

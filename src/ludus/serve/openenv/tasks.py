@@ -72,6 +72,8 @@ def _first(data: dict[str, Any]) -> int:
 
 def _index(data: dict[str, Any], name: str) -> int | None:
     value = data.get(name)
+    if type(value) is float and value.is_integer():
+        value = int(value)
     if value is not None and (type(value) is not int or abs(value) > 2**53):
         raise InvalidMessage([name], "Expected an integer.")
     return value
