@@ -10,6 +10,7 @@ import socket
 import time
 
 import httpx2
+import mcp
 import pytest
 
 from ludus.errors import CapacityReached
@@ -17,8 +18,6 @@ from ludus.serve import Limits
 from ludus.serve.settings import ServeSettings
 from tests.serve.mcp.support import ERAS, run, served_sides, sides, text_of
 from tests.serve.mcp.test_http import modern
-
-mcp = pytest.importorskip("mcp")
 
 
 @pytest.mark.parametrize("era", ERAS)

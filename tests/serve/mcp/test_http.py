@@ -14,7 +14,6 @@ from ludus.serve.mcp.settings import McpSettings
 from ludus.serve.settings import ServeSettings
 from tests.serve.mcp.support import ERAS, TOKEN, client, run, served_sides
 
-mcp = pytest.importorskip("mcp")
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},

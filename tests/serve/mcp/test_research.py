@@ -6,6 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
+import mcp
 import pytest
 
 from ludus.record import read_run
@@ -14,7 +15,6 @@ from tests.research.env_support import LOOSE
 from tests.research.support import SAMPLES
 from tests.serve.mcp.support import ERAS, run, served_sides, started, text_of
 
-mcp = pytest.importorskip("mcp")
 GUESS = SAMPLES / "guess_number"
 NAME = f"research/{GUESS}"
 GOOD = (GUESS / "reference" / "guess.py").read_text()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 
+import mcp
 import numpy as np
 import pytest
 
 import ludus
 from tests.serve.mcp.support import ERAS, run, sides, text_of
 
-mcp = pytest.importorskip("mcp")
 OPERATIONS = {"new_episode", "observe", "close", "save", "restore"}
 
 

@@ -7,13 +7,13 @@ import signal
 import subprocess
 from contextlib import contextmanager, suppress
 
+import mcp
 import pytest
 from typer.testing import CliRunner
 
 from ludus.cli.app import app
 from tests.serve.mcp.support import COMMAND, ERAS, TOKEN, client, run, started, text_of
 
-mcp = pytest.importorskip("mcp")
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
