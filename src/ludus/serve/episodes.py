@@ -94,6 +94,7 @@ class Episode:
                 raise ResetNeeded("The episode is over; no more actions are taken.")
             return self._take(await self.session.step(action))
 
+        self._check_room()
         return await self._in_order(work)
 
     async def finish(self) -> None:
@@ -160,18 +161,19 @@ class Episode:
         return await self._in_order(work)
 
     async def picture(self) -> bytes | None:
-        """Return a PNG file of what the environment shows now, if it shows anything."""
+        """Return a PNG file of what the environment shows now, if it shows anything.
+
+        Raises:
+            CapacityReached: Too many calls wait already.
+            SessionGone: The session was closed.
+        """
 
         async def work() -> bytes | None:
             shown = view_of(self.session.served, self.current().observation).pictures
             return shown[0] if shown else await self.session.call(_drawn)
 
+        self._check_room()
         return await self._in_order(work)
-
-    def _take(self, result: Result) -> Result:
-        self.last = result
-        self.total_reward += float(result.reward)
-        return result
 
     def current(self) -> Result:
         """Return the last result.
@@ -183,7 +185,13 @@ class Episode:
             raise ResetNeeded("The episode has not begun.")
         return self.last
 
-    async def _in_order(self, work: Callable[[], Awaitable[T]]) -> T:
+    def _take(self, result: Result) -> Result:
+        self.last = result
+        self.total_reward += float(result.reward)
+        return result
+
+    def _check_room(self) -> None:
+        """Turn away what agents ask for; operators always wait for their turn."""
         if len(self._calls) >= _MOST_WAITING:
             raise CapacityReached(
                 f"{len(self._calls)} calls of this episode wait already. Make one call at a time.",
@@ -191,6 +199,7 @@ class Episode:
                 most=_MOST_WAITING,
             )
 
+    async def _in_order(self, work: Callable[[], Awaitable[T]]) -> T:
         async def run() -> T:
             async with self._lock:
                 return await work()
