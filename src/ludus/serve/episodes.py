@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ludus.errors import CapacityReached, Error, ResetNeeded, SessionGone
+from ludus.errors import CapacityReached, Error, ResetNeeded, SessionGone, StateError
 from ludus.png import as_image, to_png
 from ludus.serve.schemas import plain, reader
 from ludus.serve.session import Result, Session, told_of_research
@@ -132,6 +132,7 @@ class Episode:
             )
             state = await self.session.get_state()
             return {
+                "name": self.session.served.name,
                 "state": state,
                 "last": kept._asdict(),
                 "total": self.total_reward,
@@ -148,6 +149,9 @@ class Episode:
             StateError: It does not fit.
             SessionGone: The session was closed.
         """
+        name = self.session.served.name
+        if saved.get("name") != name:
+            raise StateError(f"The state is of {saved.get('name')!r:.100}, and this is {name}.")
 
         async def work() -> Result:
             await self.session.set_state(saved["state"])
