@@ -188,7 +188,7 @@ test-suites: $(VENV_SUITES)/.installed ## Run other projects' tests on Gymnasium
 PEER_inspect := --editable . inspect-ai
 PEER_nemo_gym := --editable '.[serve]' nemo-gym
 PYTHON_nemo_gym ?= python3.12
-PEER_openreward := --editable '.[serve]' openreward
+PEER_openreward := --editable '.[serve,box2d]' openreward
 PEER_openenv := --editable '.[serve,box2d]' openenv
 PEER_schemathesis := --editable '.[serve]' schemathesis
 PEER_trl := --editable . torch==2.13.0 trl

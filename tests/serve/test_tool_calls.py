@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -20,8 +21,6 @@ from ludus.serve.tool_calls import (
     view_of,
 )
 from ludus.spaces import Box, Dict, Discrete
-
-jsonschema = pytest.importorskip("jsonschema")
 
 IDS = (
     "CartPole-v1", "FrozenLake-v1", "Blackjack-v1", "Pendulum-v1", "Hopper-v5", "CarRacing-v3",

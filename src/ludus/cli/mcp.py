@@ -95,12 +95,14 @@ def run(
     with failing_on(Error, OSError, most=2000):
         require("mcp", extra="mcp", purpose="'ludus mcp'")
         from ludus.serve.limits import Limits
+        from ludus.serve.logs import set_up_logging
         from ludus.serve.mcp.http import serve_http
         from ludus.serve.mcp.settings import McpSettings
         from ludus.serve.mcp.stdio import serve_stdio
         from ludus.serve.settings import ServeSettings
 
         is_http = transport == "http"
+        set_up_logging("text", "INFO" if is_http else "WARNING")
         if operator_port is None and is_http:
             operator_port = 8771
         secret = operator_token or secrets.token_urlsafe(_TOKEN_BYTES)

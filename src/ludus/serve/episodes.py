@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ludus.errors import CapacityReached, Error, ResetNeeded, SessionGone
+from ludus.errors import CapacityReached, Error, ResetNeeded, SessionGone, StateError
 from ludus.png import as_image, to_png
 from ludus.serve.schemas import plain, reader
 from ludus.serve.session import Result, Session, told_of_research
@@ -94,6 +94,7 @@ class Episode:
                 raise ResetNeeded("The episode is over; no more actions are taken.")
             return self._take(await self.session.step(action))
 
+        self._check_room()
         return await self._in_order(work)
 
     async def finish(self) -> None:
@@ -131,6 +132,7 @@ class Episode:
             )
             state = await self.session.get_state()
             return {
+                "name": self.session.served.name,
                 "state": state,
                 "last": kept._asdict(),
                 "total": self.total_reward,
@@ -147,6 +149,9 @@ class Episode:
             StateError: It does not fit.
             SessionGone: The session was closed.
         """
+        name = self.session.served.name
+        if saved.get("name") != name:
+            raise StateError(f"The state is of {saved.get('name')!r:.100}, and this is {name}.")
 
         async def work() -> Result:
             await self.session.set_state(saved["state"])
@@ -160,18 +165,19 @@ class Episode:
         return await self._in_order(work)
 
     async def picture(self) -> bytes | None:
-        """Return a PNG file of what the environment shows now, if it shows anything."""
+        """Return a PNG file of what the environment shows now, if it shows anything.
+
+        Raises:
+            CapacityReached: Too many calls wait already.
+            SessionGone: The session was closed.
+        """
 
         async def work() -> bytes | None:
             shown = view_of(self.session.served, self.current().observation).pictures
             return shown[0] if shown else await self.session.call(_drawn)
 
+        self._check_room()
         return await self._in_order(work)
-
-    def _take(self, result: Result) -> Result:
-        self.last = result
-        self.total_reward += float(result.reward)
-        return result
 
     def current(self) -> Result:
         """Return the last result.
@@ -183,7 +189,13 @@ class Episode:
             raise ResetNeeded("The episode has not begun.")
         return self.last
 
-    async def _in_order(self, work: Callable[[], Awaitable[T]]) -> T:
+    def _take(self, result: Result) -> Result:
+        self.last = result
+        self.total_reward += float(result.reward)
+        return result
+
+    def _check_room(self) -> None:
+        """Turn away what agents ask for; operators always wait for their turn."""
         if len(self._calls) >= _MOST_WAITING:
             raise CapacityReached(
                 f"{len(self._calls)} calls of this episode wait already. Make one call at a time.",
@@ -191,6 +203,7 @@ class Episode:
                 most=_MOST_WAITING,
             )
 
+    async def _in_order(self, work: Callable[[], Awaitable[T]]) -> T:
         async def run() -> T:
             async with self._lock:
                 return await work()

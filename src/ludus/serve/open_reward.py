@@ -1,8 +1,7 @@
 """The Open Reward Standard: a trainer opens a session for a task and plays it by tool calls.
 
-A task is a seed. Reward and end are told with each call, because the client is the trainer. A call
-is answered by events: its id, and its result in pieces. A client that lost its connection asks
-again with the id; nothing is done twice.
+A task is a seed. Calls tell reward and end, because the client is the trainer. A client that lost
+its connection during a call asks again with the call's id; nothing is done twice.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ __all__ = [
     "View",
     "action_of",
     "instructions",
+    "is_picture",
     "observation_data",
     "observation_schema",
     "tools_of",

@@ -54,9 +54,10 @@ def run():
 
 
 @pytest.fixture(autouse=True)
-def _no_arguments(monkeypatch):
-    # NeMo Gym reads its settings from them.
+def _no_arguments(monkeypatch, tmp_path):
+    # NeMo Gym reads its settings from them, and writes into the current folder.
     monkeypatch.setattr(sys, "argv", ["test"])
+    monkeypatch.chdir(tmp_path)
 
 
 def script(replies, seen):

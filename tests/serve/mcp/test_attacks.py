@@ -10,6 +10,7 @@ import socket
 import time
 
 import httpx2
+import mcp
 import pytest
 
 from ludus.errors import CapacityReached
@@ -17,8 +18,6 @@ from ludus.serve import Limits
 from ludus.serve.settings import ServeSettings
 from tests.serve.mcp.support import ERAS, run, served_sides, sides, text_of
 from tests.serve.mcp.test_http import modern
-
-mcp = pytest.importorskip("mcp")
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -158,6 +157,8 @@ def test_a_flood_of_calls_is_turned_away_and_the_rest_is_in_order(tmp_path):
             many = [asyncio.create_task(both.act(episode, still)) for _ in range(60)]
             result = await both.act(beside, still)
             assert not result.is_error
+            # The operator is not turned away.
+            assert (await both.ask("save", episode=episode))["state"]
             done = await asyncio.gather(*many)
             taken = [one for one in done if not one.is_error]
             refused = [text_of(one) for one in done if one.is_error]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import signal
+import subprocess
 from contextlib import suppress
 from typing import Any
 
@@ -12,9 +16,8 @@ import pytest
 from ludus.errors import ServeError
 from ludus.serve.mcp.settings import McpSettings
 from ludus.serve.settings import ServeSettings
-from tests.serve.mcp.support import ERAS, TOKEN, client, run, served_sides
+from tests.serve.mcp.support import COMMAND, ERAS, TOKEN, client, run, served_sides
 
-mcp = pytest.importorskip("mcp")
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -178,3 +181,30 @@ def test_settings_that_would_let_anyone_in_are_refused():
         ServeSettings(host="0.0.0.0")
     with pytest.raises(ServeError, match="operator's server needs a token"):
         McpSettings(name="CartPole-v1", operator=ServeSettings(port=0))
+
+
+def test_the_command_serves_both_sides_until_it_is_interrupted():
+    order = [*COMMAND, "CartPole-v1", "--transport", "http", "--port", "0", "--operator-port", "0"]
+    child = subprocess.Popen(order, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        lines = [child.stdout.readline() for _ in range(3)]
+        address, beside = (re.search(r"http://\S+", line)[0] for line in lines[:2])
+        token, failed = lines[2].split()[-1], []
+
+        async def work() -> None:
+            # A client of the older revisions keeps a request open all the time.
+            async with client(address, "legacy") as agent, client(beside, ERAS[1], token) as both:
+                begun = (await both.call_tool("new_episode", {"seed": 3})).structured_content
+                given = {"episode": begun["episode"], "action": 1}
+                failed.append((await agent.call_tool("act", given)).is_error)
+                child.send_signal(signal.SIGINT)
+                failed.append(await asyncio.to_thread(child.wait, 30) != 0)
+
+        # The agent's connection is cut.
+        with suppress(httpx2.TransportError, ExceptionGroup):
+            run(work())
+        assert failed == [False, False]
+    finally:
+        child.kill()
+        child.stdout.close()
+        child.wait()

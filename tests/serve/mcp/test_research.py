@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from pathlib import Path
 
+import mcp
 import pytest
 
 from ludus.record import read_run
@@ -14,7 +16,6 @@ from tests.research.env_support import LOOSE
 from tests.research.support import SAMPLES
 from tests.serve.mcp.support import ERAS, run, served_sides, started, text_of
 
-mcp = pytest.importorskip("mcp")
 GUESS = SAMPLES / "guess_number"
 NAME = f"research/{GUESS}"
 GOOD = (GUESS / "reference" / "guess.py").read_text()
@@ -44,10 +45,13 @@ def check_said(said: list[str]) -> None:
     assert "return low" in said[0]
     assert said[2].startswith("5\n")
     assert "expected a whole number" in said[3]
-    assert "Validation 1 of 3: guesses = 4" in said[5]
+    found = re.search(r"Validation 1 of 3: guesses = (\S+) ", said[5])
+    assert found
+    # What graders draw from is not foreseen: the solution needs about four guesses.
+    assert 3 < float(found[1]) < 6
     assert "The episode is over" in said[6]
     # Nothing of the test.
-    assert "score: 4" in said[6]
+    assert f"validation score: {found[1]}" in said[6]
     assert "scored" not in said[6]
 
 
@@ -85,7 +89,7 @@ def test_over_http_in_the_stateless_era(tmp_path):
             )
             told = await both.ask("close", episode=episode)
             assert told["info"]["outcome"] == "scored"
-            assert told["info"]["score"] == pytest.approx(4.4, abs=0.7)
+            assert told["info"]["score"] == pytest.approx(4.4, abs=1.2)
             assert told["total_reward"] == pytest.approx(told["info"]["normalised_score"])
         assert check_record(kept)["normalised"] == told["info"]["normalised_score"]
 

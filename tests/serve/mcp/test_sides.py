@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 
+import mcp
 import numpy as np
 import pytest
 
 import ludus
 from tests.serve.mcp.support import ERAS, run, sides, text_of
 
-mcp = pytest.importorskip("mcp")
 OPERATIONS = {"new_episode", "observe", "close", "save", "restore"}
 
 
@@ -95,6 +95,21 @@ def test_a_saved_state_continues_in_a_new_episode(era, tmp_path):
             back = await both.ask("restore", state=saved["state"], episode=first)
             assert (back["episode"], back["steps"]) == (first, 1)
             assert (await both.act(first, 0)).structured_content == onwards[0]
+
+    run(work())
+
+
+def test_a_state_of_another_environment_is_refused(tmp_path):
+    async def work() -> None:
+        async with sides("CartPole-v1", tmp_path) as both:
+            saved = await both.ask("save", episode=await both.begin(seed=0))
+        async with sides("Acrobot-v1", tmp_path) as both:
+            refused = await both.operator.call_tool("restore", saved)
+            assert refused.is_error
+            assert "The state is of 'CartPole-v1'" in text_of(refused)
+            episode = await both.begin(seed=0)
+            await both.operator.call_tool("restore", {**saved, "episode": episode})
+            assert not (await both.act(episode, 0)).is_error
 
     run(work())
 

@@ -7,13 +7,13 @@ import signal
 import subprocess
 from contextlib import contextmanager, suppress
 
+import mcp
 import pytest
 from typer.testing import CliRunner
 
 from ludus.cli.app import app
 from tests.serve.mcp.support import COMMAND, ERAS, TOKEN, client, run, started, text_of
 
-mcp = pytest.importorskip("mcp")
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -108,7 +108,9 @@ def test_a_message_without_end_ends_the_connection():
         (["CartPole-v1", "--kwarg", "colour=1"], "colour"),
     ],
 )
-def test_wrong_usage_is_explained(arguments, said):
+def test_wrong_usage_is_explained(arguments, said, monkeypatch):
+    # Loggers belong to the whole process.
+    monkeypatch.setattr("ludus.serve.logs.set_up_logging", lambda *_: None)
     done = CliRunner().invoke(app, ["mcp", "--transport", "http", *arguments])
     assert done.exit_code == 2, done.output
     assert said in done.output

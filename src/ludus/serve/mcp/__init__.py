@@ -14,11 +14,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ludus.lazy import lazy_names
+from ludus.optional import check_installed
 
 if TYPE_CHECKING:
     from ludus.serve.mcp.agent import agent_server
     from ludus.serve.mcp.operator import operator_server
     from ludus.serve.mcp.settings import McpSettings
+
+check_installed("mcp", extra="mcp")
 
 __all__ = ["McpSettings", "agent_server", "operator_server"]
 

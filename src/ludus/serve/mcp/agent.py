@@ -12,7 +12,7 @@ import mcp_types as types
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
-from ludus.errors import Error, SessionGone
+from ludus.errors import InvalidAction, SessionGone
 from ludus.serve.episodes import Episode
 from ludus.serve.errors import told
 from ludus.serve.logs import log_failure
@@ -131,5 +131,5 @@ def _handle(arguments: dict[str, Any]) -> str:
     """Take the handle out of the arguments."""
     handle = arguments.pop(EPISODE, None)
     if not isinstance(handle, str) or not 0 < len(handle) <= _HANDLE:
-        raise Error(_BY_HANDLE)
+        raise InvalidAction(_BY_HANDLE)
     return handle

@@ -1,7 +1,7 @@
 """The server of the operator: begins, watches, saves, restores and closes episodes.
 
-It tells rewards and the result of a research task's test, so that it listens apart from the agent's
-server, and always asks for a token.
+It tells rewards and the result of a research task's test. So it listens apart from the agent's
+server and always asks for a token.
 """
 
 from __future__ import annotations
@@ -175,10 +175,9 @@ def _report(episode: Episode, **more: Any) -> types.CallToolResult:
 
 def _structured(data: dict[str, Any], *blocks: types.ContentBlock) -> types.CallToolResult:
     """Return data as structured content, and as text for clients that read no other."""
-    told = plain(data)
-    return types.CallToolResult(
-        content=[types.TextContent(text=dumps(told)), *blocks], structured_content=told
-    )
+    written = plain(data)
+    text = types.TextContent(text=dumps(written))
+    return types.CallToolResult(content=[text, *blocks], structured_content=written)
 
 
 def _told(problem: ValidationError) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from ludus.errors import CustomSpaceError, Error
+from ludus.errors import CustomSpaceError, UnknownName
 from ludus.serve.errors import told
 from ludus.serve.logs import log_failure
 from ludus.serve.mcp.content import PNG
@@ -120,7 +120,7 @@ class Resources:
         if name == "picture":
             png = await episode.picture()
             if png is None:
-                raise Error(f"{self._served.name} draws no pictures.")
+                raise UnknownName(f"{self._served.name} draws no pictures.")
             return types.BlobResourceContents(uri=uri, mime_type=PNG, blob=b64encode(png).decode())
         observation = episode.current().observation
         if name == "instructions":

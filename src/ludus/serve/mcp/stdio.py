@@ -104,9 +104,8 @@ async def _wire() -> AsyncIterator[Any]:
     """Return standard input as lines, which a signal ends as the client does.
 
     What is started meanwhile reads from nowhere.
-
     """
-    private = os.dup(0)
+    kept, private = os.dup(0), os.dup(0)
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.close(nowhere)
@@ -122,6 +121,9 @@ async def _wire() -> AsyncIterator[Any]:
         for number in numbers:
             loop.remove_signal_handler(number)
         transport.close()
+        os.set_blocking(kept, True)  # a terminal's other programs share that
+        os.dup2(kept, 0)
+        os.close(kept)
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
