@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket as raw
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -171,6 +172,69 @@ def test_invalid_utf8_closes_the_socket_and_leaves_the_server(server: Running) -
             socket.recv(timeout=20)
     with server.socket() as socket:
         say(socket, "reset", seed=1)
+
+
+def handshake(server: Running) -> raw.socket:
+    """Return a connection after the handshake, without a WebSocket library."""
+    made = raw.create_connection(("127.0.0.1", server.port), 10)
+    made.settimeout(10)
+    made.sendall(
+        b"GET /ws HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+        b"sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-version: 13\r\n"
+        b"sec-websocket-extensions: permessage-deflate\r\n\r\n"
+    )
+    answer = made.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 101")
+    assert b"deflate" not in answer
+    return made
+
+
+def closed_with(made: raw.socket) -> int:
+    """Return the code with which the server closes."""
+    data = b""
+    while part := made.recv(4096):
+        data += part
+    assert data[0] == 0x88
+    return int.from_bytes(data[2:4], "big")
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        # A compressed frame, though compression was not agreed on: a bomb is never unpacked.
+        (b"\xc1\x84\0\0\0\0" + b"\xaa\x56\x4a\x01", 1002),
+        (b"\x81\x02{}", 1002),  # not masked
+        (b"\x83\x80\0\0\0\0", 1002),  # an unknown kind
+        (b"\x81\xff" + (1 << 40).to_bytes(8, "big") + b"\0\0\0\0", 1009),  # a terabyte
+        (b"\x81\xff" + (1 << 23).to_bytes(8, "big") + b"\0\0\0\0", 1009),
+        (b"\x09\x80\0\0\0\0", 1002),  # a ping in parts
+    ],
+)
+def test_frames_that_break_the_protocol_close_the_socket(
+    server: Running, frame: bytes, code: int
+) -> None:
+    with handshake(server) as made:
+        made.sendall(frame)
+        assert closed_with(made) == code
+    with server.socket() as socket:
+        assert say(socket, "reset")["type"] == "observation"
+
+
+def test_a_client_that_does_not_read_takes_no_memory(server: Running) -> None:
+    with handshake(server) as made:
+        text = b'{"type":"nothing of this kind, told at length"}'
+        frame = b"\x81" + bytes([0x80 | len(text)]) + b"\0\0\0\0" + text
+        made.setblocking(False)
+        sent = 0
+        try:
+            for _ in range(400):
+                sent += made.send(frame * 1000)
+        except BlockingIOError:
+            pass
+        # The server has stopped to read, so that the system's buffers have filled up.
+        assert sent < 400_000 * len(frame)
+        with server.socket() as socket:
+            assert say(socket, "reset")["type"] == "observation"
 
 
 def test_close_ends_the_session_without_an_answer(server: Running) -> None:

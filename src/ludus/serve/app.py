@@ -88,7 +88,7 @@ def create_app(
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     service: Service = app.state.service
     for one in service.sessions.served.values():
-        # Here, so that what cannot be made is told at the start and not to the first client.
+        # A server starts only if all can be made; with serve(), they were.
         await asyncio.to_thread(getattr, one, "facts")
     try:
         yield

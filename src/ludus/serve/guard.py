@@ -31,7 +31,6 @@ class Guard:
         self._app, self._service = app, service
         self._settings, self._metrics = service.settings, service.metrics
         self._rates = Rates(service.settings.rate)
-        self._secret = None if self._settings.token is None else f"Bearer {self._settings.token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
@@ -63,8 +62,8 @@ class Guard:
         if len(scope["path"]) > _LONGEST_PATH or len(scope["query_string"]) > _LONGEST_QUERY:
             return 414, "address", "The address is too long."
         names = (*settings.names, settings.host)
-        secret = self._secret
-        if not is_own_host(headers.getlist("host"), names, any_address=secret is not None):
+        token = settings.token
+        if not is_own_host(headers.getlist("host"), names, any_address=token is not None):
             return (
                 421,
                 "host",
@@ -78,10 +77,8 @@ class Guard:
             return 403, "origin", "Requests from pages of other sites are refused."
         if not self._rates.admits(self._service.owner(scope)):
             return 429, "rate", f"More than {settings.rate:g} requests per second; wait a little."
-        if secret is not None and scope["path"] not in _OPEN:
-            shown = headers.getlist("authorization")
-            if len(shown) != 1 or not is_same_secret(shown[0], secret):
-                return 401, "token", "Send the server's token as 'Authorization: Bearer TOKEN'."
+        if token is not None and scope["path"] not in _OPEN and not _shows(headers, token):
+            return 401, "token", "Send the server's token as 'Authorization: Bearer TOKEN'."
         if body_length(headers.get("content-length"), settings.message_bytes) > (
             settings.message_bytes
         ):
@@ -116,3 +113,10 @@ class Guard:
             self._metrics.requests[status] += 1
         await send({"type": f"{kind}.response.start", "status": status, "headers": headers})
         await send({"type": f"{kind}.response.body", "body": body})
+
+
+def _shows(headers: Headers, token: str) -> bool:
+    """Whether a request has the token."""
+    shown = headers.getlist("authorization")
+    kind, _, secret = shown[0].partition(" ") if len(shown) == 1 else ("", "", "")
+    return kind.lower() == "bearer" and is_same_secret(secret.strip(), token)

@@ -54,8 +54,12 @@ def serve(
 
     Raises:
         ServeError: The address is taken, or cannot be listened on.
+        Error: What is served cannot be made.
     """
     settings = settings or ServeSettings()
+    for one in served:
+        # What cannot be made is told now, and not to the first client.
+        _ = one.facts
     _allow_open_files(_most_connections(settings) + _OTHER_FILES)
     with closing(listen(settings)) as listening:
         settings = replace(settings, port=listening.getsockname()[1])

@@ -254,7 +254,7 @@ class Sessions:
         arguments = {**self._make_options, **served.checked(kwargs)}
         session_id = secrets.token_hex(16)
         inline = served.facts.is_inline and (num_envs or 1) <= _LARGEST_INLINE
-        place: Place = Inline() if inline else WorkerThread(session_id[:6])
+        place: Place = Inline() if inline else WorkerThread(f"session-{session_id[:6]}")
         if num_envs is None:
             make: Callable[[], Env | VectorEnv] = lambda: served.make(arguments)  # noqa: E731
         else:
