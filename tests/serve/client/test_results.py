@@ -216,6 +216,8 @@ def test_a_pool_gives_what_is_ready_first(server: Running) -> None:
         pool.recv(3)
         # Each takes 0.1 s, in a thread of its own.
         assert time.monotonic() - began < 10
+        with pytest.raises(BadArguments, match="reset_mask"):
+            pool.reset(options={"reset_mask": np.array([True, False, False])})
         for rows in ([0, 0], [3], [-1], [0.5], []):
             with pytest.raises((ValueError, InvalidAction)):
                 pool.send([1] * len(rows), rows)
