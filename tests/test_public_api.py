@@ -11,7 +11,7 @@ import pytest
 PINNED = {
     "ludus": """
         ActionWrapper Env EnvSpec ObservationWrapper RewardWrapper SecuritySpec Space VectorizeMode
-        Wrapper WrapperSpec __version__ bench checking classic codec core envs error errors
+        Wrapper WrapperSpec __version__ bench checking classic codec connect core envs error errors
         experimental interop load_state logger make make_vec pprint_registry record register
         register_envs registry research sandbox save_state search seeding spaces spec testing utils
         vector wrappers

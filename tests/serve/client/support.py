@@ -101,6 +101,7 @@ SERVED = (
     served_class("Counter-v0", "ludus.testing.envs:CounterEnv"),
     served_class("Dict-v0", "ludus.testing.envs:DictEnv"),
     served_class("Told-v0", f"{__name__}:Told"),
+    served_class("Odd-v0", "tests.serve.client.odd:OddEnv"),
     served_class("Image-v0", "ludus.testing.envs:ImageEnv"),
     Served("Slow-v0", EnvSpec("Slow-v0", entry_point="ludus.testing.envs:SlowEnv")),
     Served("Faulty-v0", EnvSpec("Faulty-v0", entry_point="ludus.testing.envs:FaultyEnv")),

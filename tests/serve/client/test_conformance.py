@@ -12,6 +12,7 @@ from ludus.core import Env
 from ludus.core.vector_env import AutoresetMode, VectorEnv
 from ludus.serve import Served
 from ludus.testing import DictEnv, EnvConformance, ImageEnv, VectorEnvConformance
+from tests.serve.client.odd import OddEnv
 from tests.serve.client.support import Running, running, served_class
 
 SANDBOXED = Served("Taxi-v3", ludus.spec("Taxi-v3"), sandbox=True)
@@ -20,6 +21,7 @@ SERVED = (
     Served.of("FrozenLake-v1"),
     served_class("Dict-v0", "ludus.testing.envs:DictEnv"),
     served_class("Image-v0", "ludus.testing.envs:ImageEnv"),
+    served_class("Odd-v0", "tests.serve.client.odd:OddEnv"),
     SANDBOXED,
 )
 
@@ -67,6 +69,12 @@ class TestImage(Remote):
     render_modes = ("rgb_array", "ansi")
 
 
+class TestOdd(Remote):
+    name = "Odd-v0"
+    seeds = (1,)
+    steps = 10
+
+
 class TestSandboxed(Remote):
     name = "Taxi-v3"
     seeds = (1,)
@@ -109,6 +117,14 @@ class TestImageBatch(RemoteBatch):
 
     def make_single(self) -> Env[Any, Any]:
         return ImageEnv()
+
+
+class TestOddBatch(RemoteBatch):
+    name = "Odd-v0"
+    steps = 20
+
+    def make_single(self) -> Env[Any, Any]:
+        return OddEnv()
 
 
 class TestSandboxedBatch(RemoteBatch):

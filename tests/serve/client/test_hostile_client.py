@@ -123,6 +123,7 @@ def test_nothing_works_before_hello(server: Running, op: Op) -> None:
 
 
 HELLOS: list[dict[str, Any]] = [
+    {"id": "Counter-v0", "kwargs": {"goal": 3}},
     {"id": "Nothing-v0"},
     {"id": 3},
     {"id": "../../etc/passwd"},
@@ -150,8 +151,9 @@ def test_what_is_not_offered_is_refused(server: Running, wanted: dict[str, Any])
     with open_raw(server) as client:
         kind, number, *_ = ask(client, Op.HELLO, 1, wanted)
         assert (kind, number) == (1, 1)
-        # The connection can still be used, once.
-        assert hello(client)[0] == 0
+        # The connection can still be used, once; what was refused is not remembered.
+        kind, _, declared = ask(client, Op.HELLO, 1, {})
+        assert (kind, declared["served"]) == (0, "CartPole-v1")
         assert hello(client)[0] == 1
 
 

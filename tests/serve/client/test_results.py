@@ -25,6 +25,7 @@ from ludus.errors import (
 )
 from ludus.testing import CounterEnv
 from ludus.testing.require import require_same
+from tests.serve.client.odd import OddEnv
 from tests.serve.client.support import SERVED, Running, raises_within, running
 
 
@@ -157,6 +158,34 @@ def test_many_steps_of_nested_spaces(server: Running) -> None:
             require_same(one[4], many.infos[at])
 
 
+def test_many_steps_of_spaces_without_a_size(server: Running) -> None:
+    near = OddEnv()
+    near.action_space.seed(3)
+    actions = [near.action_space.sample() for _ in range(6)]
+    given = tuple(tuple(action[part] for action in actions) for part in range(2))
+    with closing(ludus.connect(server.url, "Odd-v0")) as far:
+        far.reset(seed=4)
+        near.reset(seed=4)
+        many = far.step_many(given)
+        for at, action in enumerate(actions):
+            seen, reward, _, _, info = near.step(action)
+            require_same(seen, {key: value[at] for key, value in many.observations.items()})
+            assert (reward, info) == (many.rewards[at], many.infos[at])
+        for wrong in (given[:1], (given[0], given[1][:3]), ((1,) * 6, given[1]), 3, ()):
+            with pytest.raises(InvalidAction):
+                far.step_many(wrong)
+    with closing(ludus.connect(server.url, "Odd-v0", num_envs=3)) as far:
+        far.reset(seed=4)
+        batches = [far.action_space.sample() for _ in range(4)]
+        one_by_one = [far.step(batch) for batch in batches]
+        far.reset(seed=4)
+        many = far.step_many(tuple(tuple(b[part] for b in batches) for part in range(2)))
+        for at, expected in enumerate(one_by_one):
+            found = {key: value[at] for key, value in many.observations.items()}
+            require_same(expected[0], found)
+            require_same(expected[4], many.infos[at])
+
+
 def test_many_steps_end_with_the_episode(server: Running) -> None:
     with closing(ludus.connect(server.url, "Counter-v0")) as env:
         first, _ = env.reset(seed=1)
@@ -216,6 +245,8 @@ def test_a_pool_gives_what_is_ready_first(server: Running) -> None:
         pool.recv(3)
         # Each takes 0.1 s, in a thread of its own.
         assert time.monotonic() - began < 10
+        with pytest.raises(BadArguments, match="reset_mask"):
+            pool.reset(options={"reset_mask": np.array([True, False, False])})
         for rows in ([0, 0], [3], [-1], [0.5], []):
             with pytest.raises((ValueError, InvalidAction)):
                 pool.send([1] * len(rows), rows)

@@ -49,14 +49,15 @@ class PoolHost:
         """Begin an episode in each environment; return observations and merged infos."""
         self._check_idle("reset")
         n = len(self._sessions)
-        seeds = _seeds(seed, n)
-        pairs = zip(self._sessions, seeds, strict=True)
-        results = await asyncio.gather(*(one.reset(seed=s, options=options) for one, s in pairs))
+        if options is not None and "reset_mask" in options:
+            raise BadArguments("A pool takes no reset_mask; finished environments begin anew.")
+        pairs = zip(self._hosts, _seeds(seed, n), strict=True)
+        results = await asyncio.gather(*(host.reset(one, options) for host, one in pairs))
         self._over[:] = False
-        observations = [result.observation for result in results]
+        observations = [observation for observation, _ in results]
         infos: dict[str, Any] = {}
-        for row, result in enumerate(results):
-            add_info(infos, result.info, row, n)
+        for row, (_, info) in enumerate(results):
+            add_info(infos, info, row, n)
         return [stacked(self._first.observation_space, observations), packed_columns(infos)]
 
     async def send(self, rows: Any, actions: Any) -> None:
@@ -79,7 +80,8 @@ class PoolHost:
         session = self._sessions[row]
         try:
             if self._over[row]:
-                found: Result | Exception = await session.reset()
+                observation, info = await self._hosts[row].reset(None, None)
+                found: Result | Exception = Result(observation, 0.0, False, False, info)
             else:
                 found = await session.step(action)
         except Exception as problem:  # of the environment; told to the client by recv()

@@ -149,7 +149,7 @@ class _Connection:
         """Open what a client asks for and return its declaration."""
         _check_hello(wanted)
         name, num_envs = wanted.get("id"), wanted.get("num_envs")
-        self._name = self._name if name is None else self._sessions.find(name).name
+        name = self._name if name is None else self._sessions.find(name).name
         mode, kwargs = wanted.get("autoreset_mode"), wanted.get("kwargs") or {}
         if wanted.get("pool", False):
             if num_envs is None or mode is not None:
@@ -161,7 +161,7 @@ class _Connection:
         try:
             for _ in range(count):
                 session = await self._sessions.open(
-                    self._name,
+                    name,
                     num_envs=num_envs,
                     kwargs=kwargs,
                     owner=self._owner,
@@ -174,6 +174,7 @@ class _Connection:
         except BaseException:
             await self.close()
             raise
+        self._name = name
         self._begin(host)
         return declared
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from typing import Any
+from typing import Any, overload
 
 from ludus.core.env import Env
 from ludus.core.vector_env import AutoresetMode, VectorEnv
@@ -23,6 +23,30 @@ __all__ = ["connect"]
 _CONNECT_SECONDS = 10.0
 
 
+@overload
+def connect(
+    url: str,
+    id: str | None = None,
+    *,
+    num_envs: None = None,
+    token: str | None = None,
+    timeout: float = 60.0,
+    tls: ssl.SSLContext | None = None,
+    **kwargs: Any,
+) -> Env[Any, Any]: ...
+@overload
+def connect(
+    url: str,
+    id: str | None = None,
+    *,
+    num_envs: int,
+    autoreset_mode: AutoresetMode | str | None = None,
+    pool: bool = False,
+    token: str | None = None,
+    timeout: float = 60.0,
+    tls: ssl.SSLContext | None = None,
+    **kwargs: Any,
+) -> VectorEnv[Any, Any, Any]: ...
 def connect(
     url: str,
     id: str | None = None,
@@ -39,7 +63,8 @@ def connect(
 
     Args:
         url: The server, such as ``"http://127.0.0.1:8000"``; https, ws and wss are possible too.
-        id: Which environment; it can be left out if the server offers a single one.
+        id: Which environment; by default the server's first one, or that of the URL's path
+            (``http://host:8000/env/FrozenLake-v1``).
         num_envs: Size of a batch; ``None`` for a single environment.
         autoreset_mode: Of a batch, as for ``ludus.make_vec``.
         pool: Whether the environments of the batch are stepped each for itself, so that any of
