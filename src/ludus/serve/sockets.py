@@ -35,7 +35,7 @@ class AnsweringProtocol(WebSocketsSansIOProtocol):  # type: ignore[misc, unused-
         """Offer the extension to the application."""
         super().handle_connect(event)
         if hasattr(self, "scope"):
-            extensions: dict[str, Any] = self.scope["extensions"]  # type: ignore[assignment]
+            extensions: dict[str, Any] = self.scope["extensions"]
             extensions[ANSWER] = self._install
 
     def handle_text(self, event: Any) -> None:

@@ -75,6 +75,16 @@ class ActionSpace(Space[Any]):
         """Whether ``x`` is a text, or has the form of a call of a known tool."""
         return _misshapen(x) is None and (isinstance(x, str) or x["tool"] in self.tools)
 
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the members."""
+        call = {
+            "type": "object",
+            "properties": {"tool": {"enum": list(self.tools)}, "arguments": {"type": "object"}},
+            "required": ["tool"],
+            "additionalProperties": False,
+        }
+        return {"anyOf": [{"type": "string", "maxLength": _LONGEST}, call]}
+
     def __repr__(self) -> str:
         return f"ActionSpace(text, tools: {', '.join(self.tools)})"
 
