@@ -8,6 +8,7 @@ root is kept in the user's cache folder, the newest images and their layers in p
 from __future__ import annotations
 
 import ast
+import fcntl
 import json
 import os
 import shutil
@@ -25,7 +26,7 @@ from ludus.sandbox.backend import podman
 from tests.containers.recipe import ROOT
 from tests.sandbox.support import why_not
 
-__all__ = ["CANARY", "HARDENED", "build", "import_base", "run", "started"]
+__all__ = ["CANARY", "HARDENED", "ULIMITS", "build_all", "inspected", "run", "started"]
 
 BASE = "localhost/ludus-test-debian:trixie"
 SUITE = "trixie"
@@ -60,12 +61,22 @@ def run(*words: str, seconds: float = 120, check: bool = True) -> subprocess.Com
     return done
 
 
-def import_base() -> str:
-    """Return the name of an image of Debian; skip the test where none can be made."""
+def build_all(folder: Path) -> dict[str, str]:
+    """Build both images and return their names by target; skip the test where none can be built.
+
+    Of processes that want this at the same time, one builds, and the others take its layers.
+    """
     if reason := why_not("podman", root=True):
         pytest.skip(f"podman: {reason}")
+    with (_cache() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _import_base()
+        return {target: _build(target, folder) for target in ("ludus", "serve")}
+
+
+def _import_base() -> None:
     if run("image", "exists", BASE, check=False).returncode == 0:
-        return BASE
+        return
     packed = _cache() / f"debian-{SUITE}.tar"
     if not packed.exists():
         if shutil.which("debootstrap") is None:
@@ -76,7 +87,6 @@ def import_base() -> str:
             pytest.skip(f"{MIRROR} cannot be reached: {problem}; set LUDUS_TEST_MIRROR to another")
         _bootstrap(packed)
     run("import", "--quiet", str(packed), BASE)
-    return BASE
 
 
 def _cache() -> Path:
@@ -103,8 +113,7 @@ def _bootstrap(packed: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def build(target: str, folder: Path) -> str:
-    """Build a target and return the image's name; layers of earlier builds are used."""
+def _build(target: str, folder: Path) -> str:
     options, settings = _pip_settings()
     secret = folder / "pip.conf"
     secret.write_text(settings)

@@ -19,8 +19,7 @@ from tests.containers.building import (
     CANARY,
     HARDENED,
     ULIMITS,
-    build,
-    import_base,
+    build_all,
     inspected,
     run,
     started,
@@ -67,9 +66,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
-    import_base()
-    folder = tmp_path_factory.mktemp("settings")
-    return {target: build(target, folder) for target in ("ludus", "serve")}
+    return build_all(tmp_path_factory.mktemp("settings"))
 
 
 @pytest.fixture
