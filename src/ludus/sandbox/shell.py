@@ -63,7 +63,8 @@ _REPORT = '\\__ludus "$?" {token} {mode}\n'
 _RUN = "\n. /dev/fd/97 97<<<{text} </dev/null >&98 2>&96 96>&- 98>&- 99>&-; " + _REPORT + _REPORT
 _KILLED = 137
 _START_TIME = 10.0
-_PATIENCE = (0.05, 0.1, 0.2, 0.5)
+# Seconds to wait for the prompt after each kill: on a busy machine it takes a while.
+_PATIENCE = (0.05, 0.1, 0.2, 0.5, 1.0)
 _LOST = "its folder, variables and functions are lost; the next command starts a fresh one."
 _REPLACED = (
     "What an earlier command had left running could only be ended with its shell: the folder, "
@@ -308,7 +309,7 @@ class Shell:
         for _ in range(2):
             token = secrets.token_hex(16)
             pump = Pump(job, 1024, _REPORT.format(token=token, mode="keep").encode(), token)
-            if pump.run(time.monotonic() + 0.5) is Ending.STATUS:
+            if pump.run(time.monotonic() + _PATIENCE[-1]) is Ending.STATUS:
                 return True
         return False
 
