@@ -175,6 +175,30 @@ $(VENV_PEERS)/%/.installed: tests/peers/%/constraints.txt pyproject.toml
 $(PEERS:%=test-interop-%): test-interop-%: $(VENV_PEERS)/%/.installed
 	LUDUS_PEER=$* $(VENV_PEERS)/$*/bin/python -m pytest tests/peers/$* $(PYTEST)
 
+# Other projects' own tests, first on Gymnasium and then on Ludus in its place. PyPI has a part of them;
+# SUITES is a folder with checkouts of the projects for all of them. Hours, if PROJECTS names none. The
+# environment uses the packages of .venv, and has those that only such tests need. With
+# SUITE_OPTIONS='--reports FOLDER', a run that was interrupted goes on where it was.
+VENV_SUITES ?= .venv-suites
+PUBLISHED := build/suites
+SUITES ?= $(PUBLISHED)
+PROJECTS ?=
+SUITE_OPTIONS ?=
+SUITE_PACKAGES := supersuit==3.11.0 tinyscaler mpe2 rlcard termcolor multi-agent-ale-py \
+	pytest-mock dill array-api-extra flax msgpack chex
+
+$(VENV_SUITES)/.installed: $(VENV)/.installed-dev
+	$(BIN)/python -m venv $(VENV_SUITES)
+	$(VENV_SUITES)/bin/pip $(QUIETLY) install --no-deps $(SUITE_PACKAGES)
+	echo "import site; site.addsitedir('$$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')')" \
+		> "$$($(VENV_SUITES)/bin/python -c 'import site; print(site.getsitepackages()[0])')/ludus.pth"
+	@touch $@
+
+.PHONY: test-suites
+test-suites: $(VENV_SUITES)/.installed ## Run other projects' tests on Gymnasium and on Ludus in its place
+	$(if $(filter $(PUBLISHED),$(SUITES)),$(VENV_SUITES)/bin/python -m tests.interop.peer_sdists $(SUITES) $(PROJECTS))
+	$(VENV_SUITES)/bin/python -m tests.interop.peer_suites $(SUITES) $(PROJECTS) $(SUITE_OPTIONS)
+
 # Apart from .venv, because gymnax wants an older Gymnasium than the tests compare with.
 $(VENV_BENCH)/.installed: pyproject.toml constraints-bench.txt
 	$(PYTHON) -m venv $(VENV_BENCH)
@@ -212,4 +236,4 @@ build: install-dev ## Build wheel and sdist, with a bill of materials
 		--timeout 10 --sbom dist/sbom.cdx.json
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) $(VENV_BENCH) $(VENV_PEERS) $(VENV_VERSIONS) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_BENCH) $(VENV_PEERS) $(VENV_VERSIONS) $(VENV_SUITES) build dist demo site .mypy_cache .pytest_cache .ruff_cache .hypothesis

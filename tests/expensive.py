@@ -61,6 +61,7 @@ EXPENSIVE = {
     "interop/test_libraries.py::test_torchrl_through_the_adapter": 0,
     "interop/test_libraries.py::test_torchrl_under_the_alias": 0,
     "interop/test_libraries.py::test_torchrl_vector_under_the_alias": 0,
+    "interop/test_peer_suites.py::test_suites_on_pypi": 0,
     "interop/test_robotics.py::test_others_robots_give_the_same_numbers": 1,
     "interop/test_third_party.py::test_in_a_sandbox": 1,
     "interop/test_third_party.py::test_same_observations_rewards_and_infos_as_gymnasium": 1,

@@ -15,6 +15,10 @@ ALL = os.environ.get("LUDUS_TEST_ALL") == "1"
 """Whether every case runs, at full length."""
 
 
+OPTIONAL = None if ALL else "is used with LUDUS_TEST_ALL=1"
+"""Why a test leaves alone what the Makefile calls optional, so that it does the same everywhere."""
+
+
 def name_of(case: Any) -> str:
     """Return the id of a ``pytest.param``, and the text of anything else."""
     return str(getattr(case, "id", None) or case)

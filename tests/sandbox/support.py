@@ -9,6 +9,7 @@ import pytest
 
 from ludus.sandbox.backend.containers import why_no_sandbox
 from ludus.sandbox.opening import backend_class
+from tests.sampling import OPTIONAL
 from tests.sandbox.daemon import why_no_daemon
 
 ENGINES = ("podman", "docker", "gvisor")
@@ -19,6 +20,8 @@ def why_not(backend: str, *, root: bool = False) -> str | None:
     """Return why a backend cannot run, or why its limits would not hold."""
     if root and os.geteuid() != 0:
         return "these limits need root"
+    if backend in ENGINES and OPTIONAL:
+        return OPTIONAL
     if backend == "docker" and (reason := why_no_daemon()):
         return reason
     chosen = backend_class(backend)

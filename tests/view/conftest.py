@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -95,9 +97,25 @@ def browser():
 
 
 class Opened:
-    """A page in the browser that notes every error, and every request to somebody else."""
+    """A page in the browser that notes every error, and every request to somebody else.
 
-    def __init__(self, browser, url: str, *, width: int = 1280, dark: bool = False) -> None:
+    Args:
+        browser: Where it is opened.
+        url: Its address.
+        routes: What is done with requests, by patterns of their addresses.
+        width: Of the window.
+        dark: Whether the reader wants dark colours.
+    """
+
+    def __init__(
+        self,
+        browser,
+        url: str,
+        routes: Mapping[str, Callable[[Any], None]] = MappingProxyType({}),
+        *,
+        width: int = 1280,
+        dark: bool = False,
+    ) -> None:
         scheme = "dark" if dark else "light"
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme
@@ -114,6 +132,8 @@ class Opened:
                 one.url.partition("://")[2].partition("/")[0] != home, f"request: {one.url}"
             ),
         )
+        for pattern, work in routes.items():
+            self.page.route(pattern, work)
         self.page.goto(url)
 
     def _note(self, is_wrong: bool, text: str) -> None:

@@ -8,11 +8,13 @@ import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from ludus.view.episodes.live import Look, Watched, Watchers
+from ludus.view.pages.live import _steps
 from tests.view.conftest import Opened
 
 WRITER = """
@@ -50,6 +52,7 @@ class Writer:
     """A process that records an episode, a step when it is told to."""
 
     def __init__(self, path: Path) -> None:
+        self.page = f"run/{path.name}/e/record"
         self.process = subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(WRITER), str(path)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -69,15 +72,15 @@ class Writer:
 
 
 @pytest.fixture
-def writer(site):
-    made = Writer(site.folder / "live")
+def writer(site, request):
+    made = Writer(site.folder / request.node.name)
     yield made
     made.kill()
 
 
 def test_an_episode_is_watched(writer, address, browser):
     time.sleep(2.1)  # the library looks for new runs every two seconds
-    with Opened(browser, f"{address}/run/live/e/record") as opened:
+    with Opened(browser, f"{address}/{writer.page}") as opened:
         page = opened.page
         assert page.locator("#steps > li").count() == 1
         assert page.locator("#state").inner_text() == "running"
@@ -92,6 +95,19 @@ def test_an_episode_is_watched(writer, address, browser):
         writer.kill()
         page.locator("#state", has_text="interrupted").wait_for(timeout=10_000)
         page.locator("#following", has_text="not running any more").wait_for(timeout=10_000)
+        assert opened.problems == []
+
+
+def test_a_page_whose_scripts_come_late_is_told_of_what_is_new(writer, address, browser):
+    def later(route):
+        time.sleep(1)
+        route.continue_()
+
+    time.sleep(2.1)  # the library looks for new runs every two seconds
+    with Opened(browser, f"{address}/{writer.page}", {"**/hx-sse*": later}) as opened:
+        assert opened.page.locator("#state").inner_text() == "running"
+        writer.do("act")
+        opened.page.locator("#now", has_text="halfway").wait_for(timeout=10_000)
         assert opened.problems == []
 
 
@@ -134,6 +150,43 @@ def test_a_failure_to_read_ends_the_watching():
             return watched.has_failed
 
     assert in_a_loop(watch())
+
+
+def test_a_step_that_a_page_has_already_is_not_sent_again():
+    has_come = asyncio.Event()
+
+    def look(number: int) -> Look | None:
+        steps = ["step 0"] if has_come.is_set() and not number else []
+        return Look(number, steps, "now", is_over=number == 1)
+
+    async def watch():
+        watchers, sent = Watchers(), []
+        async for text in _steps(watchers, "key", lambda: Watched(look, 0), 1):
+            sent.append(text)
+            has_come.set()
+        return sent
+
+    sent = in_a_loop(watch())
+    assert [text.split("\n")[0] for text in sent[:-1]] == ["id: 1"] * (len(sent) - 1)
+    assert sent[-1].startswith("event: over")
+    assert "step 0" not in "".join(sent)
+
+
+def test_a_reader_ends_with_the_last_who_watches_even_if_it_began_later():
+    async def watch():
+        watchers, is_over = Watchers(), True
+        make = partial(Watched, lambda number: Look(number, is_over=is_over), 0)
+        async with watchers.watching("key", make) as first:
+            await first.changed(0, 10)
+            await asyncio.sleep(0.5)
+            is_over = False
+            async with watchers.watching("key", make) as second:
+                assert second is not first
+                await second.changed(0, 10)
+        await asyncio.sleep(0)
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    assert in_a_loop(watch()) == []
 
 
 def test_a_stream_of_what_a_resumption_has_cut(site):

@@ -79,6 +79,13 @@ def test_pages_are_accessible_in_both_themes_and_fit_a_phone(page, path):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+COLOURS = """() => {
+    const frame = document.getElementById("frame");
+    const drawn = frame.getContext("2d").getImageData(0, 0, frame.width, frame.height);
+    return new Set(new Uint32Array(drawn.data.buffer)).size;
+}"""
+
+
 def at(page, step):
     page.wait_for_selector(f'#stage[data-shown="{step}"]', timeout=WAIT)
     return page.evaluate("document.getElementById('frame').toDataURL()")
@@ -123,8 +130,11 @@ def test_a_click_into_a_chart_goes_to_its_step(page):
 
 def test_frames_are_asked_for_with_a_button(page):
     page.goto("/record/fresh/ep/0?t=2")
+    assert page.locator("#frame").count() == 0
     page.get_by_role("button", name="Show frames").click()
     at(page, 2)
+    assert page.locator("#frame").is_visible()
+    assert page.evaluate(COLOURS) > 1
 
 
 def test_nothing_in_a_hostile_record_runs(page):

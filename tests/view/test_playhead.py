@@ -132,17 +132,13 @@ def test_a_seeded_reset_is_a_shortcut_only_where_nothing_else_is_left(tmp_path):
 
 def test_a_difference_from_the_recording_is_noticed(tmp_path, monkeypatch):
     with odd_envs.registered():
-        notice_a_difference(tmp_path, monkeypatch)
-
-
-def notice_a_difference(tmp_path, monkeypatch):
-    path = record_single("ViewOdd/Drift-v0", tmp_path / "run", episodes=1)
-    monkeypatch.setattr(odd_envs.DriftEnv, "pace", 0.5)
-    head = Playhead(read_run(path))
-    head.seek(after(2))
-    assert head.difference is None
-    head.seek(after(5))
-    assert head.difference == 3
+        path = record_single("ViewOdd/Drift-v0", tmp_path / "run", episodes=1)
+        monkeypatch.setattr(odd_envs.DriftEnv, "pace", 0.5)
+        head = Playhead(read_run(path))
+        head.seek(after(2))
+        assert head.difference is None
+        head.seek(after(5))
+        assert head.difference == 3
 
 
 def test_moments_beyond_the_recording_and_records_of_other_kinds_are_refused(tmp_path):

@@ -150,13 +150,15 @@ def _finite_findings(space: Discrete | MultiDiscrete | MultiBinary, kind: str) -
     else:
         what = "all shape elements must be greater than 0"
         shape = counts = space.shape
+    positive = counts > 0 if isinstance(space, Discrete) else np.all(np.asarray(counts) > 0)
+    if positive and space.shape == shape:
+        return
     pre = f"{type(space).__name__} {kind} space's"
     if space.shape != shape:
         yield finding(
             "space-shape",
             f"{pre} shape should be {shape or 'empty'}, actual shape: {space.shape}.",
         )
-    positive = counts > 0 if isinstance(space, Discrete) else np.all(np.asarray(counts) > 0)
     if not positive:
         yield finding("empty-space", f"{pre} {what}, actual: {counts}.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,11 @@ from ludus.cli import options
 from ludus.cli.console import echo, failing_on
 from ludus.errors import Error
 from ludus.terminal_text import printable
+
+if TYPE_CHECKING:
+    from ludus.research.images.containerfile import Recipe
+    from ludus.research.images.task_image import TaskImage
+    from ludus.research.task.task import Task
 
 __all__ = ["image_command"]
 
@@ -56,15 +61,7 @@ def image_command(
     except Error as missing:
         problem = str(missing)
     if as_json:
-        rows = {
-            "task": found.id,
-            "image": found.config.image,
-            "here": None if image is None else {**image.plain(), "backend": image.backend},
-            "problem": problem,
-            "tag": recipe.tag,
-            "requirements": recipe.requirements.splitlines(),
-        }
-        echo(json.dumps(rows, indent=2))
+        echo(json.dumps(_plain(found, recipe, image, problem), indent=2))
         return
     if found.config.image is None:
         echo(f"{printable(found.id)} names no image: it runs in this machine's folders.")
@@ -76,9 +73,24 @@ def image_command(
             echo(f"  {printable(source)}")
     if out_folder is not None:
         engine = "docker" if backend == "docker" else "podman"
-        words = [engine, "build", "--tag", recipe.tag, str(out_folder)]
-        echo(f"Build it: {printable(shlex.join(words), 2000)}")
-        if found.config.image is None:
-            echo(f"Then name it in {printable(str(found.file))}: image: {recipe.tag}")
+        _say_how_to_build(found, recipe.tag, out_folder, engine)
     elif image is None:
         echo("--out FOLDER writes what an image of the task is built from.")
+
+
+def _plain(task: Task, recipe: Recipe, image: TaskImage | None, problem: str) -> dict[str, Any]:
+    return {
+        "task": task.id,
+        "image": task.config.image,
+        "here": None if image is None else {**image.plain(), "backend": image.backend},
+        "problem": problem,
+        "tag": recipe.tag,
+        "requirements": recipe.requirements.splitlines(),
+    }
+
+
+def _say_how_to_build(task: Task, tag: str, folder: Path, engine: str) -> None:
+    words = [engine, "build", "--tag", tag, str(folder)]
+    echo(f"Build it: {printable(shlex.join(words), 2000)}")
+    if task.config.image is None:
+        echo(f"Then name it in {printable(str(task.file))}: image: {tag}")

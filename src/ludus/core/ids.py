@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ludus.errors import Error
 
@@ -13,6 +14,7 @@ ENV_ID_RE = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def parse_env_id(env_id: str) -> tuple[str | None, str, int | None]:
     """Split an id into namespace, name and version; absent parts are ``None``.
 

@@ -162,9 +162,24 @@ class Kernel:
         return annotated in ("int", "float", int, float)
 
     @cached_property
+    def state_kinds(self) -> dict[str, str]:
+        """The kinds of the state's fields, by their names."""
+        return {field.name: field.kind for field in self.state_fields}
+
+    @cached_property
     def array_fields(self) -> list[str]:
         """The names of the state's array fields."""
-        return [field.name for field in self.state_fields if field.kind == "array"]
+        return [name for name, kind in self.state_kinds.items() if kind == "array"]
+
+    @cached_property
+    def float_fields(self) -> list[str]:
+        """The names of the state's floats."""
+        return [name for name, kind in self.state_kinds.items() if kind == "float"]
+
+    @cached_property
+    def int_fields(self) -> list[str]:
+        """The names of the state's ints and bools, which are stored as ints."""
+        return [name for name, kind in self.state_kinds.items() if kind in ("int", "bool")]
 
     @cached_property
     def keeps_state(self) -> bool:

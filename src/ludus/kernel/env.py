@@ -27,7 +27,7 @@ StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 
 _EVERY = np.ones(1, np.bool_)
 _BUILT = {"_advance", "_program", "_read", "_seen", "_storage", "_table", "_tier", "_write"}
-_BUILT |= {"_columns", "_every", "_info_arrays", "_observed", "_told", "_unwatched"}
+_BUILT |= {"_every", "_info_arrays", "_observed", "_told", "_unwatched"}
 _CONVERT: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool": bool}
 
 
@@ -86,7 +86,6 @@ class KernelEnv(WatchedEnv):
         ]
         self._info_arrays = getattr(self, "info_arrays", None)
         self._observed = self._storage.observations[0]
-        self._columns = self._storage.columns()
         self._tells = bool(self._told) or self._info_arrays is not None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -168,6 +167,8 @@ class KernelEnv(WatchedEnv):
             step = self._native_advance(step)
         self._advance = self._plain_advance(step) if tiers else step
         return self._advance(action)
+
+    _advance: Callable[[Any], Any] = _first_advance  # type: ignore[assignment]
 
     def _may_change(self) -> bool:
         """Tell whether another program may take over."""
@@ -270,7 +271,8 @@ class KernelEnv(WatchedEnv):
         """Look up what a step needs, after anything of it may have changed."""
         self._table = self._program.table(self._storage)
         self._every = self._program.address(_EVERY)
-        self._advance = self._first_advance
+        # The class's own: an environment that held its method would wait for the garbage collector.
+        vars(self).pop("_advance", None)
         if self._is_watched():
             self._watch()
 

@@ -53,11 +53,11 @@ class Layout(tuple[Place, ...]):
 
     def by_place(self, arrays: dict[str, Any]) -> dict[int, Any]:
         """Return the table for plain Python."""
-        table: dict[int, Any] = {}
+        words: list[Any] = []
         for place in self:
             array = arrays[place.name]
-            table |= enumerate((array, *array.shape), place.at)
-        return table
+            words += (array, *array.shape)
+        return dict(enumerate(words))
 
 
 @lru_cache(maxsize=256)

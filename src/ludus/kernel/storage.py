@@ -100,10 +100,8 @@ class Storage:
     ) -> None:
         self.kernel = kernel
         self.n = n
-        fields = kernel.state_fields
-        self._float_names = [f.name for f in fields if f.kind == "float"]
-        self._int_names = [f.name for f in fields if f.kind in ("int", "bool")]
-        self._kinds = {f.name: f.kind for f in fields}
+        self._float_names, self._int_names = kernel.float_fields, kernel.int_fields
+        self._kinds = kernel.state_kinds
         self._scalars = sum(f.kind != "array" for f in kernel.param_fields)
         self._buffers: dict[str, Any] = {}
         self.action_kinds = action_kinds(kernel, action)
@@ -171,7 +169,10 @@ class Storage:
 
         Rows that are a power of two apart would map to the same cache sets and evict one another.
         """
-        room = 1 if self.n == 1 else -(-self.n // _PADDING) * _PADDING + _PADDING
+        if self.n == 1:
+            self._buffers[name] = whole = aligned_zeros((*shape, 1), dtype)
+            return whole
+        room = -(-self.n // _PADDING) * _PADDING + _PADDING
         self._buffers[name] = aligned_zeros((*shape, room), dtype)
         return self._buffers[name][..., : self.n]
 

@@ -130,27 +130,35 @@ def verify(
     keys = None if trusted_keys is None else tuple(trusted_keys)
     checks.append(_closed(report))
     checks.append(_signature(report, reader, keys, required=require_signature or keys is not None))
-    readable = "failed" not in (by_name["chain"], by_name["blocks"])
+    is_readable = "failed" not in (by_name["chain"], by_name["blocks"])
+    again = (lambda reader: _replay(reader, progress, max_seconds)) if replay else None
+    checks += _of_the_recording(reader, is_readable=is_readable, again=again)
+    return Verification(Path(path), tuple(checks))
+
+
+def _of_the_recording(
+    reader: RunReader, *, is_readable: bool, again: Callable[[RunReader], RecordCheck] | None
+) -> Iterator[RecordCheck]:
+    """Yield ``spec``, ``source``, ``replay`` and ``results``; ``again`` executes it once more."""
     if reader.manifest["kind"] != EPISODES:
         reason = f"a run of the kind {reader.manifest['kind']!r:.50} cannot be executed again"
         if isinstance(why := reader.manifest["subject"].get("unreplayable"), str):
             reason += f": {why:.500}"
-        checks += [RecordCheck(name, "skipped", reason) for name in ("spec", "source", "replay")]
-        checks.append(RecordCheck("results", "skipped", "what it claims cannot be computed"))
-        return Verification(Path(path), tuple(checks))
-    checks += [_guarded("spec", _spec, reader), _guarded("source", _source, reader)]
-    if not readable:
-        reason = "the recording is damaged"
-        checks += [RecordCheck(name, "skipped", reason) for name in ("replay", "results")]
-        return Verification(Path(path), tuple(checks))
-    if replay:
-        checks.append(
-            _guarded("replay", lambda reader: _replay(reader, progress, max_seconds), reader)
-        )
+        for name in ("spec", "source", "replay"):
+            yield RecordCheck(name, "skipped", reason)
+        yield RecordCheck("results", "skipped", "what it claims cannot be computed")
+        return
+    yield _guarded("spec", _spec, reader)
+    yield _guarded("source", _source, reader)
+    if not is_readable:
+        for name in ("replay", "results"):
+            yield RecordCheck(name, "skipped", "the recording is damaged")
+        return
+    if again is None:
+        yield RecordCheck("replay", "skipped", "not asked for", optional=True)
     else:
-        checks.append(RecordCheck("replay", "skipped", "not asked for", optional=True))
-    checks.append(_guarded("results", _results, reader))
-    return Verification(Path(path), tuple(checks))
+        yield _guarded("replay", again, reader)
+    yield _guarded("results", _results, reader)
 
 
 def _guarded(

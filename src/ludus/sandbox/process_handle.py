@@ -23,7 +23,19 @@ from ludus.sandbox.policy import check_variable
 if TYPE_CHECKING:
     from ludus.sandbox.linux.freezer import Freezer
 
-__all__ = ["LocalJob", "Pipes", "SandboxCommand", "SandboxProcess", "check_command", "exit_status"]
+__all__ = [
+    "ENDING",
+    "LocalJob",
+    "Pipes",
+    "SandboxCommand",
+    "SandboxProcess",
+    "check_command",
+    "exit_status",
+]
+
+
+ENDING = 10.0
+"""Seconds in which a tree that was killed has ended, on a busy machine too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +160,16 @@ class SandboxProcess(ABC):
     def abort_command(self) -> None:
         """Signal the shell to drop its command (SIGUSR1), then kill all it started."""
 
-    def sweep_background(self) -> None:  # noqa: B027 - where every command has its own kernel
-        """Kill what a finished command of a shell left running, from outside."""
+    def sweep_background(self) -> bool:
+        """Kill what a finished command of a shell left running, from outside; wait for its end.
+
+        Returns:
+            Whether the shell had to be killed as well.
+
+        Raises:
+            SandboxError: something does not end, or is not found.
+        """
+        return False  # every command has its own kernel
 
     def pause(self) -> None:  # noqa: B027 - where the shell cannot be stopped from outside
         """Stop the shell itself between commands, with all that was loaded into it."""
@@ -213,7 +233,7 @@ class LocalJob(SandboxProcess):
     def close(self) -> None:
         """Kill the tree, reap it and close the descriptors."""
         self.kill()
-        if self.wait(2.0) is None:
+        if self.wait(ENDING) is None:
             self.signal_child(signal.SIGKILL)
         super().close()
         with self._guard:

@@ -65,6 +65,10 @@ _KILLED = 137
 _START_TIME = 10.0
 _PATIENCE = (0.05, 0.1, 0.2, 0.5)
 _LOST = "its folder, variables and functions are lost; the next command starts a fresh one."
+_REPLACED = (
+    "What an earlier command had left running could only be ended with its shell: the folder, "
+    "variables and functions are lost; this command ran in a fresh one."
+)
 
 
 class Shell:
@@ -99,6 +103,7 @@ class Shell:
         self._closed = self._interrupted = self._at_work = False
         self._stopped = self._may_rest = False
         self._ended = 0.0
+        self._note = ""
         self._resting = resting()
         self._job = self._fresh()
         self._resting.open(self)
@@ -129,6 +134,7 @@ class Shell:
 
         Raises:
             SandboxClosed: shell or sandbox are closed.
+            SandboxError: what the command started was killed and does not end.
             ValueError: the command holds a NUL character.
         """
         if "\0" in command:
@@ -151,12 +157,16 @@ class Shell:
         """Kill what commands left running, and stop the shell until its next command.
 
         The shell does this itself after each command, but a hostile command can change how. This is
-        done from outside.
+        done from outside, and is over when what was killed has ended. A shell that cannot be kept
+        from running is killed too; the result of the next command says so.
+
+        Raises:
+            SandboxError: something still runs, or may: it was killed and does not end.
         """
         with self._lock:
             if self._job is not None:
                 self._stopped = True
-                self._job.sweep_background()
+                self._sweep(self._job)
 
     def join(self, freezer: Freezer) -> None:
         """Put the shell, which is at rest, into a control group.
@@ -240,16 +250,17 @@ class Shell:
         # Before looking for an interrupt: from here on none reaches the shell unnoticed.
         self._at_work = False
         late = ending in (Ending.TIMEOUT, Ending.IDLE)
-        status, note, cut_off = pump.status, "", False
+        status, cut_off = pump.status, False
+        note, self._note = self._note, ""
         if late or self._interrupted:
-            status, note = _KILLED, self._recover(job, pump, ending)
+            status, note = _KILLED, self._recover(job, pump, ending) or note
         elif ending is Ending.EXIT:
             status, cut_off = job.wait(1.0), job.was_cut_off and self._oom_kills() == kills
             who = "A process outside the sandbox" if cut_off else "The command"
             note = f"{who} ended the shell itself: {_LOST}"
             self._drop(job)
         elif mode == "alone" and not job.alone:
-            job.sweep_background()
+            self._sweep(job)
         self._ended, self._may_rest = time.monotonic(), mode == "alone"
         if self._may_rest:
             self._resting.after_command(self)
@@ -266,6 +277,18 @@ class Shell:
             cut_off=cut_off,
         )
 
+    def _sweep(self, job: SandboxProcess) -> None:
+        """Kill what commands left running, and drop a shell that had to be killed as well."""
+        try:
+            killed = job.sweep_background()
+        except BaseException:
+            # Whatever went wrong: what may still run must not run beside the next command.
+            self._drop(job)
+            raise
+        if killed:
+            self._drop(job)
+            self._note = _REPLACED
+
     def _recover(self, job: SandboxProcess, pump: Pump, ending: Ending) -> str:
         """Bring the shell back to its prompt; say what was lost where that fails."""
         for patience in _PATIENCE:
@@ -274,6 +297,8 @@ class Shell:
             job.abort_command()
             ending = pump.run(time.monotonic() + patience)
         if ending is not Ending.EXIT and self._in_step(job):
+            self._stopped = True
+            self._sweep(job)  # whether all of it has ended is only certain now
             return ""
         self._drop(job)
         return f"The shell did not survive the kill of its command: {_LOST}"

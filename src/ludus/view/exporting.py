@@ -36,7 +36,7 @@ _MOST_PAGES = 50_000
 _LINK = re.compile(r'(<(?:a|link|script|img|form)\b[^<>]*?\s)(href|src|action)="([^"]*)"')
 _LIVE = re.compile(r'\s(?:data-)?hx-[a-z:]+="[^"]*"')
 _META = re.compile(r'<meta name="htmx-config"[^>]*>\n?')
-_SCRIPTS = re.compile(r'<script src="[^"]*/(?:htmx|hx-sse)\.min\.js[^"]*" defer></script>\n?')
+_SCRIPTS = re.compile(r'<script src="[^"]*/(?:htmx|hx-sse)\.min\.js[^"]*"(?: defer)?></script>\n?')
 _SECTION = re.compile(r'<main id="main"[^>]*>(.*)</main>', re.DOTALL)
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _ID = re.compile(r'\sid="([^"]+)"')

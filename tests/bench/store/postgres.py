@@ -17,6 +17,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.sampling import OPTIONAL
+
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB")
 _numbers = itertools.count()
 
@@ -53,6 +55,8 @@ class Server:
 @contextmanager
 def running_server() -> Iterator[Server]:
     binaries = _binaries()
+    if OPTIONAL:
+        pytest.skip(f"PostgreSQL {OPTIONAL}")
     if binaries is None:
         pytest.skip("PostgreSQL's initdb and postgres are not installed")
     user = _user()

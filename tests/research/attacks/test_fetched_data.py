@@ -80,6 +80,12 @@ def refused(peer, folder, words):
         fetch_file(Download(f"{peer.url}/x.bin", "x.bin"), folder)
 
 
+def left_over(folder):
+    """Return what is left of a file that was refused."""
+    file = folder / "x.bin"
+    return file.read_bytes() if file.exists() else b""
+
+
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -98,6 +104,7 @@ def test_a_server_that_keeps_one_waiting_with_next_to_nothing(tmp_path, monkeypa
     monkeypatch.setattr(downloads, "SECONDS", 0.5)
     pieces = peer.pop("pieces", [])
     refused(Peer(*pieces, **peer), tmp_path, "next to nothing")
+    assert len(left_over(tmp_path)) < 1 << 10
 
 
 @pytest.mark.parametrize(
@@ -123,6 +130,8 @@ def test_a_server_that_keeps_one_waiting_with_next_to_nothing(tmp_path, monkeypa
 )
 def test_answers_that_are_none(tmp_path, head, words):
     refused(Peer(head), tmp_path, f"(?s){words}")
+    # Nothing but what the answer itself held, and nothing of this machine.
+    assert left_over(tmp_path) in (b"", b"abc")
 
 
 def test_a_length_of_thousands_of_digits_says_nothing(tmp_path):

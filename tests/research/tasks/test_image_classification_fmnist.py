@@ -24,6 +24,7 @@ from tests.research.tasks.predicting import (
     read,
     run_in_box,
 )
+from tests.sampling import OPTIONAL
 from tests.sandbox.support import needs
 
 TASK = "imageClassificationFMnist"
@@ -31,7 +32,8 @@ SOURCE = Path("/usr/share/datasets/fashion-mnist")
 VARIABLE = "LUDUS_DATA_FASHION_MNIST"
 NAMES = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 
-needs_data = pytest.mark.skipif(not SOURCE.is_dir(), reason="dataset-fashion-mnist is missing")
+WHY_NOT = OPTIONAL or (None if SOURCE.is_dir() else "is missing")
+needs_data = pytest.mark.skipif(WHY_NOT is not None, reason=f"dataset-fashion-mnist {WHY_NOT}")
 
 
 def write_idx(path: Path, array: np.ndarray) -> None:

@@ -89,6 +89,7 @@ __attribute__((constructor)) static void begin(void) {
   pthread_create(&thread, 0, work, 0);
 }
 """
+FILLS = "it would fill the host with processes"
 # Tells bash to do without what ends the background of a command.
 UNTOLD = 'builtin() { [[ $1 == kill ]] || command builtin "$@"; }; '
 
@@ -103,8 +104,10 @@ def _load(source: str, before: str, then: str) -> Callable[[Scene, Attack], Outc
     Args:
         source: of the library.
         before: what the shell is told first.
-        then: what is done after the command: ``sweep``, ``read`` a file, or just ``wait``.
+        then: what is done after the command: ``sweep``, ``read`` a file, or just ``wait``; with
+            ``sweep at once`` the command does not wait until the library has begun.
     """
+    pause = "" if then == "sweep at once" else "; sleep .2"
 
     def act(scene: Scene, attack: Attack) -> Outcome:
         if not _compiler():
@@ -120,8 +123,8 @@ def _load(source: str, before: str, then: str) -> Callable[[Scene, Attack], Outc
         scene.box.write_bytes(scene.inside("loaded.so"), library.read_bytes())
         with scene.box.shell() as shell:
             path, ticks = scene.inside("loaded.so"), scene.inside("ticks")
-            shell.run(f"export TICKS={ticks}; {before}enable -f {path} loaded; sleep .2", timeout=4)
-            if then == "sweep" and not scene.naive:
+            shell.run(f"export TICKS={ticks}; {before}enable -f {path} loaded{pause}", timeout=4)
+            if then.startswith("sweep") and not scene.naive:
                 shell.sweep()
             began = _wait_for_rest(scene) if then == "wait" else _count(scene)
             time.sleep(0.5)
@@ -180,6 +183,8 @@ ATTACKS = tuple(
         ("a_threads_child", CHILDREN, UNTOLD, "sweep", ""),
         ("a_timer_that_continues_it", CONTINUED, "", "sweep", ""),
         ("a_timer_that_continues_a_shell_that_waits", CONTINUED, "", "wait", ""),
-        ("helpers", HELPERS, UNTOLD, "sweep", "it would fill the host with processes"),
+        ("helpers", HELPERS, UNTOLD, "sweep", FILLS),
+        # The shell is alive when they are swept: it has no process to start for a pause.
+        ("helpers_that_are_swept_at_once", HELPERS, UNTOLD, "sweep at once", FILLS),
     )
 )

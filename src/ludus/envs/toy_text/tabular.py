@@ -311,7 +311,7 @@ class TabularEnv(RefusesHooks, KernelEnv):
     def _before_step(self, action: Any) -> None:
         """Check whether the row that the step will draw from was edited."""
         known: Any = self._known
-        s = int(self._columns["s"][0])
+        s = int(self._storage.columns()["s"][0])
         try:
             row, before = self._transitions[s][action], known[s][action]
         except (KeyError, IndexError, TypeError):

@@ -10,6 +10,7 @@ import os
 import sys
 from types import FunctionType
 from typing import Any, Literal, get_args
+from weakref import WeakKeyDictionary
 
 from ludus.errors import KernelError
 from ludus.kernel.contract import COMPILED_ROLES, Kernel
@@ -28,6 +29,9 @@ __all__ = [
 
 
 CompileMode = Literal["wait", "background", "never"]
+
+_known: WeakKeyDictionary[Kernel, tuple[str, str]] = WeakKeyDictionary()
+"""What :func:`known_name` found."""
 
 
 def compile_mode() -> CompileMode:
@@ -63,12 +67,14 @@ def jit_enabled() -> bool:
 
 def known_name(kernel: Kernel) -> tuple[str, str] | None:
     """Return the module of Ludus that defines a kernel, and the kernel's name there."""
+    if kernel in _known:
+        return _known[kernel]
     functions: list[Any] = [getattr(kernel, role) for role in COMPILED_ROLES]
     modules = {function.__module__ for function in functions if function is not None}
     for module in sorted(name for name in modules if name.startswith("ludus.")):
         for name, value in vars(sys.modules.get(module, object)).items():
             if value is kernel:
-                return module, name
+                return _known.setdefault(kernel, (module, name))
     return None
 
 

@@ -99,41 +99,46 @@ def solve(
     policy = {"memory": None, "cpus": None} if unlimited else {}
     # A command, a validation and the end are not the agent's steps.
     steps = max(loaded.config.max_steps, 4)
-    code, output, run_seconds = None, "", 0.0
     how: dict[str, Any] = {"backend": backend, "policy": policy, "draws": draws}
     how |= {"gpus": gpus, "without_image": without_image, "verbose": verbose}
     files = _solution(loaded, solution, command, seed)
     with files as (folder, command), ResearchEnv(loaded, max_steps=steps, **how) as env:
         env.reset(seed=seed)
         env.sandbox.put(folder, _HOME)
-        info: Mapping[str, Any] = {"outcome": "running"}
-        if command is not None:
-            observation, *_, info = env.step(command)
-            code, output = int(observation["exit_code"]), observation["output"]
-            run_seconds = info["command_seconds"]
-        began = time.monotonic()
-        validation = None
-        if validate and info["outcome"] == "running":
-            *_, info = env.step({"tool": "validate", "arguments": {}})
-            validation = (info["validation"] or {}).get("score")
-        if info["outcome"] == "running":
-            *_, info = env.finish("solution")
-        grade_seconds, graded = time.monotonic() - began, dict(env.artefacts)
+        info, found = _run_and_grade(env, command, validate=validate)
     return Solved(
         task=loaded,
         solution=str(solution),
         outcome=info["outcome"],
         score=info["score"],
         normalised=info["normalised_score"],
-        validation=validation,
         reason=info["reason"],
         details=(info["final"] or {}).get("details", {}),
-        exit_code=code,
-        output=output,
-        files=graded,
-        run_seconds=run_seconds,
-        grade_seconds=grade_seconds,
+        **found,
     )
+
+
+def _run_and_grade(
+    env: ResearchEnv, command: str | None, *, validate: bool
+) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Return the last step's info, and the fields of the result that only the steps show."""
+    found: dict[str, Any] = {"exit_code": None, "output": "", "run_seconds": 0.0}
+    info: Mapping[str, Any] = {"outcome": "running"}
+    if command is not None:
+        observation, *_, info = env.step(command)
+        found["exit_code"] = int(observation["exit_code"])
+        found["output"] = observation["output"]
+        found["run_seconds"] = info["command_seconds"]
+    began = time.monotonic()
+    found["validation"] = None
+    if validate and info["outcome"] == "running":
+        *_, info = env.step({"tool": "validate", "arguments": {}})
+        found["validation"] = (info["validation"] or {}).get("score")
+    if info["outcome"] == "running":
+        *_, info = env.finish("solution")
+    found["grade_seconds"] = time.monotonic() - began
+    found["files"] = dict(env.artefacts)
+    return info, found
 
 
 @contextmanager

@@ -102,40 +102,61 @@ def verify_episode(
     signed |= {"within": within, "max_file_bytes": max_file_bytes}
     base = verify(path, **signed, replay=False, head=head)
     kept = [check for check in base.checks if check.name not in _OURS]
-    broken = any(check.status == "failed" and check.name != "signature" for check in kept)
-    if broken:
+    if any(check.status == "failed" and check.name != "signature" for check in kept):
         reason = "the record is damaged, or did not end"
         ours = [RecordCheck(name, "skipped", reason) for name in _OURS]
         return Verification(Path(path), (*kept, *ours))
     reader = read_run(path, head=head, within=within)
-    story: Story | None = None
     found: list[Task] = []
-    spec = _guarded("spec", lambda: _spec(reader, task, found))
+    story, results = _told(reader)
+    checks = {
+        "spec": _guarded("spec", lambda: _spec(reader, task, found)),
+        "source": _source(reader),
+        "replay": RecordCheck("replay", "skipped", "not asked for", optional=True),
+        "draws": RecordCheck("draws", "skipped", "nothing was graded again", optional=not regrade),
+        "results": results,
+    }
+    if regrade:
+        sandboxes = {"backend": backend, "unlimited": unlimited}
+        checks |= _graded_again(reader, story, found, progress, sandboxes)
+    return Verification(Path(path), (*kept, *checks.values()))
+
+
+def _told(reader: RunReader) -> tuple[Story | None, RecordCheck]:
+    """Return what the events tell, ``None`` if it makes no sense, and the check ``results``."""
     try:
         story = tell(reader.events)
     except RecordError as problem:
-        results = RecordCheck("results", "failed", str(problem))
-    else:
-        results = _guarded("results", partial(_results, reader, story))
-    if not regrade:
-        replay = RecordCheck("replay", "skipped", "not asked for", optional=True)
-    elif story is None or not found:
-        replay = RecordCheck("replay", "skipped", "there is nothing to grade, or to grade with")
-    else:
-        sandboxes: dict[str, Any] = {"backend": backend, "unlimited": unlimited}
-        try:
-            grader = Regrader(reader, story, found[0], **sandboxes)
-        except TaskError as moved:
-            replay = RecordCheck("replay", "skipped", "the task is another one here")
-            spec = RecordCheck("spec", "failed", str(moved))
-        except SandboxError as missing:
-            replay = RecordCheck("replay", "skipped", f"it cannot be graded here: {missing}")
-        else:
-            replay = _guarded("replay", lambda: grader.check(progress))
-    draws = RecordCheck("draws", "skipped", "nothing was graded again", optional=replay.optional)
-    if replay.status == "passed":
-        draws = _guarded("draws", lambda: grader.check_draws())
-    return Verification(Path(path), (*kept, spec, _source(reader), replay, draws, results))
+        return None, RecordCheck("results", "failed", str(problem))
+    return story, _guarded("results", partial(_results, reader, story))
+
+
+def _graded_again(
+    reader: RunReader,
+    story: Story | None,
+    found: list[Task],
+    progress: Callable[[int, int], None] | None,
+    sandboxes: dict[str, Any],
+) -> dict[str, RecordCheck]:
+    """Return ``replay``, ``draws`` if that passed, and ``spec`` if the task is another one here."""
+    if story is None or not found:
+        reason = "there is nothing to grade, or to grade with"
+        return {"replay": RecordCheck("replay", "skipped", reason)}
+    try:
+        grader = Regrader(reader, story, found[0], **sandboxes)
+    except TaskError as moved:
+        reason = "the task is another one here"
+        return {
+            "replay": RecordCheck("replay", "skipped", reason),
+            "spec": RecordCheck("spec", "failed", str(moved)),
+        }
+    except SandboxError as missing:
+        reason = f"it cannot be graded here: {missing}"
+        return {"replay": RecordCheck("replay", "skipped", reason)}
+    replay = _guarded("replay", lambda: grader.check(progress))
+    if replay.status != "passed":
+        return {"replay": replay}
+    return {"replay": replay, "draws": _guarded("draws", grader.check_draws)}
 
 
 def verify_research_run(

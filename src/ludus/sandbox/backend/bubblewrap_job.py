@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ludus.errors import SandboxError
 from ludus.sandbox.backend.stage import read_child_pid
 from ludus.sandbox.linux.pidspace import PidSpace, only_child
 from ludus.sandbox.process_handle import LocalJob, Pipes
@@ -56,20 +57,37 @@ class BwrapJob(LocalJob):
                 self.signal_child(signal.SIGKILL)
 
     def abort_command(self) -> None:
-        """Signal the shell, then kill everything else in its namespace."""
-        if self.poll() is None and (space := self._find_space(1.0)):
-            space.signal_first(signal.SIGUSR1)
-            space.kill_others(self._sandbox._owner())
+        """Signal the shell, then kill everything else in its namespace, or else the shell too."""
+        if self.poll() is None:
+            if space := self._find_space(1.0):
+                space.signal_first(signal.SIGUSR1)
+                # The shell may be as quick, and kill what is to kill the others.
+                space.kill_others(self._sandbox._owner())
+            else:
+                self.kill()
 
-    def sweep_background(self) -> None:
-        """Stop the shell and kill everything else, where there is more."""
-        if self.poll() is None and (space := self._find_space(1.0)):
-            space.leave_stopped(self._sandbox._owner())
+    def sweep_background(self) -> bool:
+        """Stop the shell and kill everything else, where there is more, or else the shell too."""
+        if space := self._space or self._find_space(1.0):
+            if self.poll() is None:
+                return space.leave_stopped(self._sandbox._owner())
+            # bwrap may have been killed from outside, and what is below it about to end.
+            space.end()
+        elif self.wait(1.0) is None:
+            # Its namespace is not found for another reason than that it ended.
+            self.kill()
+            raise SandboxError(
+                "The processes of a shell are not found, so nothing can stop what its commands "
+                "left running. Close the sandbox and open another one."
+            )
+        return False
 
     def pause(self) -> None:
-        """Stop the shell, which is the first process of its namespace."""
+        """Stop the shell, which is the first process of its namespace, or else kill it."""
         if space := self._space or self._find_space(1.0):
             space.stop_first()
+        else:
+            self.kill()
 
     def resume(self) -> None:
         """Let the shell go on."""
@@ -78,8 +96,9 @@ class BwrapJob(LocalJob):
 
     def join(self, freezer: Freezer) -> None:
         """Put the shell into a control group."""
-        if self.poll() is None and (space := self._find_space(1.0)):
-            freezer.add(space.first_pid())
+        if self.poll() is None:
+            space = self._find_space(1.0)
+            freezer.add(0 if space is None else space.first_pid())
 
     def close(self) -> None:
         """Kill the namespace, reap and close."""
@@ -95,7 +114,7 @@ class BwrapJob(LocalJob):
             self._space.close()
 
     def _find_space(self, patience: float) -> PidSpace | None:
-        """Return the namespace, once bwrap has made it."""
+        """Return the namespace, once bwrap has made it; ``None`` if it cannot be opened."""
         if self._space is None and self._info >= 0:
             pid = read_child_pid(self._info, patience)
             if pid is not None and self._nested:
@@ -104,7 +123,7 @@ class BwrapJob(LocalJob):
                 pid = only_child(only_child(self.child.pid))
             # While bwrap itself runs it has not reaped its child: the pid is still that one's.
             if pid is not None and self.poll() is None:
-                with suppress(ProcessLookupError):
+                with suppress(OSError):  # it has ended, or no descriptors are left
                     self._space = PidSpace(pid)
         return self._space
 

@@ -28,7 +28,7 @@ from ludus.sandbox.backend.oci_bundle import BundleStage
 from ludus.sandbox.backend.staged import StagedSandbox, reclaim
 from ludus.sandbox.linux import cgroup, syscalls, uids
 from ludus.sandbox.policy import Policy
-from ludus.sandbox.process_handle import LocalJob, Pipes, SandboxCommand, SandboxProcess
+from ludus.sandbox.process_handle import ENDING, LocalJob, Pipes, SandboxCommand, SandboxProcess
 from ludus.sandbox.results import Enforcement, Usage
 
 __all__ = ["Gvisor", "reclaim"]
@@ -186,11 +186,21 @@ class _KernelJob(LocalJob):
         """Signal the shell, then kill everything else on its kernel; from inside, as its user."""
         self._run_inside(_ABORT)
 
-    def sweep_background(self) -> None:
+    def sweep_background(self) -> bool:
         """Kill everything but the shell, and stop the syscalls, or else kill it."""
+        if self.poll() is not None:
+            return False
         self._run_inside(_KILL_OTHERS)
-        if not self._ask_runtime("pause", _NAME):
-            self.kill()
+        if self._ask_runtime("pause", _NAME):
+            return False
+        self.kill()
+        # It is the first process of the namespace, which ends after all others.
+        if self.wait(ENDING) is None:
+            raise SandboxError(
+                f"The kernel of a command was killed, and has not ended within {ENDING:g} s. "
+                "Close the sandbox and open another one."
+            )
+        return True
 
     def pause(self) -> None:
         """Stop all processes of the kernel."""

@@ -133,9 +133,10 @@ class _ProcessJob(LocalJob):
         self.signal_child(signal.SIGUSR1)
         self.sweep_background()
 
-    def sweep_background(self) -> None:
+    def sweep_background(self) -> bool:
         """Kill the tree but for the shell itself."""
         _kill_marked(f"{_JOB}={self.mark}", session=self.child.pid, spare=self.child.pid)
+        return False
 
 
 def _kill_marked(mark: str, *, session: int | None = None, spare: int | None = None) -> None:

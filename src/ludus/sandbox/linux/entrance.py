@@ -12,11 +12,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ludus.errors import SandboxError
 from ludus.sandbox.linux.launcher import receive, send
-from ludus.sandbox.linux.pidspace import PidSpace
+from ludus.sandbox.linux.pidspace import PidSpace, end_space
 from ludus.sandbox.process_handle import Pipes, SandboxCommand, SandboxProcess, exit_status
 
 __all__ = ["EnteredJob", "Entrance"]
@@ -32,6 +32,8 @@ main(socket.socket(fileno=int(sys.argv[4])))
 """
 _KILLED = 137
 _PATIENCE = 20.0
+
+_T = TypeVar("_T")
 
 
 class Entrance:
@@ -186,17 +188,24 @@ class EnteredJob(SandboxProcess):
         self._signal(signal.SIGKILL)
 
     def abort_command(self) -> None:
-        """Signal the shell, then kill everything else in its namespace."""
+        """Signal the shell, then kill everything else in its namespace, or else the shell too."""
 
-        def abort(space: PidSpace) -> None:
+        def abort(space: PidSpace) -> bool:
             space.signal_first(signal.SIGUSR1)
-            space.kill_others(self._uid)
+            # The shell may be as quick, and kill what is to kill the others.
+            return space.kill_others(self._uid)
 
-        self._with_space(abort)
+        if self._with_space(abort) is None:
+            self.kill()
 
-    def sweep_background(self) -> None:
-        """Stop the shell and kill everything else, where there is more."""
-        self._with_space(lambda space: space.leave_stopped(self._uid))
+    def sweep_background(self) -> bool:
+        """Stop the shell and kill everything else, where there is more, or else the shell too."""
+        killed = self._with_space(lambda space: space.leave_stopped(self._uid))
+        if killed is None:
+            with self._guard:
+                killed = self.poll() is None
+                end_space(self._first)
+        return killed
 
     def pause(self) -> None:
         """Stop the shell, which is the first process of its namespace."""
@@ -207,16 +216,17 @@ class EnteredJob(SandboxProcess):
         """Let the shell go on."""
         self._signal(signal.SIGCONT)
 
-    def _with_space(self, act: Callable[[PidSpace], None]) -> None:
+    def _with_space(self, act: Callable[[PidSpace], _T]) -> _T | None:
+        """Do something with the namespace; return ``None`` if it has ended or cannot be opened."""
         with self._guard:
             if self.poll() is not None or self._first < 0:
-                return
+                return None
             try:
                 space = PidSpace(_number(self._first), os.dup(self._first))
-            except (ProcessLookupError, OSError):
-                return
+            except OSError:
+                return None
         try:
-            act(space)
+            return act(space)
         finally:
             space.close()
 

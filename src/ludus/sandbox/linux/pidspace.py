@@ -5,21 +5,30 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import select
 import signal
 import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["PidSpace", "only_child"]
+from ludus.errors import SandboxError
+
+__all__ = ["PidSpace", "end_space", "has_ended", "only_child"]
 
 _NSENTER = ("nsenter",)
 _NS_GET_USERNS = 0xB701
-_KILL_OTHERS = "kill -KILL -1"
+# The status tells a kill that was sent, even if it found nobody, from everything that can fail.
+_SENT = 42
+_KILL_OTHERS = f"kill -KILL -1; exit {_SENT}"
 # Never as root: a mistake in this one line must not be able to reach beyond the sandbox's user.
-_KILL_OTHERS_OF_USER = f"[[ $EUID != 0 ]] && {_KILL_OTHERS}"
+_KILL_OTHERS_OF_USER = f"[[ $EUID != 0 ]] || exit 1; {_KILL_OTHERS}"
 
-_ROUNDS, _LOOKS, _LOOK_AGAIN, _PATIENCE = 3, 200, 1e-4, 5.0
+# Seconds to wait for the first process to stop, by attempt: on a busy machine it takes a while.
+_STOPS = (0.02, 0.1, 0.5, 1.0)
+_LOOK_AGAIN, _LOOK_SELDOM, _PATIENCE = 1e-4, 5e-3, 5.0
+# Seconds in which a namespace that was killed has ended, on a busy machine too.
+_ENDING = 20.0
 _RUNS = re.compile(r"^(?:State|(?:non)?voluntary_ctxt_switches):\s*(\S+)", re.MULTILINE)
 _PF_EXITING = 0x4
 _SIGKILL_BIT = 1 << (signal.SIGKILL - 1)
@@ -36,6 +45,7 @@ class PidSpace:
 
     Raises:
         ProcessLookupError: it is gone, or is not in a namespace of its own.
+        OSError: no more descriptors can be opened.
     """
 
     def __init__(self, pid: int, first: int | None = None) -> None:
@@ -80,25 +90,30 @@ class PidSpace:
         if self._has_timers():
             self.signal_first(signal.SIGKILL)
 
-    def is_at_rest(self) -> bool:
+    def is_at_rest(self, patience: float = _STOPS[0]) -> bool:
         """Return whether the first process is stopped for good; ``False`` if that is unknown.
 
         It then has no timer, and all its children have ended: one that is only about to end could
         still continue it, by the signal of its end or by what it leaves open. Orphans become
         children of the first process. While it is stopped nobody reaps them.
+
+        Args:
+            patience: seconds to wait until it has stopped.
         """
+        until, pause = time.monotonic() + patience, _LOOK_AGAIN
         try:
             # A thread stops on its way out of the kernel, and may have forked before.
-            for _ in range(_LOOKS):
-                if _are_stopped(threads := _threads(self._process)):
-                    break
-                time.sleep(_LOOK_AGAIN)
+            while not _are_stopped(threads := _threads(self._process)):
+                # Whoever is alive may continue it as often as it stops.
+                if time.monotonic() > until or "alive" in map(_fate, _children(self._process)):
+                    return False
+                time.sleep(pause)
+                pause = min(2 * pause, _LOOK_SELDOM)
             children = _children(self._process)
             # A list that changes while it is read may lack some. And whoever is in it and alive
             # could have continued the first process since: then its threads have run.
             return (
-                _are_stopped(threads)
-                and not self._has_timers()
+                not self._has_timers()
                 and all(_fate(pid) == "ended" for pid in children)
                 and children == _children(self._process)
                 and threads == _threads(self._process)
@@ -106,23 +121,42 @@ class PidSpace:
         except (OSError, IndexError):
             return False
 
-    def leave_stopped(self, uid: int | None) -> None:
-        """Stop the first process and kill all others.
+    def leave_stopped(self, uid: int | None) -> bool:
+        """Stop the first process and kill all others; wait until they have ended.
 
-        The first one is killed too if it has timers, if others keep appearing, or if they take too
-        long to end.
+        The first one is killed too if it has timers, if others keep appearing, if they take too
+        long to end, or if they could not be killed.
+
+        Returns:
+            Whether the first process had to be killed.
+
+        Raises:
+            SandboxError: processes are left that do not end.
         """
         until = time.monotonic() + _PATIENCE
         self.signal_first(signal.SIGSTOP)
-        for _ in range(_ROUNDS):
-            if self.is_at_rest():
-                return
-            self.kill_others(uid)
+        if self.is_at_rest():
+            return False
+        for patience in _STOPS[1:]:
+            if has_ended(self._first):
+                return False
+            if self._has_timers() or not self.kill_others(uid):
+                break
             self._wait_for_ends(until)
             # One of them may have continued it meanwhile.
             self.signal_first(signal.SIGSTOP)
-        if not self.is_at_rest():
-            self.signal_first(signal.SIGKILL)
+            if self.is_at_rest(patience):
+                return False
+        self.end()
+        return True
+
+    def end(self) -> None:
+        """Kill all processes and wait until they have ended.
+
+        Raises:
+            SandboxError: some do not end.
+        """
+        end_space(self._first)
 
     def _wait_for_ends(self, until: float) -> None:
         """Wait while there are processes that have been killed and none that have not."""
@@ -137,11 +171,15 @@ class PidSpace:
             return bool((self._process / "timers").read_bytes())
         return False
 
-    def kill_others(self, uid: int | None) -> None:
+    def kill_others(self, uid: int | None) -> bool:
         """Kill everything in the namespace but its first process, by one kill(-1) from inside.
 
         Args:
             uid: the user to do it as, where this process is root; ``None``: this user.
+
+        Returns:
+            Whether the signals were sent; the processes may still be about to end. They are not
+            sent if a process of the sandbox kills or stops the one that sends them.
         """
         if uid == 0 or (uid is None and os.geteuid() == 0):
             raise ValueError("Processes of a sandbox are not killed as root.")
@@ -152,8 +190,8 @@ class PidSpace:
             script = _KILL_OTHERS
         else:
             enter += [f"--setuid={uid}", f"--setgid={uid}"]
-        with suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(  # noqa: S603 - our own arguments
+        try:
+            with subprocess.Popen(  # noqa: S603 - our own arguments
                 [*_NSENTER, *enter, "--", "/bin/bash", "-c", script],
                 pass_fds=(pid, user),
                 env={"PATH": "/usr/bin:/bin"},
@@ -161,9 +199,16 @@ class PidSpace:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=5.0,
-                check=False,
-            )
+                process_group=0,
+            ) as sender:
+                try:
+                    return sender.wait(_PATIENCE) == _SENT
+                finally:
+                    if sender.returncode is None:
+                        # With its child in the namespace: it would kill the next command.
+                        os.killpg(sender.pid, signal.SIGKILL)
+        except (OSError, subprocess.SubprocessError):
+            return False
 
     def close(self) -> None:
         """Let go of the namespace."""
@@ -172,6 +217,40 @@ class PidSpace:
                 os.close(descriptor)
         self._first = -1
         self._opened = {}
+
+
+def end_space(first: int) -> None:
+    """Kill a namespace by its first process, and wait until all its processes have ended.
+
+    Args:
+        first: a descriptor of that process; negative: it ended before.
+
+    Raises:
+        SandboxError: some do not end.
+    """
+    if first >= 0:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(first, signal.SIGKILL)
+    # The kernel lets the first process end after all others.
+    if not has_ended(first, _ENDING):
+        raise SandboxError(
+            f"Processes of a sandbox were killed, and have not ended within {_ENDING:g} s. "
+            "Close the sandbox and open another one."
+        )
+
+
+def has_ended(first: int, patience: float = 0.0) -> bool:
+    """Return whether a process has ended, and with the first of a namespace all others in it.
+
+    Args:
+        first: a descriptor of it; negative: it ended before.
+        patience: seconds to wait for that.
+    """
+    if first < 0:
+        return True
+    poller = select.poll()
+    poller.register(first, select.POLLIN)
+    return bool(poller.poll(patience * 1000))
 
 
 def _threads(process: Path) -> list[tuple[str, list[str]]]:

@@ -128,5 +128,5 @@ class Watchers(Generic[Key]):
             self._counts[key] -= 1
             if not self._counts[key]:
                 del self._counts[key]
-                kept[1].cancel()
-                self._kept.pop(key, None)
+                # Another one than at the beginning, if that was over and somebody came later.
+                self._kept.pop(key)[1].cancel()

@@ -16,6 +16,9 @@ __all__ = ["is_written"]
 
 _TABLE = Path("/proc/locks")
 _RECENT = 30.0
+# The kernel gives out the table in pieces. Between two of them locks come and go, and the second
+# may then lack some that are held all the time.
+_PIECE, _READS = 3500, 5
 
 
 def is_written(handle: Handle) -> bool:
@@ -37,8 +40,13 @@ def is_written(handle: Handle) -> bool:
 @lru_cache(maxsize=1)
 def _held(_moment: int) -> frozenset[tuple[tuple[int, int], int]] | None:
     """Return device and inode of all locked files; read at most four times a second."""
+    lines: set[str] = set()
     try:
-        lines = _TABLE.read_text(encoding="ascii").splitlines()
+        for _ in range(_READS):
+            text = _TABLE.read_text(encoding="ascii")
+            lines.update(text.splitlines())
+            if len(text) < _PIECE:
+                break
     except (OSError, UnicodeDecodeError):
         return None
     found = set()

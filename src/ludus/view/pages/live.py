@@ -67,7 +67,8 @@ async def _steps(
             if steps is None:
                 yield _RELOAD
                 return
-            after = watched.next
+            # The page may have been made after the last look, with a step that it has not seen.
+            after = max(after, watched.next)
             yield _message(steps, watched, after)
             if watched.is_over:
                 yield _OVER
