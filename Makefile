@@ -237,6 +237,10 @@ bench: $(VENV_BENCH)/.installed ## Compare speeds with Gymnasium, EnvPool, gymna
 bench-sb3: install-dev ## Compare Stable-Baselines3 on Ludus's batches with its own
 	$(BIN)/python benchmarks/sb3.py
 
+bench-serve: install-dev $(VENV_PEERS)/openenv/.installed ## Compare the server with OpenEnv's
+	$(VENV_PEERS)/openenv/bin/python benchmarks/serve.py
+	$(BIN)/python benchmarks/serve_binary.py --openenv $(VENV_PEERS)/openenv/bin/python
+
 # An index out of reach is said, and no failure; --require vulnerabilities would make it one.
 audit: install-dev ## Audit Ludus: its code, its dependencies and their licences
 	$(BIN)/ludus audit ludus-gym --config audit.toml --show medium --timeout 10

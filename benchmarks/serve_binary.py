@@ -5,7 +5,7 @@
 CartPole on loopback, server and client each a process of its own: one environment against the
 official OpenEnv server with its two clients, and batches with one and with 16 steps per message.
 All take turns. ``--openenv`` is the Python of an environment with ``openenv==0.10.*`` and NumPy;
-without it the official side is left out. Bars are those of the project's acceptance.
+without it the official side is left out.
 """
 
 from __future__ import annotations
