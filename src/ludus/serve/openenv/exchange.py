@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ludus.codec import Limits, decode, encode
+from ludus.codec import DecodeLimits, decode, encode
 from ludus.errors import CodecError, StateError
 from ludus.serve.errors import InvalidMessage
 from ludus.serve.schemas import plain, reader, schema_of, writer
@@ -24,7 +24,7 @@ __all__ = ["Exchange", "Wire", "reset_arguments"]
 
 _OWN_FIELDS = {"reward", "done", "metadata"}
 _LONGEST_ID = 255
-_STATE_LIMITS = Limits(total_bytes=1 << 22, string_bytes=1 << 22, array_bytes=1 << 22)
+_STATE_LIMITS = DecodeLimits(total_bytes=1 << 22, string_bytes=1 << 22, array_bytes=1 << 22)
 _MAC = 32
 
 

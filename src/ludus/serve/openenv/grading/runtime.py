@@ -8,6 +8,7 @@ from typing import Any
 
 from openenv.validation.types import ProviderCapability
 
+from ludus.atomic import write_whole
 from ludus.serve.openenv.grading.check import Check, Found, Level, NotChecked
 from ludus.serve.openenv.grading.episodes import asked, plan_of, play, play_side_by_side, seen
 
@@ -77,8 +78,9 @@ def _trajectory_record(subject: Any) -> Found:
     ]
     file = subject.outputs_dir / "trajectory.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"reset": plan.reset, "steps": steps}), encoding="utf-8")
-    return Found(measured={"exchanges": len(steps), "bytes": file.stat().st_size})
+    content = json.dumps({"reset": plan.reset, "steps": steps}).encode()
+    write_whole(file, content)
+    return Found(measured={"exchanges": len(steps), "bytes": len(content)})
 
 
 def _tool_declaration_accuracy(subject: Any) -> Found:
